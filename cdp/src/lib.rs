@@ -1,0 +1,1 @@
+//! The wire to Chrome: discovery, launch, sessions, typed commands, lossless bounded events.

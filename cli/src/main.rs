@@ -1,0 +1,2 @@
+//! The command line: flags and files to concrete layers to the controller.
+fn main() {}

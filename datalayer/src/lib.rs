@@ -1,0 +1,1 @@
+//! Step log, artifacts, run reader, judge.

@@ -1,0 +1,1 @@
+//! The built-in site, and what measures agents on it.

@@ -1,0 +1,1 @@
+//! Step to outcome: resolve, check, arm, act, await, gather evidence.

@@ -1,0 +1,1 @@
+//! The typed action grammar: values, their pure semantics, their schemas, policy, and the seam traits.

@@ -1,0 +1,1 @@
+//! Live page to observation: candidates, context labels, identity, sketch, rendering.

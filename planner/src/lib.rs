@@ -1,0 +1,1 @@
+//! Task and observation to plan draft: scripted and lexical engines.

@@ -1,0 +1,1 @@
+//! End-to-end, swap and conformance tests against real Chrome.
