@@ -1,0 +1,48 @@
+//! The point in time after which nothing may happen any more.
+
+use std::time::{Duration, Instant};
+
+/// A deadline is a value: it reads no clock, its caller brings the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// The point `after` from `now`; a span that the platform cannot represent is cut at one day.
+    #[must_use]
+    pub fn after(now: Instant, after: Duration) -> Self {
+        Self(
+            now.checked_add(after)
+                .unwrap_or_else(|| now + Duration::from_secs(86_400)),
+        )
+    }
+
+    /// What is left at `now`; zero once the deadline has passed.
+    #[must_use]
+    pub fn remaining(self, now: Instant) -> Duration {
+        self.0.saturating_duration_since(now)
+    }
+
+    /// Whether the deadline has passed at `now`.
+    #[must_use]
+    pub fn has_passed(self, now: Instant) -> bool {
+        now >= self.0
+    }
+
+    /// The earlier of two deadlines.
+    #[must_use]
+    pub fn earlier(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    /// The earlier of this deadline and the point `span` from `now`.
+    #[must_use]
+    pub fn within(self, now: Instant, span: Duration) -> Self {
+        self.min(Self::after(now, span))
+    }
+
+    /// The point itself, for a timer.
+    #[must_use]
+    pub const fn instant(self) -> Instant {
+        self.0
+    }
+}

@@ -1,0 +1,340 @@
+//! What was seen: the only input of a verdict, whoever gathered it and whenever it is judged.
+//!
+//! Invariants:
+//! - Facts are plain data and round-trip through JSON: a verdict on recorded facts equals the one at run time.
+//! - What was not looked at is `None`, never a default.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::geometry::Rect;
+use crate::id::TargetRef;
+use crate::role::Role;
+use crate::secret::FactText;
+
+/// On, off, or partly on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Toggle {
+    /// On.
+    True,
+    /// Off.
+    False,
+    /// Partly.
+    Mixed,
+}
+
+impl Toggle {
+    /// `true`, `false` or `mixed`, as ARIA writes it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "true",
+            Self::False => "false",
+            Self::Mixed => "mixed",
+        }
+    }
+}
+
+/// The states of an element; absent where the element has no such state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct States {
+    /// Cannot be operated; `aria-disabled`, `disabled` and disabled fieldsets count.
+    #[serde(skip_serializing_if = "is_false")]
+    pub disabled: bool,
+    /// Its value cannot be changed by typing.
+    #[serde(skip_serializing_if = "is_false")]
+    pub readonly: bool,
+    /// Takes typed text and is neither disabled nor read-only.
+    #[serde(skip_serializing_if = "is_false")]
+    pub editable: bool,
+    /// Must be filled in.
+    #[serde(skip_serializing_if = "is_false")]
+    pub required: bool,
+    /// Has the keyboard focus in its document.
+    #[serde(skip_serializing_if = "is_false")]
+    pub focused: bool,
+    /// Fails its validation, as the page or the browser says.
+    #[serde(skip_serializing_if = "is_false")]
+    pub invalid: bool,
+    /// Several of its options can be chosen.
+    #[serde(skip_serializing_if = "is_false")]
+    pub multiselectable: bool,
+    /// Check boxes, radio buttons, switches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checked: Option<Toggle>,
+    /// Toggle buttons.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pressed: Option<Toggle>,
+    /// What it controls is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expanded: Option<bool>,
+    /// Options, tabs, rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<bool>,
+    /// The kind of popup that it opens, as `aria-haspopup` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub haspopup: Option<String>,
+    /// Headings and tree items: from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<u8>,
+    /// `aria-current`, unless false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<String>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde wants"
+)]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// One element as it was at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ElementFacts {
+    /// The ARIA role.
+    pub role: Role,
+    /// The accessible name.
+    pub name: String,
+    /// The accessible description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The text of what `aria-errormessage` refers to while the element is invalid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// The HTML tag in lower case.
+    pub tag: String,
+    /// The texts of its labels: `label` elements, `aria-labelledby`, `aria-label`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// The `placeholder`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placeholder: Option<String>,
+    /// The `alt` text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alt: Option<String>,
+    /// The `title`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The test id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_id: Option<String>,
+    /// Its text content, white space collapsed, at most 20,000 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<FactText>,
+    /// The live value of a form control or the text of an editable region.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<FactText>,
+    /// The chosen options of a select: their values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub selected_values: Vec<String>,
+    /// The chosen options of a select: their labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub selected_labels: Vec<String>,
+    /// Those attributes that a condition asked for; `None` for one that is absent.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, Option<FactText>>,
+    /// Those DOM properties that a condition asked for, as JSON scalars.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub properties: BTreeMap<String, Value>,
+    /// The classes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
+    /// The states.
+    pub states: States,
+    /// Non-empty box and no `visibility: hidden` (Playwright's definition; opacity 0 counts as visible).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visible: Option<bool>,
+    /// The share of its box that lies in the viewport, clipped by its scroll containers: 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_viewport: Option<f64>,
+    /// Its box, where it has one.
+    #[serde(rename = "box", skip_serializing_if = "Option::is_none")]
+    pub rect: Option<Rect>,
+    /// Whether the typed value must not be kept: password-like.
+    #[serde(skip_serializing_if = "is_false")]
+    pub sensitive: bool,
+    /// Structural parts of the locator that looked for it, decided where the document is.
+    #[serde(skip_serializing_if = "Relations::is_empty")]
+    pub relations: Relations,
+}
+
+/// Facts about an element's place in the document that the facts of the element alone cannot show.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Relations {
+    /// The css or xpath selector of the locator matched it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<bool>,
+    /// It lies within a match of the locator's `within`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<bool>,
+    /// It contains a match of the locator's `has`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub has: Option<bool>,
+    /// It is the innermost element with the locator's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub innermost_text: Option<bool>,
+}
+
+impl Relations {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What a target resolved to at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TargetFacts {
+    /// How many elements matched, after `nth`; `None` if it could not be looked up.
+    pub matches: Option<u32>,
+    /// The element, where exactly one matched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub element: Option<ElementFacts>,
+}
+
+impl TargetFacts {
+    /// One element.
+    #[must_use]
+    pub fn one(element: ElementFacts) -> Self {
+        Self {
+            matches: Some(1),
+            element: Some(element),
+        }
+    }
+
+    /// No element.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            matches: Some(0),
+            element: None,
+        }
+    }
+}
+
+/// The page at one moment, as far as the conditions of a step asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Sample {
+    /// Milliseconds since the input was sent; 0 for samples that were taken before it.
+    pub at_ms: u32,
+    /// The URL of the page.
+    pub url: String,
+    /// The title of the page.
+    pub title: String,
+    /// The targets of the step's conditions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub targets: BTreeMap<TargetRef, TargetFacts>,
+}
+
+/// One request that the page made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RequestFact {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// The URL, without a fragment, at most 2,000 characters.
+    pub url: String,
+    /// The status, once the answer's head is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// The kind of a JavaScript dialog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DialogKind {
+    /// `alert`
+    Alert,
+    /// `confirm`
+    Confirm,
+    /// `prompt`
+    Prompt,
+    /// `beforeunload`
+    BeforeUnload,
+}
+
+/// One JavaScript dialog.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DialogFact {
+    /// The kind.
+    pub kind: DialogKind,
+    /// The message, at most 2,000 characters.
+    pub message: String,
+}
+
+/// One download.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DownloadFact {
+    /// The name that the server or the page suggests.
+    pub filename: String,
+    /// Where it comes from.
+    pub url: String,
+}
+
+/// What happened from the moment the conditions were armed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct EventFacts {
+    /// The network was quiet for 500 ms: yes, not before the limit (`None`), or not looked at (`None`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_idle: Option<bool>,
+    /// Requests, in order, the first 200 of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestFact>,
+    /// Dialogs, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dialogs: Vec<DialogFact>,
+    /// Downloads that started.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub downloads: Vec<DownloadFact>,
+    /// The URLs of tabs that opened.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub new_tabs: Vec<String>,
+    /// Whether the effect record has anything in it; `None` if none was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub any_effect: Option<bool>,
+}
+
+/// Everything that the conditions of a step are judged on.
+///
+/// A precondition is judged on one sample. A postcondition is judged on all samples since the input: what
+/// was true in one of them counts as seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Facts {
+    /// The page just before the input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Sample>,
+    /// The page since, in order, one entry per change.
+    pub samples: Vec<Sample>,
+    /// What happened since.
+    #[serde(default)]
+    pub events: EventFacts,
+}
+
+impl Facts {
+    /// Facts of one moment, as a precondition is judged on.
+    #[must_use]
+    pub fn at(sample: Sample) -> Self {
+        Self {
+            before: None,
+            samples: vec![sample],
+            events: EventFacts::default(),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Boxes and points, in CSS pixels of the page's viewport: the origin is the top left corner of what the
+//! tab shows, whatever frame a thing lives in.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A point in CSS pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// From the left.
+    pub x: f64,
+    /// From the top.
+    pub y: f64,
+}
+
+/// A box in CSS pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rect {
+    /// Left edge.
+    pub x: f64,
+    /// Top edge.
+    pub y: f64,
+    /// Width.
+    pub width: f64,
+    /// Height.
+    pub height: f64,
+}
+
+impl Rect {
+    /// The middle.
+    #[must_use]
+    pub fn center(&self) -> Point {
+        Point {
+            x: self.x + self.width / 2.0,
+            y: self.y + self.height / 2.0,
+        }
+    }
+
+    /// Whether the box has an area.
+    #[must_use]
+    pub fn has_area(&self) -> bool {
+        self.width > 0.0 && self.height > 0.0
+    }
+
+    /// The share of this box, from 0 to 1, that lies within `other`; 0 without an area.
+    #[must_use]
+    pub fn share_within(&self, other: &Self) -> f64 {
+        if !self.has_area() {
+            return 0.0;
+        }
+        let width = (self.x + self.width).min(other.x + other.width) - self.x.max(other.x);
+        let height = (self.y + self.height).min(other.y + other.height) - self.y.max(other.y);
+        if width <= 0.0 || height <= 0.0 {
+            0.0
+        } else {
+            (width * height) / (self.width * self.height)
+        }
+    }
+
+    /// The same box moved by `(dx, dy)`.
+    #[must_use]
+    pub fn moved(&self, dx: f64, dy: f64) -> Self {
+        Self {
+            x: self.x + dx,
+            y: self.y + dy,
+            ..*self
+        }
+    }
+}
+
+/// The size of a viewport in CSS pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ViewportSize {
+    /// Width, at least 200.
+    #[schemars(range(min = 200, max = 20_000))]
+    pub width: u32,
+    /// Height, at least 200.
+    #[schemars(range(min = 200, max = 20_000))]
+    pub height: u32,
+}

@@ -1,0 +1,201 @@
+//! Names of things: runs, pages, observations, candidates, targets.
+//!
+//! Invariant: an id is a newtype, and only its owner makes new ones. Ids of candidates count up over a
+//! whole run, over all its tabs, and are never reused.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+macro_rules! opaque_id {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Wraps a name that its owner made.
+            pub fn new(name: impl Into<String>) -> Self { Self(name.into()) }
+            /// The name.
+            #[must_use]
+            pub fn as_str(&self) -> &str { &self.0 }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(&self.0) }
+        }
+    };
+}
+
+opaque_id! {
+    /// One run: sortable by its start, unique over runs.
+    RunId
+}
+opaque_id! {
+    /// One tab, opaque: whoever owns the browser gives it its name.
+    PageId
+}
+opaque_id! {
+    /// The name of a secret in the operator's store; never the secret.
+    CredentialRef
+}
+
+/// The number of an observation within its run, from 1.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(transparent)]
+pub struct ObservationId(pub u64);
+
+/// The id of a candidate, written `c1`, `c2`, …
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CandidateId(pub u32);
+
+impl fmt::Display for CandidateId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "c{}", self.0)
+    }
+}
+
+impl CandidateId {
+    /// Reads `c12`; `None` for anything else, a leading zero included.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('c')?;
+        if digits.starts_with('0') || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        digits.parse().ok().map(Self)
+    }
+}
+
+impl Serialize for CandidateId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CandidateId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| D::Error::custom("expected a candidate id such as c12"))
+    }
+}
+
+impl JsonSchema for CandidateId {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CandidateId".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^c[1-9][0-9]{0,8}$" })
+    }
+}
+
+/// What a step or a condition points at: the id of a candidate in the observation, or the name of an
+/// entry in the plan's `candidates`. One to 64 letters, digits, `_`, `-`, `.` or `:`, the first a letter,
+/// digit or `_`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct TargetRef(String);
+
+/// A string that is no reference to a target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected 1 to 64 letters, digits, `_`, `-`, `.` or `:`, saw `{seen}`")]
+pub struct BadTargetRef {
+    /// The start of what was seen, escaped.
+    pub seen: String,
+}
+
+impl TargetRef {
+    const PATTERN: &'static str = "^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$";
+
+    /// # Errors
+    /// [`BadTargetRef`] if `text` is not of the form.
+    pub fn new(text: &str) -> Result<Self, BadTargetRef> {
+        let mut bytes = text.bytes();
+        let first = bytes
+            .next()
+            .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let rest = bytes.all(|b| b.is_ascii_alphanumeric() || b"_.:-".contains(&b));
+        if first && rest && text.len() <= 64 {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadTargetRef {
+                seen: text.chars().take(64).flat_map(char::escape_debug).collect(),
+            })
+        }
+    }
+
+    /// The reference as written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The candidate id that this reference spells, if it spells one.
+    #[must_use]
+    pub fn candidate_id(&self) -> Option<CandidateId> {
+        CandidateId::parse(&self.0)
+    }
+}
+
+impl From<CandidateId> for TargetRef {
+    fn from(id: CandidateId) -> Self {
+        Self(id.to_string())
+    }
+}
+
+impl fmt::Display for TargetRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for TargetRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for TargetRef {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TargetRef".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": Self::PATTERN })
+    }
+}
+
+/// Where a candidate's node lives on the wire: opaque, never serialised, never rendered.
+/// The executor takes it as a hint and verifies it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NodeKey {
+    /// The tab.
+    pub page: PageId,
+    /// The frame, as the wire names it.
+    pub frame: String,
+    /// The document in that frame: changes with every navigation.
+    pub document: String,
+    /// The node within that document: the number under which the isolated world keeps it.
+    pub node: u64,
+}

@@ -1,0 +1,556 @@
+//! Locators: how a thing on a page is named without a node handle.
+//!
+//! Invariants:
+//! - A locator is judged on [`ElementFacts`] by pure code. Only whether a css or xpath selector matched,
+//!   and whether the element lies within or around another match, are facts of their own.
+//! - Texts fit exactly before they fit as a substring, unless the locator says which it wants.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::facts::{ElementFacts, States, Toggle};
+use crate::role::Role;
+use crate::text_match::{Fit, PatternError, TextPattern};
+use crate::verdict::Verdict;
+use crate::wire::{self, Nth, Object, ReadError, SelectorText, ShortText, tagged};
+
+tagged! {
+    /// The main part of a locator.
+    pub enum Strategy by "strategy" {
+        /// By test id.
+        TestId(ByTestId) = "byTestId",
+        /// By ARIA role and accessible name.
+        Role(ByRole) = "byRole",
+        /// By the text of its label.
+        Label(ByLabel) = "byLabel",
+        /// By its placeholder.
+        Placeholder(ByPlaceholder) = "byPlaceholder",
+        /// By its alternative text.
+        AltText(ByAltText) = "byAltText",
+        /// By its title.
+        Title(ByTitle) = "byTitle",
+        /// The innermost element with a text.
+        Text(ByText) = "text",
+        /// By CSS selector; pierces open shadow roots.
+        Css(ByCss) = "css",
+        /// By XPath 1.0 expression.
+        XPath(ByXPath) = "xpath",
+    }
+}
+
+macro_rules! strategy_struct {
+    ($(#[$meta:meta])* $name:ident { $(#[$field_meta:meta])* $field:ident: $ty:ty }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub struct $name {
+            $(#[$field_meta])*
+            pub $field: $ty,
+            /// `true`: the whole text, letter case included. `false`: any substring, ignoring case.
+            /// Absent: the best fit that the page has.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub exact: Option<bool>,
+        }
+    };
+}
+
+/// Equal test ids only.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ByTestId {
+    /// The test id.
+    pub test_id: TextPattern,
+}
+
+/// A role, a name and states.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ByRole {
+    /// The role.
+    pub role: Role,
+    /// The accessible name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<TextPattern>,
+    /// `true`: the whole name, letter case included. `false`: any substring, ignoring case.
+    /// Absent: the best fit that the page has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact: Option<bool>,
+    /// States that it must have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<StateFilter>,
+}
+
+/// States that an element must have or must not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct StateFilter {
+    /// Checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checked: Option<bool>,
+    /// Disabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<bool>,
+    /// Expanded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expanded: Option<bool>,
+    /// Pressed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pressed: Option<bool>,
+    /// Selected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<bool>,
+    /// The level of a heading or tree item.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 255))]
+    pub level: Option<u8>,
+}
+
+impl StateFilter {
+    fn matches(&self, states: &States) -> bool {
+        let toggle = |wanted: Option<bool>, seen: Option<Toggle>| match wanted {
+            None => true,
+            Some(wanted) => seen.map_or(!wanted, |seen| (seen == Toggle::True) == wanted),
+        };
+        let flag = |wanted: Option<bool>, seen: Option<bool>| {
+            wanted.is_none_or(|w| seen.unwrap_or(false) == w)
+        };
+        toggle(self.checked, states.checked)
+            && toggle(self.pressed, states.pressed)
+            && flag(self.disabled, Some(states.disabled))
+            && flag(self.expanded, states.expanded)
+            && flag(self.selected, states.selected)
+            && self.level.is_none_or(|level| states.level == Some(level))
+    }
+}
+
+strategy_struct! {
+    /// A label's text.
+    ByLabel {
+        /// The label.
+        text: TextPattern
+    }
+}
+strategy_struct! {
+    /// A placeholder.
+    ByPlaceholder {
+        /// The placeholder.
+        text: TextPattern
+    }
+}
+strategy_struct! {
+    /// Alternative text.
+    ByAltText {
+        /// The alternative text.
+        text: TextPattern
+    }
+}
+strategy_struct! {
+    /// A title.
+    ByTitle {
+        /// The title.
+        text: TextPattern
+    }
+}
+strategy_struct! {
+    /// A text on the page.
+    ByText {
+        /// The text.
+        text: TextPattern
+    }
+}
+
+/// A CSS selector.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ByCss {
+    /// The selector, as `querySelectorAll` takes it.
+    pub selector: SelectorText,
+}
+
+/// An XPath expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ByXPath {
+    /// The expression, XPath 1.0, evaluated to nodes.
+    pub expression: SelectorText,
+}
+
+/// A strategy and what narrows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Locator {
+    /// The main part.
+    pub strategy: Strategy,
+    /// The frames to go through, outermost first, each named by a locator of its `iframe` element.
+    pub frame: Vec<Locator>,
+    /// Only inside a match of this.
+    pub within: Option<Box<Locator>>,
+    /// Only with this text inside.
+    pub has_text: Option<TextPattern>,
+    /// Only with a match of this inside.
+    pub has: Option<Box<Locator>>,
+    /// Of several matches, this one, in document order.
+    pub nth: Option<Nth>,
+}
+
+impl From<Strategy> for Locator {
+    fn from(strategy: Strategy) -> Self {
+        Self {
+            strategy,
+            frame: Vec::new(),
+            within: None,
+            has_text: None,
+            has: None,
+            nth: None,
+        }
+    }
+}
+
+/// The most frames that a locator goes through, and the deepest nesting of locators in locators.
+const MAX_DEPTH: usize = 8;
+
+impl Locator {
+    /// The element with this test id.
+    #[must_use]
+    pub fn test_id(test_id: &str) -> Self {
+        Strategy::TestId(ByTestId {
+            test_id: TextPattern::literal(test_id),
+        })
+        .into()
+    }
+
+    /// The element with this role and, letter by letter, this name.
+    #[must_use]
+    pub fn role(role: Role, name: &str) -> Self {
+        let name = Some(TextPattern::literal(name));
+        Strategy::Role(ByRole {
+            role,
+            name,
+            exact: Some(true),
+            states: None,
+        })
+        .into()
+    }
+
+    /// What this CSS selector matches.
+    #[must_use]
+    pub fn css(selector: &str) -> Self {
+        Strategy::Css(ByCss {
+            selector: SelectorText::cut(selector),
+        })
+        .into()
+    }
+
+    /// Whether the locator or one inside it is css or xpath.
+    #[must_use]
+    pub fn is_raw(&self) -> bool {
+        matches!(self.strategy, Strategy::Css(_) | Strategy::XPath(_))
+            || self.frame.iter().any(Self::is_raw)
+            || self.within.as_deref().is_some_and(Self::is_raw)
+            || self.has.as_deref().is_some_and(Self::is_raw)
+    }
+
+    /// Says why a pattern in the locator cannot be used, or that it is nested too deeply.
+    ///
+    /// # Errors
+    /// [`LocatorError`].
+    pub fn validate(&self) -> Result<(), LocatorError> {
+        self.validate_at(0)
+    }
+
+    fn validate_at(&self, depth: usize) -> Result<(), LocatorError> {
+        if depth >= MAX_DEPTH || self.frame.len() > MAX_DEPTH {
+            return Err(LocatorError::TooDeep);
+        }
+        if let Some((pattern, _)) = self.strategy.text() {
+            pattern.validate()?;
+        }
+        if let Some(pattern) = &self.has_text {
+            pattern.validate()?;
+        }
+        let inner = self
+            .frame
+            .iter()
+            .chain(self.within.as_deref())
+            .chain(self.has.as_deref());
+        inner
+            .into_iter()
+            .try_for_each(|locator| locator.validate_at(depth + 1))
+    }
+
+    /// Whether an element with these facts is a match, `nth` left aside.
+    ///
+    /// Unknown if the locator turns on something structural that was not looked at.
+    #[must_use]
+    pub fn matches(&self, facts: &ElementFacts) -> Verdict {
+        self.grade(facts).0
+    }
+
+    /// The verdict, and how well the text fits where there is one.
+    #[must_use]
+    pub fn grade(&self, facts: &ElementFacts) -> (Verdict, Fit) {
+        let (main, fit) = self.strategy.grade(facts);
+        let has_text = match (&self.has_text, &facts.text) {
+            (None, _) => Verdict::Holds,
+            (Some(pattern), Some(text)) => text.clear().map_or(Verdict::Unknown, |text| {
+                Verdict::from_bool(pattern.fit(text).is_some())
+            }),
+            (Some(_), None) => Verdict::Unknown,
+        };
+        let within = self.within.as_ref().map_or(Verdict::Holds, |_| {
+            Verdict::from_option(facts.relations.within)
+        });
+        let has = self.has.as_ref().map_or(Verdict::Holds, |_| {
+            Verdict::from_option(facts.relations.has)
+        });
+        (main.and(has_text).and(within).and(has), fit)
+    }
+
+    /// Which of these elements, in document order, the locator means.
+    #[must_use]
+    pub fn select(&self, elements: &[ElementFacts]) -> Selection {
+        let graded: Vec<(usize, Fit)> = elements
+            .iter()
+            .enumerate()
+            .filter_map(|(index, facts)| match self.grade(facts) {
+                (Verdict::Holds, fit) => Some((index, fit)),
+                _ => None,
+            })
+            .collect();
+        let best = graded.iter().map(|(_, fit)| *fit).min();
+        let wanted = if self.strategy.wants_best_fit() {
+            best
+        } else {
+            None
+        };
+        let matches: Vec<usize> = graded
+            .iter()
+            .filter(|(_, fit)| wanted.is_none_or(|best| *fit == best))
+            .map(|(index, _)| *index)
+            .collect();
+        let Some(nth) = self.nth else {
+            return Selection { matches };
+        };
+        let position = usize::try_from(nth.get()).ok().or_else(|| {
+            usize::try_from(nth.get().unsigned_abs())
+                .ok()
+                .and_then(|back| matches.len().checked_sub(back))
+        });
+        Selection {
+            matches: position
+                .and_then(|p| matches.get(p).copied())
+                .into_iter()
+                .collect(),
+        }
+    }
+}
+
+/// What a locator selected: positions in the slice that it was given, in document order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// The positions; one of them if the target is unique.
+    pub matches: Vec<usize>,
+}
+
+impl Selection {
+    /// The only match, if there is exactly one.
+    #[must_use]
+    pub fn unique(&self) -> Option<usize> {
+        match self.matches[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// A locator that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LocatorError {
+    /// Locators inside locators, or frames, beyond the bound.
+    #[error("expected at most 8 nested locators or frames")]
+    TooDeep,
+    /// A pattern that does not compile.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+}
+
+impl Strategy {
+    /// The text that the strategy looks for, and what it said about exactness.
+    #[must_use]
+    pub fn text(&self) -> Option<(&TextPattern, Option<bool>)> {
+        match self {
+            Self::TestId(by) => Some((&by.test_id, Some(true))),
+            Self::Role(by) => by.name.as_ref().map(|name| (name, by.exact)),
+            Self::Label(by) => Some((&by.text, by.exact)),
+            Self::Placeholder(by) => Some((&by.text, by.exact)),
+            Self::AltText(by) => Some((&by.text, by.exact)),
+            Self::Title(by) => Some((&by.text, by.exact)),
+            Self::Text(by) => Some((&by.text, by.exact)),
+            Self::Css(_) | Self::XPath(_) => None,
+        }
+    }
+
+    fn wants_best_fit(&self) -> bool {
+        matches!(self.text(), Some((_, None)))
+    }
+
+    fn grade(&self, facts: &ElementFacts) -> (Verdict, Fit) {
+        let one = |seen: Option<&str>| self.grade_text(seen);
+        match self {
+            Self::TestId(_) => one(facts.test_id.as_deref()),
+            Self::Role(by) => {
+                let plain = facts.role == by.role
+                    && by.states.is_none_or(|filter| filter.matches(&facts.states));
+                let (name, fit) = if by.name.is_some() {
+                    one(Some(&facts.name))
+                } else {
+                    (Verdict::Holds, Fit::Exact)
+                };
+                (Verdict::from_bool(plain).and(name), fit)
+            }
+            Self::Label(_) => {
+                let best = facts
+                    .labels
+                    .iter()
+                    .map(|label| one(Some(label)))
+                    .filter(|(v, _)| v.holds())
+                    .map(|(_, f)| f)
+                    .min();
+                best.map_or((Verdict::Fails, Fit::Substring), |fit| {
+                    (Verdict::Holds, fit)
+                })
+            }
+            Self::Placeholder(_) => one(facts.placeholder.as_deref()),
+            Self::AltText(_) => one(facts.alt.as_deref()),
+            Self::Title(_) => one(facts.title.as_deref()),
+            Self::Text(_) => {
+                let (text, fit) = match &facts.text {
+                    None => (Verdict::Unknown, Fit::Substring),
+                    Some(text) => text
+                        .clear()
+                        .map_or((Verdict::Unknown, Fit::Substring), |t| one(Some(t))),
+                };
+                (
+                    text.and(Verdict::from_option(facts.relations.innermost_text)),
+                    fit,
+                )
+            }
+            Self::Css(_) | Self::XPath(_) => {
+                (Verdict::from_option(facts.relations.selector), Fit::Exact)
+            }
+        }
+    }
+
+    fn grade_text(&self, seen: Option<&str>) -> (Verdict, Fit) {
+        let Some((pattern, exact)) = self.text() else {
+            return (Verdict::Unknown, Fit::Substring);
+        };
+        match seen.and_then(|seen| pattern.fit(seen)) {
+            Some(fit) if exact != Some(true) || fit == Fit::Exact => (Verdict::Holds, fit),
+            _ => (Verdict::Fails, Fit::Substring),
+        }
+    }
+}
+
+const FRAME: &str = "frame";
+const WITHIN: &str = "within";
+const HAS_TEXT: &str = "hasText";
+const HAS: &str = "has";
+const NTH: &str = "nth";
+
+impl Locator {
+    /// Reads the strategy's fields and the narrowing ones from one object.
+    ///
+    /// # Errors
+    /// [`ReadError`] with the field that does not fit.
+    pub fn from_object(mut object: Object) -> Result<Self, ReadError> {
+        Ok(Self {
+            frame: wire::take(&mut object, FRAME)?.unwrap_or_default(),
+            within: wire::take(&mut object, WITHIN)?,
+            has_text: wire::take(&mut object, HAS_TEXT)?,
+            has: wire::take(&mut object, HAS)?,
+            nth: wire::take(&mut object, NTH)?,
+            strategy: Strategy::from_object(object)?,
+        })
+    }
+}
+
+impl Serialize for Locator {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::Error as _;
+        let to_value =
+            |v: Result<serde_json::Value, serde_json::Error>| v.map_err(S::Error::custom);
+        let mut value = to_value(serde_json::to_value(&self.strategy))?;
+        if let Some(object) = value.as_object_mut() {
+            if !self.frame.is_empty() {
+                object.insert(FRAME.into(), to_value(serde_json::to_value(&self.frame))?);
+            }
+            if let Some(within) = &self.within {
+                object.insert(WITHIN.into(), to_value(serde_json::to_value(within))?);
+            }
+            if let Some(has_text) = &self.has_text {
+                object.insert(HAS_TEXT.into(), to_value(serde_json::to_value(has_text))?);
+            }
+            if let Some(has) = &self.has {
+                object.insert(HAS.into(), to_value(serde_json::to_value(has))?);
+            }
+            if let Some(nth) = &self.nth {
+                object.insert(NTH.into(), to_value(serde_json::to_value(nth))?);
+            }
+        }
+        value.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Locator {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        wire::deserialize_object(deserializer, Self::from_object)
+    }
+}
+
+impl JsonSchema for Locator {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Locator".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let variants: Vec<Schema> = Strategy::variant_schemas(generator)
+            .into_iter()
+            .map(|mut schema| {
+                let fields = vec![
+                    (FRAME, generator.subschema_for::<Option<Vec<Locator>>>()),
+                    (WITHIN, generator.subschema_for::<Option<Locator>>()),
+                    (HAS_TEXT, generator.subschema_for::<Option<TextPattern>>()),
+                    (HAS, generator.subschema_for::<Option<Locator>>()),
+                    (NTH, generator.subschema_for::<Option<Nth>>()),
+                ];
+                wire::extend_object_schema(&mut schema, fields, &[]);
+                schema
+            })
+            .collect();
+        schemars::json_schema!({ "oneOf": variants })
+    }
+}
+
+/// A short name for messages: `role=button name="Log in"`.
+impl std::fmt::Display for Locator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = |pattern: &TextPattern| match pattern {
+            TextPattern::Literal(text) => format!("{:?}", ShortText::as_str(text)),
+            TextPattern::Regex(pattern, _) => format!("/{}/", pattern.as_str()),
+        };
+        match &self.strategy {
+            Strategy::Role(by) => {
+                write!(f, "role={}", by.role)?;
+                by.name
+                    .as_ref()
+                    .map_or(Ok(()), |name| write!(f, " name={}", text(name)))
+            }
+            Strategy::Css(by) => write!(f, "css={:?}", by.selector.as_str()),
+            Strategy::XPath(by) => write!(f, "xpath={:?}", by.expression.as_str()),
+            other => other.text().map_or(Ok(()), |(pattern, _)| {
+                write!(f, "{}={}", other.tag(), text(pattern))
+            }),
+        }
+    }
+}

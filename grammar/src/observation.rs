@@ -1,0 +1,230 @@
+//! Observations: what the page modeler saw on a page at one moment.
+//!
+//! Invariants:
+//! - What was left out is counted in `truncated`; nothing is dropped in silence.
+//! - An observation holds no node handle on the wire and no text of a password-like field anywhere.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::candidate::Candidate;
+use crate::facts::DialogFact;
+use crate::id::{CandidateId, ObservationId, PageId};
+
+/// The version of the observation's wire format. Raised in its first part when a reader of the former
+/// version would misread a document, in its second when a field was added.
+pub const OBSERVATION_VERSION: &str = "1.0";
+
+/// How much of a page is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Scope {
+    /// What is in the viewport and near it: half a viewport around.
+    #[default]
+    View,
+    /// The whole page.
+    Full,
+}
+
+/// The tab's viewport and where it is scrolled to, in CSS pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Viewport {
+    /// Width.
+    pub width: f64,
+    /// Height.
+    pub height: f64,
+    /// Scrolled from the left.
+    pub scroll_x: f64,
+    /// Scrolled from the top.
+    pub scroll_y: f64,
+    /// Width of the whole page.
+    pub page_width: f64,
+    /// Height of the whole page.
+    pub page_height: f64,
+    /// Device pixels in a CSS pixel.
+    pub device_pixel_ratio: f64,
+}
+
+/// One frame of the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FrameSummary {
+    /// The index of its parent; absent in the main frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
+    /// Its URL, at most 2,000 characters.
+    pub url: String,
+    /// Its origin as the browser serialises it, `null` for opaque ones.
+    pub origin: String,
+    /// Its name or title.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Whether it runs in a process of its own.
+    #[serde(default)]
+    pub out_of_process: bool,
+    /// Why nothing of it is in the observation, if nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omitted: Option<String>,
+}
+
+/// One open tab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TabSummary {
+    /// The tab.
+    pub page: PageId,
+    /// Its URL, at most 2,000 characters.
+    pub url: String,
+    /// Its title, at most 200 characters.
+    pub title: String,
+    /// Whether it is the one observed.
+    #[serde(default)]
+    pub current: bool,
+}
+
+/// A region of the page in one line: `form#login: 3 inputs`, `table#results: 5 cols, 47 rows`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Landmark {
+    /// What it is and what it holds.
+    pub summary: String,
+    /// The frame's index.
+    #[serde(default)]
+    pub frame: u32,
+}
+
+/// A heading.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Heading {
+    /// From 1.
+    pub level: u8,
+    /// Its text, at most 200 characters.
+    pub text: String,
+}
+
+/// Text that stands on the page and tells what goes on: alerts, statuses, errors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LiveText {
+    /// `alert`, `status`, `log`, `error`.
+    pub kind: String,
+    /// The text, at most 300 characters.
+    pub text: String,
+}
+
+/// The page in a few lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Sketch {
+    /// `og:type`, the schema.org type, or what the structure suggests (`login`, `form`, `list`, …).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_type: Option<String>,
+    /// The description that the page gives of itself, at most 300 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The language that the page declares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// Forms, tables, lists, navigation and other regions, the first 40.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub landmarks: Vec<Landmark>,
+    /// Headings, the first 40.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headings: Vec<Heading>,
+    /// Alerts and the like, the first 20.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub live: Vec<LiveText>,
+    /// The name of the modal dialog that is open, if one is; empty if it has no name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modal: Option<String>,
+}
+
+/// What an observation left out, by bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Truncation {
+    /// Candidates beyond the bound.
+    pub candidates: u64,
+    /// Elements that were not walked.
+    pub elements: u64,
+    /// Frames that were not entered.
+    pub frames: u64,
+    /// Candidates beyond the view, where only the view was asked for.
+    pub off_view: u64,
+}
+
+/// What changed since the observation before it, by candidate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Delta {
+    /// The observation that this one is compared with.
+    pub since: ObservationId,
+    /// Candidates that are new.
+    pub came: Vec<CandidateId>,
+    /// Candidates that are no more.
+    pub went: Vec<CandidateId>,
+    /// Candidates that are the same and look different.
+    pub changed: Vec<CandidateId>,
+}
+
+/// A page at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Observation {
+    /// [`OBSERVATION_VERSION`].
+    pub schema_version: String,
+    /// Its number in the run.
+    pub id: ObservationId,
+    /// The tab.
+    pub page: PageId,
+    /// How much was looked at.
+    pub scope: Scope,
+    /// The URL of the main frame.
+    pub url: String,
+    /// The title, at most 200 characters.
+    pub title: String,
+    /// Viewport and scroll position.
+    pub viewport: Viewport,
+    /// The frames, parents before children; the first is the main frame.
+    pub frames: Vec<FrameSummary>,
+    /// The candidates, in the order in which they are read.
+    pub candidates: Vec<Candidate>,
+    /// Candidates that were valid a short while ago: a small window, for repair.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recent: Vec<Candidate>,
+    /// The page in a few lines.
+    #[serde(default)]
+    pub sketch: Sketch,
+    /// The JavaScript dialog that blocks the page, if one is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialog: Option<DialogFact>,
+    /// The open tabs, in order of opening.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tabs: Vec<TabSummary>,
+    /// What was left out, if anything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<Truncation>,
+    /// What changed since the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta: Option<Delta>,
+    /// A name for this kind of page in this state: 16 hexadecimal digits over structure and candidates,
+    /// without volatile text.
+    pub fingerprint: String,
+}
+
+impl Observation {
+    /// The candidate with this id, among those that are valid now.
+    #[must_use]
+    pub fn candidate(&self, id: CandidateId) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| candidate.id == id)
+    }
+
+    /// The origin of the frame that a candidate lives in.
+    #[must_use]
+    pub fn origin_of(&self, candidate: &Candidate) -> Option<&str> {
+        let frame = self.frames.get(usize::try_from(candidate.frame).ok()?)?;
+        Some(&frame.origin)
+    }
+}

@@ -1,0 +1,337 @@
+//! Secrets, and text that may have been one.
+//!
+//! Invariants:
+//! - [`Secret`] cannot be printed, compared in the clear or serialised.
+//! - What stands in a record instead of sensitive text is a digest, keyed per run: it tells whether two
+//!   texts of one run are equal and nothing else.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::verdict::Verdict;
+use crate::wire::LongText;
+
+/// A resolved secret. Exposing it is a visible act.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes ownership of the clear text.
+    pub fn new(clear: impl Into<String>) -> Self {
+        Self(clear.into())
+    }
+
+    /// The clear text, for the input event and for nothing else.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// The key of a run's digests: 32 random bytes that leave the process never.
+#[derive(Clone)]
+pub struct DigestKey([u8; 32]);
+
+impl fmt::Debug for DigestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DigestKey(…)")
+    }
+}
+
+impl DigestKey {
+    /// Wraps key material that the composition root drew at random.
+    #[must_use]
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The digest of `text` under this key: 128 bits of SHA-256 over the key and the text.
+    #[must_use]
+    pub fn digest(&self, text: &str) -> Digest {
+        let mut hash = Sha256::new();
+        hash.update(self.0);
+        hash.update(text.as_bytes());
+        Digest(
+            hash.finalize()
+                .iter()
+                .take(16)
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+        )
+    }
+}
+
+/// What stands for a text that must not be kept: 32 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Digest(String);
+
+impl Digest {
+    /// Reads 32 lower-case hexadecimal digits.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        (text.len() == 32
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+        .then(|| Self(text.to_owned()))
+    }
+
+    /// The digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| D::Error::custom("expected 32 hexadecimal digits"))
+    }
+}
+
+impl JsonSchema for Digest {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Digest".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9a-f]{32}$" })
+    }
+}
+
+/// Text as a plan or a record states it: in the clear, or as `{"redacted": digest}`.
+#[derive(Clone, PartialEq, Eq)]
+pub enum WireText {
+    /// In the clear.
+    Clear(LongText),
+    /// Was sensitive when it was recorded.
+    Redacted(Digest),
+}
+
+impl WireText {
+    /// Clear text, cut at its bound.
+    #[must_use]
+    pub fn cut(text: &str) -> Self {
+        Self::Clear(LongText::cut(text))
+    }
+
+    /// The text, unless it was redacted.
+    #[must_use]
+    pub fn clear(&self) -> Option<&str> {
+        match self {
+            Self::Clear(text) => Some(text),
+            Self::Redacted(_) => None,
+        }
+    }
+
+    /// The same text without its content.
+    #[must_use]
+    pub fn redact(&self, key: &DigestKey) -> Self {
+        match self {
+            Self::Clear(text) => Self::Redacted(key.digest(text)),
+            Self::Redacted(digest) => Self::Redacted(digest.clone()),
+        }
+    }
+}
+
+impl fmt::Debug for WireText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // Typed text may be a secret that nobody declared: its length is all that a log needs.
+            Self::Clear(text) => write!(f, "WireText({} characters)", text.chars().count()),
+            Self::Redacted(digest) => write!(f, "WireText(redacted {})", digest.as_str()),
+        }
+    }
+}
+
+impl Serialize for WireText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Clear(text) => text.serialize(serializer),
+            Self::Redacted(digest) => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry("redacted", digest)?;
+                map.end()
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WireText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => LongText::new(text)
+                .map(Self::Clear)
+                .map_err(D::Error::custom),
+            Value::Object(mut object) => {
+                let digest = object
+                    .remove("redacted")
+                    .and_then(|v| v.as_str().and_then(Digest::parse));
+                match digest {
+                    Some(digest) if object.is_empty() => Ok(Self::Redacted(digest)),
+                    _ => Err(D::Error::custom(
+                        "expected {\"redacted\": 32 hexadecimal digits}",
+                    )),
+                }
+            }
+            other => Err(D::Error::custom(format!(
+                "expected a string, saw {}",
+                crate::wire::shape(&other)
+            ))),
+        }
+    }
+}
+
+impl JsonSchema for WireText {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "WireText".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let clear = generator.subschema_for::<LongText>();
+        let digest = generator.subschema_for::<Digest>();
+        json_schema!({ "oneOf": [clear, {
+            "type": "object",
+            "properties": { "redacted": digest },
+            "required": ["redacted"],
+            "additionalProperties": false
+        }] })
+    }
+}
+
+/// Text as it was seen on a page: in the clear, or reduced to what verdicts need.
+///
+/// On the wire: a string, or `{"redacted": digest, "contains": [digest]}`.
+#[derive(Clone, PartialEq, Eq)]
+pub enum FactText {
+    /// In the clear.
+    Clear(String),
+    /// From a password-like field.
+    Redacted {
+        /// Of the whole text.
+        digest: Digest,
+        /// Of those texts of the step that it contains, so that `contains` can be judged again later.
+        contains: Vec<Digest>,
+    },
+}
+
+impl FactText {
+    /// The text, unless it was redacted.
+    #[must_use]
+    pub fn clear(&self) -> Option<&str> {
+        match self {
+            Self::Clear(text) => Some(text),
+            Self::Redacted { .. } => None,
+        }
+    }
+
+    /// Reduces the text to digests; of `asked`, those that it contains stay judgeable.
+    #[must_use]
+    pub fn redact<'a>(&self, key: &DigestKey, asked: impl IntoIterator<Item = &'a str>) -> Self {
+        match self {
+            Self::Clear(text) => Self::Redacted {
+                digest: key.digest(text),
+                contains: asked
+                    .into_iter()
+                    .filter(|part| text.contains(part))
+                    .map(|part| key.digest(part))
+                    .collect(),
+            },
+            redacted @ Self::Redacted { .. } => redacted.clone(),
+        }
+    }
+
+    /// Whether the whole text equals `stated`; Unknown if one is redacted and the other is not.
+    #[must_use]
+    pub fn equals(&self, stated: &WireText) -> Verdict {
+        match (self, stated) {
+            (Self::Clear(seen), WireText::Clear(text)) => Verdict::from_bool(seen == text.as_str()),
+            (Self::Redacted { digest, .. }, WireText::Redacted(stated)) => {
+                Verdict::from_bool(digest == stated)
+            }
+            _ => Verdict::Unknown,
+        }
+    }
+
+    /// Whether the text contains `stated`; Unknown if one is redacted and the other is not.
+    #[must_use]
+    pub fn contains(&self, stated: &WireText) -> Verdict {
+        match (self, stated) {
+            (Self::Clear(seen), WireText::Clear(text)) => {
+                Verdict::from_bool(seen.contains(text.as_str()))
+            }
+            (Self::Redacted { digest, contains }, WireText::Redacted(stated)) => {
+                Verdict::from_bool(digest == stated || contains.contains(stated))
+            }
+            _ => Verdict::Unknown,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RedactedFact {
+    redacted: Digest,
+    contains: Vec<Digest>,
+}
+
+impl Serialize for FactText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Clear(text) => text.serialize(serializer),
+            Self::Redacted { digest, contains } => RedactedFact {
+                redacted: digest.clone(),
+                contains: contains.clone(),
+            }
+            .serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FactText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => Ok(Self::Clear(text)),
+            other => crate::wire::read::<RedactedFact>(other)
+                .map(|fact| Self::Redacted {
+                    digest: fact.redacted,
+                    contains: fact.contains,
+                })
+                .map_err(D::Error::custom),
+        }
+    }
+}
+
+impl JsonSchema for FactText {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "FactText".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let redacted = generator.subschema_for::<RedactedFact>();
+        json_schema!({ "oneOf": [{ "type": "string" }, redacted] })
+    }
+}
+
+impl fmt::Debug for FactText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clear(text) => write!(f, "{text:?}"),
+            Self::Redacted { digest, .. } => write!(f, "redacted {}", digest.as_str()),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Three-valued truth.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether something holds, as far as the facts tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// The facts say yes.
+    Holds,
+    /// The facts say no.
+    Fails,
+    /// The facts do not tell.
+    Unknown,
+}
+
+impl Verdict {
+    /// Holds for true, Fails for false.
+    #[must_use]
+    pub const fn from_bool(holds: bool) -> Self {
+        if holds { Self::Holds } else { Self::Fails }
+    }
+
+    /// Unknown for `None`.
+    #[must_use]
+    pub const fn from_option(holds: Option<bool>) -> Self {
+        match holds {
+            Some(holds) => Self::from_bool(holds),
+            None => Self::Unknown,
+        }
+    }
+
+    /// Whether the verdict is Holds.
+    #[must_use]
+    pub const fn holds(self) -> bool {
+        matches!(self, Self::Holds)
+    }
+
+    /// Kleene conjunction: one Fails decides.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Fails, _) | (_, Self::Fails) => Self::Fails,
+            (Self::Holds, Self::Holds) => Self::Holds,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Kleene disjunction: one Holds decides.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Holds, _) | (_, Self::Holds) => Self::Holds,
+            (Self::Fails, Self::Fails) => Self::Fails,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Kleene negation: Unknown stays.
+    #[must_use]
+    pub const fn negate(self) -> Self {
+        match self {
+            Self::Holds => Self::Fails,
+            Self::Fails => Self::Holds,
+            Self::Unknown => Self::Unknown,
+        }
+    }
+}
