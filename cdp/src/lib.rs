@@ -1,1 +1,59 @@
 //! The wire to Chrome: discovery, launch, sessions, typed commands, lossless bounded events.
+//!
+//! A [`Browser`] is launched or attached to; it owns one connection. Each target that it is attached
+//! to is a flat [`Session`]; a [`Page`] gathers the sessions of one tab (its own and those of its
+//! out-of-process frames), keeps its frame tree and the one isolated [`World`] per frame that is ours.
+//!
+//! Invariants:
+//! - Every call ends: with its reply, at its deadline, or at once when its session goes away.
+//! - The reader never waits for a subscriber. Queues are bounded and say when they dropped something.
+//! - An event that nobody subscribed to is never decoded beyond its envelope.
+//! - No policy about pages: no selectors, no retries, no knowledge of the language.
+//! - Reads no environment variables, prints nothing, logs no parameters.
+//!
+//! Cost: a call is one allocation for the message and one map entry; a reply is parsed once, borrowing,
+//! from the bytes that came off the wire.
+
+mod attach;
+mod browser;
+mod connection;
+mod discover;
+mod domain;
+mod error;
+mod events;
+mod frames;
+mod ids;
+mod launch;
+mod page;
+mod profile_dir;
+mod queue;
+mod session;
+mod targets;
+mod transport;
+mod world;
+
+pub mod wire;
+
+pub use browser::{Browser, BrowserVersion};
+pub use discover::{ChromeBinary, DiscoverError, PlaceKind, SearchPlaces, find_chrome};
+pub use domain::{Domain, DomainGuard};
+pub use error::{AttachError, CallError, GoneReason, LaunchError, PageError, WorldError};
+pub use events::{
+    BrowserEvent, BrowserEvents, Delivery, DetachKind, DialogAnswer, DialogKind, DownloadState,
+    EventQueue, OpenDialog, PageEvent, PageEvents, RawEvent,
+};
+pub use frames::Frame;
+pub use ids::{DocumentId, ExecutionContextId, FrameId, SessionId, TargetId};
+pub use launch::{LaunchOptions, Sandbox, Transport, Window};
+pub use page::Page;
+pub use profile_dir::{SweepReport, sweep};
+pub use session::{Call, RawReply, Session, SessionKind};
+pub use world::World;
+
+/// The protocol's generated types, for parameters and small replies.
+///
+/// Replies that are large or that Chrome changes often have lenient borrowing structs in [`wire`].
+pub mod protocol {
+    pub use chromiumoxide_cdp::cdp::{browser_protocol, js_protocol};
+    pub use chromiumoxide_types::{Command, Method};
+}

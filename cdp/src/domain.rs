@@ -1,0 +1,89 @@
+//! Domains that cost something while enabled: on only while somebody holds a guard.
+//!
+//! Invariant: a domain is enabled on every session of a page, present and future, exactly while at
+//! least one guard for it lives.
+
+use std::fmt;
+
+use crate::page::Page;
+
+/// A protocol domain that is enabled on demand. Page, Target and Inspector are always on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Domain {
+    /// Accessibility: keeps node ids stable between calls, and keeps the engine computing the tree.
+    Accessibility,
+    /// Style sheets and matched rules.
+    Css,
+    /// DOM mutation events for pushed nodes.
+    Dom,
+    /// Browser log entries.
+    Log,
+    /// Requests and responses; also enabled on workers.
+    Network,
+    /// Run-time metrics.
+    Performance,
+    /// Execution contexts and console messages: a page can flood this one.
+    Runtime,
+}
+
+impl Domain {
+    pub(crate) fn enable(self) -> &'static str {
+        match self {
+            Self::Accessibility => "Accessibility.enable",
+            Self::Css => "CSS.enable",
+            Self::Dom => "DOM.enable",
+            Self::Log => "Log.enable",
+            Self::Network => "Network.enable",
+            Self::Performance => "Performance.enable",
+            Self::Runtime => "Runtime.enable",
+        }
+    }
+
+    pub(crate) fn disable(self) -> &'static str {
+        match self {
+            Self::Accessibility => "Accessibility.disable",
+            Self::Css => "CSS.disable",
+            Self::Dom => "DOM.disable",
+            Self::Log => "Log.disable",
+            Self::Network => "Network.disable",
+            Self::Performance => "Performance.disable",
+            Self::Runtime => "Runtime.disable",
+        }
+    }
+
+    /// Whether a worker's session has this domain and a page's effects include it.
+    pub(crate) fn covers_workers(self) -> bool {
+        matches!(self, Self::Network)
+    }
+}
+
+/// Keeps a domain enabled on all sessions of a page; dropping the last one disables it.
+pub struct DomainGuard {
+    page: Page,
+    domain: Domain,
+}
+
+impl DomainGuard {
+    pub(crate) fn new(page: Page, domain: Domain) -> Self {
+        Self { page, domain }
+    }
+
+    /// The domain that is kept enabled.
+    #[must_use]
+    pub fn domain(&self) -> Domain {
+        self.domain
+    }
+}
+
+impl Drop for DomainGuard {
+    fn drop(&mut self) {
+        self.page.release(self.domain);
+    }
+}
+
+impl fmt::Debug for DomainGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DomainGuard({:?})", self.domain)
+    }
+}

@@ -1,0 +1,253 @@
+//! What can go wrong on the wire, as types.
+//!
+//! Invariant: no message holds a command's parameters, because those of `Input.*` may be secrets.
+
+use std::borrow::Cow;
+use std::io;
+use std::process::ExitStatus;
+
+/// Why a session no longer answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GoneReason {
+    /// The target was closed, navigated to another process, or was detached from.
+    Detached,
+    /// The target's renderer crashed. A page's session answers again after it is navigated or reloaded.
+    Crashed,
+    /// The browser exited, or the connection to it broke.
+    BrowserGone,
+}
+
+impl std::fmt::Display for GoneReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Detached => "target detached",
+            Self::Crashed => "renderer crashed",
+            Self::BrowserGone => "browser gone",
+        })
+    }
+}
+
+/// How one command failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// Chrome answered with an error.
+    #[error("{method} answered error {code}: {message}")]
+    Protocol {
+        /// The command.
+        method: Cow<'static, str>,
+        /// The JSON-RPC code, mostly -32000 or -32602.
+        code: i64,
+        /// Chrome's text.
+        message: String,
+    },
+    /// The session went away before the reply came, or was gone already.
+    #[error("{method} has no session: {reason}")]
+    SessionGone {
+        /// The command.
+        method: Cow<'static, str>,
+        /// Why.
+        reason: GoneReason,
+    },
+    /// The deadline passed. Chrome may still carry the command out.
+    #[error("{method} was not answered before its deadline")]
+    DeadlineExceeded {
+        /// The command.
+        method: Cow<'static, str>,
+    },
+    /// The message is larger than Chrome survives; it was not sent.
+    #[error("{method} is too large: expected at most {limit} bytes, saw {bytes}")]
+    TooLarge {
+        /// The command.
+        method: Cow<'static, str>,
+        /// Bytes of the message, or of all messages waiting to be sent.
+        bytes: usize,
+        /// The cap.
+        limit: usize,
+    },
+    /// The parameters do not serialise; nothing was sent.
+    #[error("parameters of {method} do not serialise")]
+    Encode {
+        /// The command.
+        method: Cow<'static, str>,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The reply is not of the expected shape. The session lives on.
+    #[error("reply to {method} does not decode")]
+    Decode {
+        /// The command or event.
+        method: Cow<'static, str>,
+        /// Where and why.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+impl CallError {
+    /// The command that failed.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        match self {
+            Self::Protocol { method, .. }
+            | Self::SessionGone { method, .. }
+            | Self::DeadlineExceeded { method }
+            | Self::TooLarge { method, .. }
+            | Self::Encode { method, .. }
+            | Self::Decode { method, .. } => method,
+        }
+    }
+
+    /// Why the session is gone, if that is what happened.
+    #[must_use]
+    pub fn gone(&self) -> Option<GoneReason> {
+        match self {
+            Self::SessionGone { reason, .. } => Some(*reason),
+            _ => None,
+        }
+    }
+}
+
+/// Why Chrome did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The profile directory could not be made.
+    #[error("expected to create a profile under {root}")]
+    Profile {
+        /// The directory asked for.
+        root: std::path::PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The binary could not be started.
+    #[error("expected to start {binary}")]
+    Spawn {
+        /// The binary.
+        binary: std::path::PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Chrome exited before it answered.
+    #[error("expected chrome to answer, saw it exit ({status}): {stderr}")]
+    Exited {
+        /// How it exited.
+        status: ExitStatus,
+        /// The end of what it wrote to standard error.
+        stderr: String,
+    },
+    /// Chrome did not answer in time; it was killed.
+    #[error("expected chrome to answer before the deadline: {stderr}")]
+    DeadlineExceeded {
+        /// The end of what it wrote to standard error.
+        stderr: String,
+    },
+    /// The connection could not be made.
+    #[error("expected a connection to the started chrome")]
+    Connect(#[source] AttachError),
+    /// One of the first commands failed.
+    #[error("chrome refused a set-up command: {stderr}")]
+    Setup {
+        /// The end of what it wrote to standard error.
+        stderr: String,
+        /// Which, and why.
+        #[source]
+        source: CallError,
+    },
+    /// This transport does not exist on this system.
+    #[error("the pipe transport needs a Unix system")]
+    PipeUnsupported,
+}
+
+/// Why a running browser could not be attached to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// Not an `http://` or `ws://` address.
+    #[error("expected an http:// or ws:// endpoint, saw {endpoint:?}")]
+    InvalidEndpoint {
+        /// What was given.
+        endpoint: String,
+    },
+    /// Nothing answers there, or not in the expected way.
+    #[error("expected a browser at {endpoint}")]
+    Unreachable {
+        /// What was given.
+        endpoint: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// `/json/version` did not answer with a websocket address.
+    #[error("expected /json/version of {endpoint} to name a websocket, saw HTTP status {status}")]
+    NotABrowser {
+        /// What was given.
+        endpoint: String,
+        /// The HTTP status; 0 if there was none.
+        status: u16,
+    },
+    /// The websocket handshake failed.
+    #[error("expected a websocket at {endpoint}")]
+    WebSocket {
+        /// What was given.
+        endpoint: String,
+        /// Why.
+        #[source]
+        source: Box<tokio_tungstenite::tungstenite::Error>,
+    },
+    /// The deadline passed.
+    #[error("{endpoint} did not answer before the deadline")]
+    DeadlineExceeded {
+        /// What was given.
+        endpoint: String,
+    },
+    /// One of the first commands failed.
+    #[error("the browser refused a set-up command")]
+    Setup(#[source] CallError),
+}
+
+/// Why a page could not be opened or was not found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PageError {
+    /// The browser's answer.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The new page was closed, or crashed, before it was ready.
+    #[error("the new page went away before it was ready")]
+    Gone,
+    /// The new page was not ready in time.
+    #[error("the new page was not ready before the deadline")]
+    DeadlineExceeded,
+    /// No dialog is open.
+    #[error("expected an open dialog, saw none")]
+    NoDialog,
+}
+
+/// Why a function of ours did not run in a frame.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// The frame navigated or was removed; ask [`crate::Page::world`] again, for the new document.
+    #[error("the document of this world is gone")]
+    ContextGone,
+    /// The page has no such frame.
+    #[error("the page has no such frame")]
+    FrameGone,
+    /// The node does not exist any more, or belongs to another document.
+    #[error("the node is gone")]
+    NodeGone,
+    /// Our script threw.
+    #[error("script threw: {text}")]
+    Exception {
+        /// The exception's description, at most 2,000 characters.
+        text: String,
+    },
+    /// The command failed otherwise.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}

@@ -1,0 +1,379 @@
+//! What a page or the browser tells unasked, and how a subscriber reads it.
+//!
+//! Two lanes: raw events of chosen methods through a queue whose capacity the subscriber chooses, and
+//! typed control events (frames, dialogs, sessions, downloads) through a lane that keeps 65,536 unread
+//! events. Invariant: neither lane ever loses silently; a full one says how many it dropped, and the
+//! state it told about can be read again (`Page::frames`, `Page::dialog`, `Browser::pages`).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use serde::Deserialize;
+
+use crate::error::{CallError, PageError};
+use crate::ids::{DocumentId, FrameId, TargetId};
+use crate::page::Page;
+use crate::queue::{Entry, Queue};
+use crate::session::{Session, Text, parse_lenient};
+
+/// Unread control events that a subscriber may leave lying before the newest are dropped.
+pub(crate) const CONTROL_LANE: usize = 65_536;
+
+/// One event as it came off the wire.
+#[derive(Clone, Debug)]
+pub struct RawEvent {
+    pub(crate) method: &'static str,
+    pub(crate) session: Session,
+    pub(crate) params: Text,
+}
+
+impl RawEvent {
+    /// The event's name, as the subscriber wrote it.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// The session that it came from.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Decodes the parameters, borrowing from the event.
+    ///
+    /// # Errors
+    /// [`CallError::Decode`]; the session and the subscription live on.
+    pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, CallError> {
+        parse_lenient(&self.params).map_err(|source| CallError::Decode {
+            method: Cow::Borrowed(self.method),
+            source,
+        })
+    }
+}
+
+/// What a queue of raw events hands out.
+#[derive(Clone, Debug)]
+pub enum Delivery {
+    /// An event.
+    Event(RawEvent),
+    /// So many events were dropped here, because the queue was full.
+    Lagged(u64),
+}
+
+/// A bounded queue of raw events. Dropping it unsubscribes.
+pub struct EventQueue {
+    pub(crate) queue: Arc<Queue<RawEvent>>,
+}
+
+impl EventQueue {
+    /// Waits for the next event; `None` once the session, or the page, is gone and all was read.
+    /// Cancellation safe. The caller bounds the wait.
+    pub async fn next(&mut self) -> Option<Delivery> {
+        self.queue.next().await.map(delivery)
+    }
+
+    /// The next event if one is waiting.
+    pub fn try_next(&mut self) -> Option<Delivery> {
+        self.queue.try_next().map(delivery)
+    }
+}
+
+fn delivery(entry: Entry<RawEvent>) -> Delivery {
+    match entry {
+        Entry::Item(event) => Delivery::Event(event),
+        Entry::Lagged(missed) => Delivery::Lagged(missed),
+    }
+}
+
+/// What happens to a page.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum PageEvent {
+    /// A frame appeared.
+    FrameAttached {
+        /// The frame.
+        frame: FrameId,
+        /// The frame that holds it.
+        parent: FrameId,
+    },
+    /// A frame has a new document.
+    FrameNavigated {
+        /// The frame.
+        frame: FrameId,
+        /// Its new document.
+        document: DocumentId,
+        /// Where that came from, fragment included.
+        url: String,
+    },
+    /// The URL changed without a new document: a fragment, or the history API.
+    NavigatedWithinDocument {
+        /// The frame.
+        frame: FrameId,
+        /// Its new URL.
+        url: String,
+    },
+    /// A frame was removed, or moved to another process.
+    FrameDetached {
+        /// The frame.
+        frame: FrameId,
+        /// Whether it lives on.
+        kind: DetachKind,
+    },
+    /// A lifecycle mark of a document: `init`, `DOMContentLoaded`, `load`, `networkIdle`, ….
+    Lifecycle {
+        /// The frame.
+        frame: FrameId,
+        /// The document.
+        document: DocumentId,
+        /// Chrome's name of the mark.
+        name: String,
+    },
+    /// A JavaScript dialog opened; it blocks the page until it is answered.
+    DialogOpening(OpenDialog),
+    /// The dialog was answered, by us or by the browser.
+    DialogClosed {
+        /// Whether it was accepted.
+        accepted: bool,
+    },
+    /// The page asked for files. The native chooser is suppressed; set them with `DOM.setFileInputFiles`.
+    FileChooserOpened {
+        /// The frame of the input.
+        frame: FrameId,
+        /// The session to use.
+        session: Session,
+        /// The input's backend node id; absent when the page used the file system API.
+        backend_node_id: Option<i64>,
+        /// Whether several files may be chosen.
+        multiple: bool,
+    },
+    /// An out-of-process frame or a worker of the page has a session now.
+    SessionAttached {
+        /// The session.
+        session: Session,
+    },
+    /// A Runtime binding was called.
+    Bound {
+        /// The session of the calling context.
+        session: Session,
+        /// The binding.
+        name: String,
+        /// What was passed.
+        payload: String,
+    },
+    /// A renderer of the page crashed.
+    Crashed {
+        /// The session whose renderer it was: the page's own, or that of an out-of-process frame.
+        session: Session,
+    },
+    /// The page is gone. Nothing follows.
+    Closed,
+    /// So many events were dropped here, because nobody read: read the page's state again.
+    Lagged(u64),
+}
+
+/// Whether a detached frame lives on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DetachKind {
+    /// It is gone.
+    Removed,
+    /// It moves to another process and keeps its id.
+    Swapped,
+}
+
+/// The lossless lane of one page. Dropping it unsubscribes.
+pub struct PageEvents {
+    pub(crate) queue: Arc<Queue<PageEvent>>,
+}
+
+impl PageEvents {
+    /// Waits for the next event; `None` after [`PageEvent::Closed`]. Cancellation safe.
+    pub async fn next(&mut self) -> Option<PageEvent> {
+        self.queue.next().await.map(page_event)
+    }
+
+    /// The next event if one is waiting.
+    pub fn try_next(&mut self) -> Option<PageEvent> {
+        self.queue.try_next().map(page_event)
+    }
+}
+
+fn page_event(entry: Entry<PageEvent>) -> PageEvent {
+    match entry {
+        Entry::Item(event) => event,
+        Entry::Lagged(missed) => PageEvent::Lagged(missed),
+    }
+}
+
+/// The kinds of JavaScript dialogs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DialogKind {
+    /// `alert`
+    Alert,
+    /// `confirm`
+    Confirm,
+    /// `prompt`
+    Prompt,
+    /// The question before leaving a page.
+    BeforeUnload,
+}
+
+impl DialogKind {
+    pub(crate) fn from_wire(kind: &str) -> Self {
+        match kind {
+            "confirm" => Self::Confirm,
+            "prompt" => Self::Prompt,
+            "beforeunload" => Self::BeforeUnload,
+            _ => Self::Alert,
+        }
+    }
+}
+
+/// A dialog that waits for an answer.
+#[derive(Clone, Debug)]
+pub struct OpenDialog {
+    /// The session that told, and that answers it.
+    pub session: Session,
+    /// What it is.
+    pub kind: DialogKind,
+    /// The page's text.
+    pub message: String,
+    /// The URL of the frame that opened it.
+    pub url: String,
+    /// What a prompt holds already.
+    pub default_prompt: String,
+}
+
+/// How to answer a dialog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DialogAnswer {
+    /// OK, Leave, and the text for a prompt.
+    Accept {
+        /// What to put into a prompt; `None` keeps its default.
+        text: Option<String>,
+    },
+    /// Cancel, Stay.
+    Dismiss,
+}
+
+impl OpenDialog {
+    /// Answers the dialog.
+    ///
+    /// # Errors
+    /// [`PageError::Call`], with a protocol error when it was answered already.
+    pub async fn answer(&self, answer: &DialogAnswer, until: Instant) -> Result<(), PageError> {
+        #[derive(serde::Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params<'a> {
+            accept: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            prompt_text: Option<&'a str>,
+        }
+        let params = match answer {
+            DialogAnswer::Accept { text } => {
+                let text = text.as_deref().or(match self.kind {
+                    DialogKind::Prompt => Some(self.default_prompt.as_str()),
+                    _ => None,
+                });
+                Params {
+                    accept: true,
+                    prompt_text: text,
+                }
+            }
+            DialogAnswer::Dismiss => Params {
+                accept: false,
+                prompt_text: None,
+            },
+        };
+        self.session
+            .call_raw("Page.handleJavaScriptDialog", params, until)
+            .await?;
+        Ok(())
+    }
+}
+
+/// What happens to the browser as a whole.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum BrowserEvent {
+    /// A tab or popup opened and is set up.
+    PageOpened {
+        /// The page.
+        page: Page,
+        /// The page that opened it, unless it asked not to tell.
+        opener: Option<TargetId>,
+    },
+    /// A page is gone.
+    PageClosed {
+        /// Its target.
+        page: TargetId,
+    },
+    /// A download began.
+    DownloadStarted {
+        /// Names the download, and its file under the download directory.
+        guid: String,
+        /// Where it comes from.
+        url: String,
+        /// The name that the server or the page suggests. Hostile: never a path.
+        suggested_filename: String,
+        /// The frame that caused it.
+        frame: FrameId,
+    },
+    /// A download went on, or ended.
+    DownloadProgress {
+        /// The download.
+        guid: String,
+        /// How it stands.
+        state: DownloadState,
+        /// Bytes so far.
+        received: u64,
+        /// Bytes expected; 0 when unknown.
+        total: u64,
+    },
+    /// The browser exited or the connection broke. Nothing follows.
+    Gone,
+    /// So many events were dropped here, because nobody read: read `Browser::pages` again.
+    Lagged(u64),
+}
+
+/// How a download stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DownloadState {
+    /// Bytes are coming.
+    InProgress,
+    /// The file is there.
+    Completed,
+    /// Denied, cancelled or failed.
+    Canceled,
+}
+
+/// The lossless lane of the browser. Dropping it unsubscribes.
+pub struct BrowserEvents {
+    pub(crate) queue: Arc<Queue<BrowserEvent>>,
+}
+
+impl BrowserEvents {
+    /// Waits for the next event; `None` after [`BrowserEvent::Gone`]. Cancellation safe.
+    pub async fn next(&mut self) -> Option<BrowserEvent> {
+        self.queue.next().await.map(browser_event)
+    }
+
+    /// The next event if one is waiting.
+    pub fn try_next(&mut self) -> Option<BrowserEvent> {
+        self.queue.try_next().map(browser_event)
+    }
+}
+
+fn browser_event(entry: Entry<BrowserEvent>) -> BrowserEvent {
+    match entry {
+        Entry::Item(event) => event,
+        Entry::Lagged(missed) => BrowserEvent::Lagged(missed),
+    }
+}
+
+pub(crate) fn bytes_of(text: &Text) -> &Bytes {
+    text.bytes()
+}

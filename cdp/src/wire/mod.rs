@@ -1,0 +1,89 @@
+//! Lenient, borrowing structs for what is large or changes often.
+//!
+//! Invariants: unknown fields and unknown enum values are accepted; strings borrow from the reply where
+//! it holds no escapes.
+
+pub mod accessibility;
+pub mod dom;
+pub mod network;
+pub mod remote;
+pub mod snapshot;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// A string that borrows where it holds no escapes, also inside `Option` and `Vec`, where serde's own
+/// `Cow` always copies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Str<'a>(pub Cow<'a, str>);
+
+impl Deref for Str<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for Str<'_> {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for Str<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == other
+    }
+}
+
+impl PartialEq<&str> for Str<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+impl fmt::Display for Str<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Str<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Str(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Str(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
+                Ok(Str(Cow::Owned(text)))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// Decodes a JSON string, borrowing where it holds no escapes; `None` if it is something else.
+#[must_use]
+pub fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str::<Str<'_>>(raw.get())
+        .ok()
+        .map(|text| text.0)
+}
