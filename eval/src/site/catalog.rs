@@ -8,7 +8,7 @@ pub(super) struct Product {
     pub(super) blurb: &'static str,
     /// Price of one, in cents.
     pub(super) cents: u64,
-    /// A glyph that stands for the photograph.
+    /// A glyph that stands for the photograph; one that plain text fonts have.
     pub(super) glyph: &'static str,
 }
 
@@ -27,21 +27,21 @@ pub(super) const PRODUCTS: [Product; 6] = [
         name: "Notebook",
         blurb: "Dotted, 192 pages, lies flat.",
         cents: 1_290,
-        glyph: "📓",
+        glyph: "▤",
     },
     Product {
         sku: "desk-lamp",
         name: "Desk lamp",
         blurb: "Warm light, clamps to any desk.",
         cents: 6_900,
-        glyph: "💡",
+        glyph: "☀",
     },
     Product {
         sku: "paper-tray",
         name: "Paper tray",
         blurb: "Stackable, recycled steel.",
         cents: 1_875,
-        glyph: "🗂",
+        glyph: "☰",
     },
     Product {
         sku: "envelopes",

@@ -198,7 +198,7 @@ fn is_card(digits: &str) -> bool {
             (_, doubled) => doubled / 10 + doubled % 10,
         })
         .sum();
-    (12..=19).contains(&values.len()) && sum % 10 == 0
+    (12..=19).contains(&values.len()) && sum.is_multiple_of(10)
 }
 
 #[cfg(test)]

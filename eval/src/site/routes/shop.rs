@@ -50,10 +50,10 @@ async fn add(State(app): State<App>, visitor: Visitor, FromForm(form): FromForm)
 }
 
 async fn remove(State(app): State<App>, visitor: Visitor, FromForm(form): FromForm) -> Redirect {
-    if let (Some(id), Ok(line)) = (&visitor.session, form.get("line").parse()) {
-        if let Some(session) = app.world().session_mut(id) {
-            session.cart.remove(line);
-        }
+    if let (Some(id), Ok(line)) = (&visitor.session, form.get("line").parse())
+        && let Some(session) = app.world().session_mut(id)
+    {
+        session.cart.remove(line);
     }
     Redirect::to("/cart")
 }
