@@ -6,16 +6,36 @@
 //!
 //! Absent on purpose: I/O, clocks, tokio, the wire to the browser, and any knowledge that there is one.
 
+mod schema;
+
 pub mod wire;
 
-pub mod candidate;
 pub mod deadline;
-pub mod facts;
 pub mod geometry;
 pub mod id;
-pub mod locator;
-pub mod observation;
 pub mod role;
 pub mod secret;
 pub mod text_match;
 pub mod verdict;
+
+pub mod action;
+pub mod condition;
+pub mod effect;
+pub mod facts;
+pub mod locator;
+pub mod step;
+
+pub mod candidate;
+pub mod observation;
+
+pub mod plan;
+pub mod policy;
+pub mod profile;
+pub mod risk;
+
+pub mod outcome;
+pub mod record;
+pub mod report;
+pub mod seam;
+
+pub use schema::{Document, schema_of};

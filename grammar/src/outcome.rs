@@ -1,0 +1,390 @@
+//! What became of a step: expected failure is data.
+//!
+//! Invariant: a failure's cause comes from a closed list, and what it was judged on comes with it. Nobody
+//! inspects a message.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::condition::Condition;
+use crate::facts::{DialogFact, DownloadFact, Facts, RequestFact};
+use crate::id::{PageId, TargetRef};
+use crate::policy::Rule;
+use crate::verdict::Verdict;
+
+/// Where in its life a step failed.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    /// Binding it to the observation of the moment.
+    Bind,
+    /// Asking for consent.
+    Confirm,
+    /// Finding its target.
+    Resolve,
+    /// Its preconditions.
+    Precondition,
+    /// Making sure that the target can be acted on.
+    Actionability,
+    /// The action itself.
+    Act,
+    /// Its postconditions.
+    Postcondition,
+}
+
+/// Why a step failed. The list is closed (spec 4.5).
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum Cause {
+    /// Nothing matches.
+    TargetNotFound,
+    /// Several match.
+    TargetAmbiguous,
+    /// It was another element when it was observed.
+    TargetStale,
+    /// No box, or `visibility: hidden`.
+    NotVisible,
+    /// It keeps moving.
+    NotStable,
+    /// It is disabled.
+    NotEnabled,
+    /// It takes no text now.
+    NotEditable,
+    /// It cannot be scrolled into view.
+    NotInView,
+    /// Something else would get the event; `blocker` says what.
+    Covered,
+    /// No such option.
+    OptionNotFound,
+    /// The page could not be loaded.
+    NavigationFailed,
+    /// The server answered with an error.
+    HttpError,
+    /// A precondition does not hold.
+    PreconditionFailed,
+    /// A stated postcondition did not come true.
+    PostconditionFailed,
+    /// Time ran out.
+    DeadlineExceeded,
+    /// The policy forbids it; `rule` says which.
+    PolicyBlocked,
+    /// Nobody agreed; `grant` says what would have done.
+    ConfirmationDenied,
+    /// A JavaScript dialog blocks the page.
+    DialogOpen,
+    /// The page's process died.
+    PageCrashed,
+    /// The browser is gone.
+    BrowserGone,
+    /// A parameter makes no sense for this target.
+    InvalidArgument,
+    /// This program cannot do it yet.
+    Unsupported,
+    /// Whether a stated postcondition came true could not be told.
+    EffectUnknown,
+}
+
+impl Cause {
+    /// The cause as it stands on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TargetNotFound => "targetNotFound",
+            Self::TargetAmbiguous => "targetAmbiguous",
+            Self::TargetStale => "targetStale",
+            Self::NotVisible => "notVisible",
+            Self::NotStable => "notStable",
+            Self::NotEnabled => "notEnabled",
+            Self::NotEditable => "notEditable",
+            Self::NotInView => "notInView",
+            Self::Covered => "covered",
+            Self::OptionNotFound => "optionNotFound",
+            Self::NavigationFailed => "navigationFailed",
+            Self::HttpError => "httpError",
+            Self::PreconditionFailed => "preconditionFailed",
+            Self::PostconditionFailed => "postconditionFailed",
+            Self::DeadlineExceeded => "deadlineExceeded",
+            Self::PolicyBlocked => "policyBlocked",
+            Self::ConfirmationDenied => "confirmationDenied",
+            Self::DialogOpen => "dialogOpen",
+            Self::PageCrashed => "pageCrashed",
+            Self::BrowserGone => "browserGone",
+            Self::InvalidArgument => "invalidArgument",
+            Self::Unsupported => "unsupported",
+            Self::EffectUnknown => "effectUnknown",
+        }
+    }
+
+    /// Whether the run stopped because of policy or a missing confirmation.
+    #[must_use]
+    pub const fn is_block(self) -> bool {
+        matches!(self, Self::PolicyBlocked | Self::ConfirmationDenied)
+    }
+}
+
+/// What a failure was judged on; what does not apply is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct FailureFacts {
+    /// The target as the step names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetRef>,
+    /// What covers the target, such as `div#overlay`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocker: Option<String>,
+    /// What matched instead of one thing, the first ten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub matches: Vec<String>,
+    /// What was expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<String>,
+    /// The rule of the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Rule>,
+    /// The grant that was missing, as `--grant` takes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
+    /// The HTTP status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The facts on which the conditions were judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Facts>,
+}
+
+/// A condition with its verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Judged {
+    /// The condition, redacted where it names sensitive text.
+    pub condition: Condition,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// It held already before the action.
+    #[serde(default)]
+    pub vacuous: bool,
+    /// The check added it.
+    #[serde(default)]
+    pub default: bool,
+    /// Milliseconds from the input to the verdict; absent where it never held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u32>,
+}
+
+/// How much of the document changed, summarised.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct MutationSummary {
+    /// Elements that were added.
+    pub added: u32,
+    /// Elements that were removed.
+    pub removed: u32,
+    /// Attributes that changed.
+    pub attributes: u32,
+    /// Texts that changed.
+    pub texts: u32,
+    /// The notable ones in words, such as `+dialog "Settings"`; the first ten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notable: Vec<String>,
+}
+
+/// What a step did, as far as it could be seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct EffectRecord {
+    /// The URL before, if it changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url_before: Option<String>,
+    /// The URL after, if it changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url_after: Option<String>,
+    /// The document is another one.
+    #[serde(skip_serializing_if = "is_false")]
+    pub new_document: bool,
+    /// Changes of the document.
+    pub mutations: MutationSummary,
+    /// The target's value or state is another one.
+    #[serde(skip_serializing_if = "is_false")]
+    pub target_changed: bool,
+    /// The focus moved: to what, in short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
+    /// Something scrolled.
+    #[serde(skip_serializing_if = "is_false")]
+    pub scrolled: bool,
+    /// Requests, the first 50.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestFact>,
+    /// Console errors and uncaught exceptions, the first ten, 300 characters each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub console_errors: Vec<String>,
+    /// Dialogs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dialogs: Vec<DialogFact>,
+    /// Downloads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub downloads: Vec<DownloadFact>,
+    /// URLs of new tabs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub new_tabs: Vec<String>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde wants"
+)]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl EffectRecord {
+    /// Whether anything at all happened. Requests alone do not count: pages poll.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        let quiet = Self {
+            requests: Vec::new(),
+            console_errors: Vec::new(),
+            ..self.clone()
+        };
+        quiet != Self::default()
+    }
+
+    /// Whether the page is another one than the one that was observed.
+    #[must_use]
+    pub fn changes_page(&self) -> bool {
+        self.new_document || self.url_after.is_some()
+    }
+}
+
+/// A stored file that belongs to a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ArtifactRef {
+    /// What it is: `screenshotBefore`, `screenshotAfter`, `screenshot`, `axSubtree`, `domDiff`, `har`, `cdpLog`.
+    pub kind: String,
+    /// SHA-256 of its content, hexadecimal.
+    pub sha256: String,
+    /// Its media type.
+    pub media_type: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Where it lies, relative to the run's folder.
+    pub path: String,
+}
+
+/// Where a step's time went, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Timings {
+    /// Finding the target and checking preconditions.
+    pub resolve_ms: u32,
+    /// Waiting until the target can be acted on.
+    pub actionable_ms: u32,
+    /// Sending input.
+    pub act_ms: u32,
+    /// Awaiting postconditions.
+    pub post_ms: u32,
+}
+
+/// What was gathered while a step ran, whether it succeeded or not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Evidence {
+    /// Preconditions.
+    pub pre: Vec<Judged>,
+    /// Postconditions.
+    pub post: Vec<Judged>,
+    /// The facts on which the preconditions were judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pre_facts: Option<Facts>,
+    /// The facts on which the postconditions were judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub post_facts: Option<Facts>,
+    /// What the step did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effects: Option<EffectRecord>,
+    /// The action ran, but nothing that it did could be seen.
+    #[serde(skip_serializing_if = "is_false")]
+    pub no_observed_effect: bool,
+    /// Whether input was sent, even if the step failed.
+    #[serde(skip_serializing_if = "is_false")]
+    pub input_sent: bool,
+    /// Targets whose text must not be kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sensitive: Vec<TargetRef>,
+    /// Stored files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactRef>,
+    /// Where the time went.
+    pub timings: Timings,
+    /// Events of the wire that were looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cdp_events: Option<u64>,
+}
+
+/// A step that did what it said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepSuccess {
+    /// What was gathered.
+    pub evidence: Evidence,
+    /// What the action read, if it reads.
+    pub data: Option<Value>,
+    /// The tab that is current from now on, if that changed.
+    pub page: Option<PageId>,
+}
+
+/// A step that did not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepFailure {
+    /// Where.
+    pub stage: Stage,
+    /// Why.
+    pub cause: Cause,
+    /// Expected against seen, for people.
+    pub message: String,
+    /// What it was judged on.
+    pub facts: FailureFacts,
+    /// What was gathered before it failed.
+    pub evidence: Evidence,
+}
+
+impl StepFailure {
+    /// A failure with a message and nothing else yet.
+    pub fn new(stage: Stage, cause: Cause, message: impl Into<String>) -> Self {
+        Self {
+            stage,
+            cause,
+            message: message.into(),
+            facts: FailureFacts::default(),
+            evidence: Evidence::default(),
+        }
+    }
+}
+
+/// What became of a step. An `Err` beside it means that the machinery broke.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StepOutcome {
+    /// It did what it said.
+    Succeeded(StepSuccess),
+    /// It did not, and this is why.
+    Failed(Box<StepFailure>),
+}
+
+impl StepOutcome {
+    /// What was gathered.
+    #[must_use]
+    pub fn evidence(&self) -> &Evidence {
+        match self {
+            Self::Succeeded(success) => &success.evidence,
+            Self::Failed(failure) => &failure.evidence,
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Binding: one step against the observation of the moment in which its turn comes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::action::{Action, TargetNeed};
+use crate::candidate::{Candidate, Capability};
+use crate::effect::EffectClass;
+use crate::id::TargetRef;
+use crate::locator::Locator;
+use crate::observation::Observation;
+use crate::plan::check::{Plan, StatedCondition};
+use crate::plan::draft::Author;
+use crate::plan::violation::{Violation, ViolationCode};
+use crate::policy::Consent;
+use crate::risk::{self, RiskClass};
+use crate::step::Step;
+
+/// What a target of a step is bound to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BoundTarget {
+    /// A candidate of the observation: its identity is verified again before it is acted on.
+    Observed(Box<Candidate>),
+    /// A declared locator: resolves when the step is reached, and must be unique.
+    Declared(Locator),
+}
+
+impl BoundTarget {
+    /// The candidate, if it was observed.
+    #[must_use]
+    pub fn candidate(&self) -> Option<&Candidate> {
+        match self {
+            Self::Observed(candidate) => Some(candidate),
+            Self::Declared(_) => None,
+        }
+    }
+}
+
+/// A step that may be executed now. Only [`Plan::bind`] makes one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundStep {
+    plan_index: usize,
+    step: Step,
+    post: Vec<StatedCondition>,
+    targets: BTreeMap<TargetRef, BoundTarget>,
+    risk: RiskClass,
+    origin: String,
+    consent: Consent,
+    author: Author,
+}
+
+impl BoundStep {
+    /// Its position in its plan.
+    #[must_use]
+    pub const fn plan_index(&self) -> usize {
+        self.plan_index
+    }
+    /// The step.
+    #[must_use]
+    pub const fn step(&self) -> &Step {
+        &self.step
+    }
+    /// The action.
+    #[must_use]
+    pub const fn action(&self) -> &Action {
+        &self.step.action
+    }
+    /// The postconditions, defaults included.
+    #[must_use]
+    pub fn post(&self) -> &[StatedCondition] {
+        &self.post
+    }
+    /// Every target that the step names, and what it is bound to.
+    #[must_use]
+    pub const fn targets(&self) -> &BTreeMap<TargetRef, BoundTarget> {
+        &self.targets
+    }
+    /// The action's main target.
+    #[must_use]
+    pub fn main_target(&self) -> Option<(&TargetRef, &BoundTarget)> {
+        self.step
+            .action
+            .target()
+            .and_then(|target| self.targets.get_key_value(target))
+    }
+    /// What it risks, by what was observed. Declared targets are judged again when they are resolved.
+    #[must_use]
+    pub const fn risk(&self) -> RiskClass {
+        self.risk
+    }
+    /// What repeating it would cost.
+    #[must_use]
+    pub fn effect(&self) -> EffectClass {
+        self.risk
+            .effect()
+            .max(self.step.action.kind().meta().effect)
+    }
+    /// The origin that it acts on.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+    /// What must happen before it runs.
+    #[must_use]
+    pub const fn consent(&self) -> &Consent {
+        &self.consent
+    }
+    /// Who wrote it.
+    #[must_use]
+    pub const fn author(&self) -> Author {
+        self.author
+    }
+    /// How long it may take, if it says so itself.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        self.step.timeout_ms.map(crate::wire::Millis::duration)
+    }
+}
+
+impl Plan {
+    /// Binds the step at `index` to `observation`. Steps that use only declared locators, or none, bind to
+    /// any observation.
+    ///
+    /// # Errors
+    /// Every [`Violation`]: a target that is gone, one that lost its support or became ambiguous, or an
+    /// origin that the policy does not allow. `index` beyond the plan is one too.
+    pub fn bind(
+        &self,
+        index: usize,
+        observation: &Observation,
+    ) -> Result<BoundStep, Vec<Violation>> {
+        let path = format!("/steps/{index}");
+        let Some(checked) = self.steps.get(index) else {
+            let message = format!("expected a step below {}, saw {index}", self.steps.len());
+            return Err(vec![Violation::new(
+                ViolationCode::InvalidArgument,
+                path,
+                message,
+            )]);
+        };
+        let step = &checked.step;
+        let mut targets = BTreeMap::new();
+        let mut violations = Vec::new();
+        let mut names: Vec<&TargetRef> = step.targets();
+        names.extend(
+            checked
+                .post
+                .iter()
+                .flat_map(|stated| stated.condition.targets()),
+        );
+        for name in names {
+            if let Some(locator) = self.candidates.get(name) {
+                targets.insert(name.clone(), BoundTarget::Declared(locator.clone()));
+                continue;
+            }
+            match name.candidate_id().and_then(|id| observation.candidate(id)) {
+                Some(candidate) if !candidate.ambiguous => {
+                    targets.insert(
+                        name.clone(),
+                        BoundTarget::Observed(Box::new(candidate.clone())),
+                    );
+                }
+                Some(candidate) => {
+                    let message = format!(
+                        "expected a target that can be told apart, saw {}",
+                        candidate.title()
+                    );
+                    violations.push(Violation::new(
+                        ViolationCode::AmbiguousTarget,
+                        &path,
+                        message,
+                    ));
+                }
+                None => {
+                    let message =
+                        format!("{name} is not in the current observation; observe again");
+                    violations.push(Violation::new(ViolationCode::UnknownTarget, &path, message));
+                }
+            }
+        }
+        let main = step
+            .action
+            .target()
+            .and_then(|target| targets.get(target))
+            .and_then(BoundTarget::candidate);
+        let need = match step.action.kind().meta().target {
+            TargetNeed::None => None,
+            TargetNeed::Optional(need) | TargetNeed::Required(need) => Some(need),
+        };
+        if let Some(message) = main
+            .zip(need)
+            .and_then(|(candidate, need)| support_violation(&step.action, candidate, need))
+        {
+            violations.push(Violation::new(
+                ViolationCode::UnsupportedVerb,
+                &path,
+                message,
+            ));
+        }
+        let origin = main
+            .and_then(|candidate| observation.origin_of(candidate))
+            .map_or_else(|| origin_of_url(&observation.url), str::to_owned);
+        if self.author != Author::Operator
+            && main.is_some()
+            && let Err(denied) = self.policy.acting_in(&origin)
+        {
+            let mut violation = Violation::new(ViolationCode::PolicyBlocked, &path, denied.message);
+            violation.rule = Some(denied.rule.as_str().to_owned());
+            violations.push(violation);
+        }
+        if !violations.is_empty() {
+            return Err(violations);
+        }
+        let risk = risk::of(&step.action, main);
+        let consent = self
+            .policy
+            .consent(risk, &origin, self.author, step.estimated_risk);
+        Ok(BoundStep {
+            plan_index: index,
+            step: step.clone(),
+            post: checked.post.clone(),
+            targets,
+            risk,
+            origin,
+            consent,
+            author: self.author,
+        })
+    }
+}
+
+fn origin_of_url(url: &str) -> String {
+    url::Url::parse(url).map_or_else(
+        |_| "null".to_owned(),
+        |url| url.origin().ascii_serialization(),
+    )
+}
+
+/// Why the candidate does not support the action, if it does not.
+pub(super) fn support_violation(
+    action: &Action,
+    candidate: &Candidate,
+    need: Capability,
+) -> Option<String> {
+    let verb = action.kind().meta().name;
+    if !candidate.supports(need) {
+        return Some(format!(
+            "expected a target for `{verb}`, saw {} {}",
+            candidate.id,
+            candidate.title()
+        ));
+    }
+    if let Action::Select(select) = action
+        && !candidate.options.is_empty()
+        && candidate.options.len() < 100
+    {
+        use crate::action::OptionChoice as Choice;
+        let same = |a: &str, b: &str| {
+            crate::text_match::collapse_white_space(a) == crate::text_match::collapse_white_space(b)
+        };
+        let missing = select.option.choices.iter().find(|choice| match choice {
+            Choice::Text(text) => !candidate
+                .options
+                .iter()
+                .any(|o| o.value == text.as_str() || same(&o.label, text)),
+            Choice::Value(text) => !candidate.options.iter().any(|o| o.value == text.as_str()),
+            Choice::Label(text) => !candidate.options.iter().any(|o| same(&o.label, text)),
+            Choice::Index(index) => {
+                usize::try_from(index.get()).is_ok_and(|i| i >= candidate.options.len())
+            }
+        });
+        if let Some(missing) = missing {
+            let known: Vec<&str> = candidate
+                .options
+                .iter()
+                .take(10)
+                .map(|o| o.label.as_str())
+                .collect();
+            return Some(format!(
+                "expected one of the options {known:?}, saw {missing:?}"
+            ));
+        }
+    }
+    None
+}

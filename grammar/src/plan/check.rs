@@ -1,0 +1,534 @@
+//! The static check: everything that can be known to be wrong before a browser is touched.
+
+use std::collections::BTreeMap;
+
+use crate::action::{Action, ActionKind, Owner, TargetNeed};
+use crate::condition::{self, Condition, Nothing, SelectedValues, UrlChanges, Valued};
+use crate::effect::EffectClass;
+use crate::id::TargetRef;
+use crate::locator::Locator;
+use crate::observation::Observation;
+use crate::plan::bind::support_violation;
+use crate::plan::draft::{Author, MAX_STEPS, PlanDraft};
+use crate::plan::violation::{Violation, ViolationCode};
+use crate::policy::{Policy, Rule};
+use crate::step::Step;
+use crate::text_match::Pattern;
+
+/// A condition, and whether the plan stated it or the check added it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatedCondition {
+    /// The condition.
+    pub condition: Condition,
+    /// Added by the check because the step stated none.
+    pub is_default: bool,
+}
+
+/// A step that passed the check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedStep {
+    /// As the draft has it.
+    pub step: Step,
+    /// Its postconditions, defaults included.
+    pub post: Vec<StatedCondition>,
+}
+
+/// A plan that may run, step by step, after [`Plan::bind`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    pub(super) author: Author,
+    pub(super) candidates: BTreeMap<TargetRef, Locator>,
+    pub(super) steps: Vec<CheckedStep>,
+    pub(super) policy: Policy,
+}
+
+impl Plan {
+    /// The steps, in order.
+    #[must_use]
+    pub fn steps(&self) -> &[CheckedStep] {
+        &self.steps
+    }
+
+    /// The policy that the plan was checked under, lowered to what it asked for itself.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The declared locators.
+    #[must_use]
+    pub const fn candidates(&self) -> &BTreeMap<TargetRef, Locator> {
+        &self.candidates
+    }
+}
+
+impl PlanDraft {
+    /// Judges the whole plan against what was observed and what is allowed. Pure; costs microseconds a step.
+    ///
+    /// # Errors
+    /// Every [`Violation`], in the order of the steps.
+    pub fn check(
+        &self,
+        observation: &Observation,
+        policy: &Policy,
+    ) -> Result<Plan, Vec<Violation>> {
+        let mut violations = Vec::new();
+        let mut policy = policy.lowered_to(self.autonomy_level);
+        if self.steps.is_empty() {
+            violations.push(Violation::new(
+                ViolationCode::EmptyPlan,
+                "/steps",
+                "expected at least one step, saw none",
+            ));
+        }
+        if self.steps.len() > MAX_STEPS {
+            let message = format!(
+                "expected at most {MAX_STEPS} steps, saw {}",
+                self.steps.len()
+            );
+            violations.push(Violation::new(
+                ViolationCode::TooManySteps,
+                "/steps",
+                message,
+            ));
+        }
+        if self.author == Author::Operator {
+            let domains = self
+                .context
+                .iter()
+                .flat_map(|context| context.allowed_domains.iter().flatten());
+            for (index, entry) in domains.enumerate() {
+                match policy.clone().allowing(entry) {
+                    Ok(wider) => policy = wider,
+                    Err(error) => violations.push(Violation::new(
+                        ViolationCode::InvalidArgument,
+                        format!("/context/allowedDomains/{index}"),
+                        error.to_string(),
+                    )),
+                }
+            }
+        }
+        self.check_declared(&mut violations);
+        let mut left_page_at = None;
+        let mut steps = Vec::with_capacity(self.steps.len());
+        for (index, step) in self.steps.iter().enumerate() {
+            let mut checker = StepCheck {
+                draft: self,
+                observation,
+                policy: &policy,
+                path: format!("/steps/{index}"),
+                violations: &mut violations,
+            };
+            checker.step(step, left_page_at);
+            let post = with_defaults(step);
+            if leaves_page(step) {
+                left_page_at.get_or_insert(index);
+            }
+            steps.push(CheckedStep {
+                step: step.clone(),
+                post,
+            });
+        }
+        if violations.is_empty() {
+            Ok(Plan {
+                author: self.author,
+                candidates: self.candidates.clone(),
+                steps,
+                policy,
+            })
+        } else {
+            Err(violations)
+        }
+    }
+
+    fn check_declared(&self, violations: &mut Vec<Violation>) {
+        for (name, locator) in &self.candidates {
+            let path = format!("/candidates/{name}");
+            if self.author != Author::Operator {
+                let message =
+                    "expected ids of observed candidates only, saw a declared locator".to_owned();
+                violations.push(Violation::new(
+                    ViolationCode::DeclaredByModel,
+                    &path,
+                    message,
+                ));
+            }
+            if let Err(error) = locator.validate() {
+                violations.push(Violation::new(
+                    ViolationCode::InvalidLocator,
+                    path,
+                    error.to_string(),
+                ));
+            }
+        }
+    }
+}
+
+struct StepCheck<'a> {
+    draft: &'a PlanDraft,
+    observation: &'a Observation,
+    policy: &'a Policy,
+    path: String,
+    violations: &'a mut Vec<Violation>,
+}
+
+impl StepCheck<'_> {
+    fn report(&mut self, code: ViolationCode, field: &str, message: impl Into<String>) {
+        let path = if field.is_empty() {
+            self.path.clone()
+        } else {
+            format!("{}/{field}", self.path)
+        };
+        self.violations.push(Violation::new(code, path, message));
+    }
+
+    fn deny(&mut self, rule: Rule, field: &str, message: impl Into<String>) {
+        self.report(ViolationCode::PolicyBlocked, field, message);
+        if let Some(last) = self.violations.last_mut() {
+            last.rule = Some(rule.as_str().to_owned());
+        }
+    }
+
+    fn step(&mut self, step: &Step, left_page_at: Option<usize>) {
+        for target in step.targets() {
+            self.target(target, left_page_at);
+        }
+        self.main_target(step);
+        self.arguments(&step.action);
+        self.conditions("pre", &step.pre);
+        self.conditions("post", &step.post);
+        if let Some(condition) = step.action.condition() {
+            self.condition("condition", condition);
+        }
+    }
+
+    fn target(&mut self, target: &TargetRef, left_page_at: Option<usize>) {
+        if self.draft.candidates.contains_key(target) {
+            return;
+        }
+        let candidate = target
+            .candidate_id()
+            .and_then(|id| self.observation.candidate(id));
+        let Some(candidate) = candidate else {
+            let hint = if target.candidate_id().is_some() {
+                "; observe again"
+            } else {
+                ""
+            };
+            let message = format!("expected an observed or declared target, saw `{target}`{hint}");
+            return self.report(ViolationCode::UnknownTarget, "", message);
+        };
+        if candidate.ambiguous {
+            let twins: Vec<String> = self
+                .observation
+                .candidates
+                .iter()
+                .filter(|other| {
+                    other.ambiguous && other.role == candidate.role && other.name == candidate.name
+                })
+                .map(|other| other.id.to_string())
+                .collect();
+            let message = format!(
+                "expected a target that can be told apart, saw {} ({})",
+                twins.join(", "),
+                candidate.title()
+            );
+            self.report(ViolationCode::AmbiguousTarget, "", message);
+        }
+        if let Some(step) = left_page_at {
+            let message = format!(
+                "expected no observed candidate after step {step} leaves its page, saw `{target}`"
+            );
+            self.report(ViolationCode::AfterPageChange, "", message);
+        }
+        if self.draft.author != Author::Operator
+            && let Some(Err(denied)) = self
+                .observation
+                .origin_of(candidate)
+                .map(|origin| self.policy.acting_in(origin))
+        {
+            self.deny(denied.rule, "", denied.message);
+        }
+    }
+
+    fn main_target(&mut self, step: &Step) {
+        let meta = step.action.kind().meta();
+        let need = match meta.target {
+            TargetNeed::None => return,
+            TargetNeed::Optional(need) | TargetNeed::Required(need) => need,
+        };
+        let Some(target) = step.action.target() else {
+            return;
+        };
+        let observed = (!self.draft.candidates.contains_key(target))
+            .then(|| {
+                target
+                    .candidate_id()
+                    .and_then(|id| self.observation.candidate(id))
+            })
+            .flatten();
+        if let Some(message) =
+            observed.and_then(|candidate| support_violation(&step.action, candidate, need))
+        {
+            self.report(ViolationCode::UnsupportedVerb, "targetRef", message);
+        }
+    }
+
+    fn arguments(&mut self, action: &Action) {
+        let kind = action.kind();
+        let is_operator = self.draft.author == Author::Operator;
+        match action {
+            Action::Navigate(navigate) => {
+                if let Err(denied) = self.policy.navigation(&navigate.url) {
+                    if denied.rule == Rule::Unparsable {
+                        self.report(ViolationCode::InvalidArgument, "url", denied.message);
+                    } else {
+                        self.deny(denied.rule, "url", denied.message);
+                    }
+                }
+            }
+            Action::Type(a) => self.one_of_two(
+                "text",
+                a.text.is_some(),
+                "credentialRef",
+                a.credential_ref.is_some(),
+            ),
+            Action::SetValue(a) => {
+                self.one_of_two(
+                    "value",
+                    a.value.is_some(),
+                    "credentialRef",
+                    a.credential_ref.is_some(),
+                );
+            }
+            Action::ResolveSelector(a) => {
+                self.one_of_two("css", a.css.is_some(), "xpath", a.xpath.is_some())
+            }
+            Action::Select(a) if a.option.choices.is_empty() && !a.option.is_list => {
+                self.report(
+                    ViolationCode::InvalidArgument,
+                    "option",
+                    "expected an option, saw none",
+                );
+            }
+            Action::Scroll(a)
+                if a.target_ref.is_none()
+                    && a.direction.is_none()
+                    && a.delta_x.is_none()
+                    && a.delta_y.is_none() =>
+            {
+                self.report(
+                    ViolationCode::InvalidArgument,
+                    "",
+                    "expected a target, a direction or a distance, saw none",
+                );
+            }
+            Action::SwitchTab(a) if !is_operator => self.tab(Some(a.tab.get())),
+            Action::CloseTab(a) if !is_operator => self.tab(a.tab.map(crate::wire::Count::get)),
+            Action::Call(call) if self.policy.registered(&call.name).is_none() => {
+                let message = format!(
+                    "expected a registered action, saw `{}`",
+                    call.name.escape_debug()
+                );
+                self.report(ViolationCode::UnknownAction, "name", message);
+            }
+            Action::SearchPage(search) if search.regex == Some(true) => {
+                let compiled = Pattern::new(search.query.as_str())
+                    .and_then(|pattern| pattern.compile().map(drop));
+                if let Err(error) = compiled {
+                    self.report(ViolationCode::InvalidArgument, "query", error.to_string());
+                }
+            }
+            _ => {}
+        }
+        let raw = matches!(
+            kind,
+            ActionKind::ClickPoint
+                | ActionKind::DragPoints
+                | ActionKind::LongPressPoint
+                | ActionKind::ResolveSelector
+        ) || (kind.meta().owner == Owner::Handler && kind != ActionKind::Call);
+        if raw && !is_operator && !self.policy.profile().opens_raw_access() {
+            let message = format!(
+                "expected a profile that opens `{}`, saw {}",
+                kind.meta().name,
+                self.policy.profile().as_str()
+            );
+            self.deny(Rule::Profile, "type", message);
+        }
+    }
+
+    fn one_of_two(&mut self, first: &str, has_first: bool, second: &str, has_second: bool) {
+        if has_first == has_second {
+            let seen = if has_first { "both" } else { "neither" };
+            let message = format!("expected `{first}` or `{second}`, saw {seen}");
+            self.report(ViolationCode::InvalidArgument, "", message);
+        }
+    }
+
+    fn tab(&mut self, tab: Option<u32>) {
+        let open = self.observation.tabs.len();
+        if let Some(tab) = tab
+            && usize::try_from(tab).is_ok_and(|tab| tab >= open)
+        {
+            self.report(
+                ViolationCode::InvalidArgument,
+                "tab",
+                format!("expected a tab below {open}, saw {tab}"),
+            );
+        }
+    }
+
+    fn conditions(&mut self, field: &str, conditions: &[Condition]) {
+        for (index, condition) in conditions.iter().enumerate() {
+            self.condition(&format!("{field}/{index}"), condition);
+            for (later, other) in conditions.iter().enumerate().skip(index + 1) {
+                if condition.contradicts(other) {
+                    let message = format!(
+                        "expected conditions that can hold together, saw {index} and {later} contradict"
+                    );
+                    self.report(
+                        ViolationCode::ContradictoryConditions,
+                        &format!("{field}/{later}"),
+                        message,
+                    );
+                }
+            }
+        }
+    }
+
+    fn condition(&mut self, field: &str, condition: &Condition) {
+        if let Err(error) = condition.validate() {
+            return self.report(ViolationCode::InvalidCondition, field, error.to_string());
+        }
+        if condition.is_vacuous() {
+            let message = format!(
+                "expected a condition that can fail, saw `{}` that always holds",
+                condition.tag()
+            );
+            self.report(ViolationCode::VacuousCondition, field, message);
+        }
+        if let Condition::AllOf(group) = condition {
+            let pairs = group.conditions.iter().enumerate();
+            let contradictory = pairs
+                .clone()
+                .any(|(i, a)| pairs.clone().skip(i + 1).any(|(_, b)| a.contradicts(b)));
+            if contradictory {
+                let message =
+                    "expected conditions that can hold together, saw a contradiction in `allOf`"
+                        .to_owned();
+                self.report(ViolationCode::ContradictoryConditions, field, message);
+            }
+        }
+    }
+}
+
+/// Whether the page that the observation shows is gone after the step, as far as the plan says itself.
+fn leaves_page(step: &Step) -> bool {
+    matches!(
+        step.action.kind(),
+        ActionKind::Navigate
+            | ActionKind::GoBack
+            | ActionKind::GoForward
+            | ActionKind::Reload
+            | ActionKind::SwitchTab
+    ) || step.post.iter().any(Condition::expects_page_change)
+}
+
+/// The stated postconditions, or the default ones of the verb if none is stated.
+fn with_defaults(step: &Step) -> Vec<StatedCondition> {
+    if !step.post.is_empty() {
+        let state = |condition: &Condition| StatedCondition {
+            condition: condition.clone(),
+            is_default: false,
+        };
+        return step.post.iter().map(state).collect();
+    }
+    default_post(&step.action)
+        .into_iter()
+        .map(|condition| StatedCondition {
+            condition,
+            is_default: true,
+        })
+        .collect()
+}
+
+fn default_post(action: &Action) -> Option<Condition> {
+    let any_effect = Some(Condition::AnyEffect(Nothing {}));
+    match action {
+        Action::Navigate(navigate) => Some(url_reached(&navigate.url)),
+        Action::Type(a) => match &a.text {
+            Some(text) if text.clear() != Some("") => Some(Condition::ValueContains(Valued {
+                target: a.target_ref.clone(),
+                value: text.clone(),
+            })),
+            _ => any_effect,
+        },
+        Action::SetValue(a) => match &a.value {
+            Some(value) => Some(Condition::ValueEquals(Valued {
+                target: a.target_ref.clone(),
+                value: value.clone(),
+            })),
+            None => any_effect,
+        },
+        Action::Clear(a) => Some(Condition::ValueEquals(Valued {
+            target: a.target_ref.clone(),
+            value: crate::secret::WireText::cut(""),
+        })),
+        Action::Select(a) => {
+            use crate::action::OptionChoice as Choice;
+            let values: Option<Vec<_>> = a
+                .option
+                .choices
+                .iter()
+                .map(|choice| match choice {
+                    Choice::Text(text) | Choice::Value(text) | Choice::Label(text) => {
+                        Some(text.clone())
+                    }
+                    Choice::Index(_) => None,
+                })
+                .collect();
+            match values {
+                Some(values) => Some(Condition::SelectedValues(SelectedValues {
+                    target: a.target_ref.clone(),
+                    values,
+                })),
+                None => any_effect,
+            }
+        }
+        Action::Check(a) => Some(Condition::Checked(condition::Checked {
+            target: a.target_ref.clone(),
+            checked: None,
+        })),
+        Action::Uncheck(a) => Some(Condition::Checked(condition::Checked {
+            target: a.target_ref.clone(),
+            checked: Some(false),
+        })),
+        Action::Click(click) if click.dry_run == Some(true) => None,
+        other => {
+            let meta = other.kind().meta();
+            let observes_pointer = matches!(
+                other.kind(),
+                ActionKind::Hover | ActionKind::Focus | ActionKind::SelectText
+            );
+            let changes = meta.effect != EffectClass::ReadOnly || observes_pointer;
+            if changes { any_effect } else { None }
+        }
+    }
+}
+
+/// The URL, as the browser writes it, is where the tab is; or the server led elsewhere.
+fn url_reached(url: &str) -> Condition {
+    const PREFIX: usize = 300;
+    let canonical = url::Url::parse(url).map_or_else(|_| url.to_owned(), |url| url.to_string());
+    let prefix: String = canonical.chars().take(PREFIX).collect();
+    let reached = Pattern::new(format!("^{}", regex::escape(&prefix)))
+        .map(|pattern| Condition::UrlMatches(condition::PatternOnly { pattern }));
+    let changed = Condition::UrlChanges(UrlChanges { to: None });
+    match reached {
+        Ok(reached) => Condition::AnyOf(condition::Group {
+            conditions: vec![reached, changed],
+        }),
+        Err(_) => changed,
+    }
+}

@@ -1,0 +1,305 @@
+//! What a planner proposes, and how it is read.
+//!
+//! Reading is lenient in form and strict in content: member names may be in snake_case, a target may be
+//! written `@c1` or `ref=c1`; a member that means nothing is an error, and every error is reported.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::geometry::ViewportSize;
+use crate::id::TargetRef;
+use crate::locator::Locator;
+use crate::plan::violation::{Violation, ViolationCode};
+use crate::profile::Profile;
+use crate::step::Step;
+use crate::wire::{self, LongText, Object, ShortText};
+
+/// The version of the plan format. Raised in its first part when a plan of the former version would mean
+/// something else, in its second when a member was added.
+pub const PLAN_VERSION: &str = "1.0";
+
+/// The most steps of a plan.
+pub const MAX_STEPS: usize = 200;
+
+/// Who wrote a plan. It is never on the wire: whoever hands the draft over says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Author {
+    /// A person, by a file: may declare locators, css and xpath, and grants what is written.
+    Operator,
+    /// A model: names observed ids only.
+    #[default]
+    Model,
+    /// The run loop: a repair. Trusted as little as a model.
+    Controller,
+}
+
+/// What a plan is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlanContext {
+    /// The task in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<LongText>,
+    /// Hosts that the plan may go to: exact, or `*.host`. A model's entries only narrow the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_domains: Option<Vec<ShortText>>,
+    /// The viewport that the plan was made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub viewport: Option<ViewportSize>,
+}
+
+/// A plan as proposed: nothing in it is to be trusted before [`PlanDraft::check`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlanDraft {
+    /// [`PLAN_VERSION`].
+    #[schemars(with = "PlanVersion")]
+    pub version: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<PlanContext>,
+    /// Locators by name, for operators.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "candidates_schema")]
+    pub candidates: BTreeMap<TargetRef, Locator>,
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// A name for the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<ShortText>,
+    /// The planner's reasoning in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_summary: Option<LongText>,
+    /// The autonomy that the planner asks for: it may lower the profile, never raise it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autonomy_level: Option<Profile>,
+    /// Who wrote it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub author: Author,
+}
+
+#[derive(JsonSchema)]
+#[schemars(inline)]
+enum PlanVersion {
+    #[schemars(rename = "1.0")]
+    #[expect(dead_code, reason = "only its schema is used")]
+    V1,
+}
+
+/// `TargetRef` restricts the names, which a map's schema does not pick up by itself.
+fn candidates_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let locator = generator.subschema_for::<Locator>();
+    let name = generator.subschema_for::<TargetRef>();
+    schemars::json_schema!({ "type": "object", "propertyNames": name, "additionalProperties": locator })
+}
+
+impl PlanDraft {
+    /// A plan of these steps and nothing else.
+    #[must_use]
+    pub fn of(author: Author, steps: Vec<Step>) -> Self {
+        Self {
+            version: PLAN_VERSION.to_owned(),
+            context: None,
+            candidates: BTreeMap::new(),
+            steps,
+            plan_id: None,
+            reasoning_summary: None,
+            autonomy_level: None,
+            author,
+        }
+    }
+
+    /// Reads a plan from text and reports everything that is wrong with its form.
+    ///
+    /// # Errors
+    /// [`ViolationCode::Malformed`] with a JSON pointer for each value that does not fit;
+    /// [`ViolationCode::UnsupportedVersion`] if the version is another one.
+    pub fn read(text: &str, author: Author) -> Result<Self, Vec<Violation>> {
+        let value = serde_json::from_str(text).map_err(|error| {
+            vec![Violation::new(
+                ViolationCode::Malformed,
+                "",
+                format!("expected a JSON document: {error}"),
+            )]
+        })?;
+        Self::read_value(value, author)
+    }
+
+    /// Reads a plan from a JSON value, as [`PlanDraft::read`] does.
+    ///
+    /// # Errors
+    /// As [`PlanDraft::read`].
+    pub fn read_value(value: Value, author: Author) -> Result<Self, Vec<Violation>> {
+        let malformed = |error: wire::ReadError| {
+            Violation::new(ViolationCode::Malformed, error.path, error.message)
+        };
+        let Value::Object(plan) = value else {
+            let message = format!("expected a plan object, saw {}", wire::shape(&value));
+            return Err(vec![Violation::new(ViolationCode::Malformed, "", message)]);
+        };
+        let mut plan = lenient::plan(plan);
+        let mut violations = Vec::new();
+
+        if let Some(version) = plan.get("version")
+            && version != PLAN_VERSION
+        {
+            let seen: String = version.to_string().chars().take(40).collect();
+            let message = format!("expected version \"{PLAN_VERSION}\", saw {seen}");
+            return Err(vec![Violation::new(
+                ViolationCode::UnsupportedVersion,
+                "/version",
+                message,
+            )]);
+        }
+        let steps = match plan.remove("steps") {
+            Some(Value::Array(items)) => items,
+            Some(other) => {
+                let message = format!("expected an array of steps, saw {}", wire::shape(&other));
+                violations.push(Violation::new(ViolationCode::Malformed, "/steps", message));
+                Vec::new()
+            }
+            None => {
+                violations.push(Violation::new(
+                    ViolationCode::Malformed,
+                    "",
+                    "missing field `steps`",
+                ));
+                Vec::new()
+            }
+        };
+        let mut read_steps = Vec::with_capacity(steps.len());
+        for (index, step) in steps.into_iter().enumerate() {
+            match wire::read::<Step>(step) {
+                Ok(step) => read_steps.push(step),
+                Err(error) => violations.push(malformed(error.under(index).under("steps"))),
+            }
+        }
+        let mut candidates = BTreeMap::new();
+        if let Some(declared) = plan.remove("candidates") {
+            match declared {
+                Value::Object(declared) => {
+                    for (name, locator) in declared {
+                        let read = TargetRef::new(&name)
+                            .map_err(|error| wire::ReadError::new(error.to_string()))
+                            .and_then(|target| Ok((target, wire::read::<Locator>(locator)?)));
+                        match read {
+                            Ok((target, locator)) => drop(candidates.insert(target, locator)),
+                            Err(error) => {
+                                violations.push(malformed(error.under(&name).under("candidates")))
+                            }
+                        }
+                    }
+                }
+                Value::Null => {}
+                other => {
+                    let message = format!(
+                        "expected an object of locators, saw {}",
+                        wire::shape(&other)
+                    );
+                    violations.push(Violation::new(
+                        ViolationCode::Malformed,
+                        "/candidates",
+                        message,
+                    ));
+                }
+            }
+        }
+        plan.insert("steps".to_owned(), Value::Array(Vec::new()));
+        match wire::read::<Self>(Value::Object(plan)) {
+            Ok(head) if violations.is_empty() => Ok(Self {
+                steps: read_steps,
+                candidates,
+                author,
+                ..head
+            }),
+            Ok(_) => Err(violations),
+            Err(error) => {
+                violations.push(malformed(error));
+                Err(violations)
+            }
+        }
+    }
+}
+
+mod lenient {
+    //! Habits that a reader puts up with: snake_case members, `@c1` and `ref=c1`, a missing version.
+
+    use super::{Object, PLAN_VERSION, Value};
+
+    pub(super) fn plan(plan: Object) -> Object {
+        let mut plan = camel_members(plan);
+        plan.entry("version").or_insert_with(|| PLAN_VERSION.into());
+        for member in ["steps", "context"] {
+            if let Some(value) = plan.get_mut(member) {
+                deep(value);
+            }
+        }
+        if let Some(Value::Object(candidates)) = plan.get_mut("candidates") {
+            candidates.values_mut().for_each(deep);
+        }
+        plan
+    }
+
+    /// Member names to camelCase at every depth; arguments of registered actions and schemas stay as they are.
+    fn deep(value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(deep),
+            Value::Object(object) => {
+                let mut renamed = camel_members(std::mem::take(object));
+                for (name, member) in &mut renamed {
+                    match name.as_str() {
+                        "args" | "schema" | "headers" => {}
+                        "target" | "targetRef" | "to" | "within" if member.is_string() => {
+                            plain_reference(member)
+                        }
+                        _ => deep(member),
+                    }
+                }
+                *object = renamed;
+            }
+            _ => {}
+        }
+    }
+
+    fn plain_reference(value: &mut Value) {
+        if let Value::String(text) = value {
+            let plain = text
+                .strip_prefix('@')
+                .or_else(|| text.strip_prefix("ref="))
+                .map(str::to_owned);
+            if let Some(plain) = plain {
+                *text = plain;
+            }
+        }
+    }
+
+    fn camel_members(object: Object) -> Object {
+        object
+            .into_iter()
+            .map(|(name, value)| (camel(&name), value))
+            .collect()
+    }
+
+    fn camel(name: &str) -> String {
+        let mut out = String::with_capacity(name.len());
+        let mut upper = false;
+        for c in name.chars() {
+            if c == '_' && !out.is_empty() {
+                upper = true;
+            } else if upper {
+                out.extend(c.to_uppercase());
+                upper = false;
+            } else {
+                out.push(c);
+            }
+        }
+        if upper {
+            out.push('_');
+        }
+        out
+    }
+}

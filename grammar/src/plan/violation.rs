@@ -1,0 +1,98 @@
+//! Why a plan may not run: a stable code, a place, and a reason.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The kinds of violation. Codes are stable: tools match on them, so they are added to, never renamed.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum ViolationCode {
+    /// The text is no JSON, or a value has not the shape that it must have.
+    Malformed,
+    /// The version is not one that this program reads.
+    UnsupportedVersion,
+    /// No steps.
+    EmptyPlan,
+    /// More steps than a plan may have.
+    TooManySteps,
+    /// A target that is neither in the observation nor declared.
+    UnknownTarget,
+    /// A target with a twin that nothing tells apart.
+    AmbiguousTarget,
+    /// The target does not support the verb.
+    UnsupportedVerb,
+    /// A condition that holds on every page.
+    VacuousCondition,
+    /// Conditions that cannot hold together.
+    ContradictoryConditions,
+    /// A condition, a locator or a pattern that cannot be judged.
+    InvalidCondition,
+    /// A locator that cannot be used.
+    InvalidLocator,
+    /// A parameter outside its meaning, such as a URL that does not parse.
+    InvalidArgument,
+    /// A step that names observed candidates after one that leaves their page.
+    AfterPageChange,
+    /// A model declared locators, css or xpath.
+    DeclaredByModel,
+    /// An action that is not registered.
+    UnknownAction,
+    /// The policy forbids it.
+    PolicyBlocked,
+}
+
+impl ViolationCode {
+    /// The code as it stands on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::UnsupportedVersion => "unsupportedVersion",
+            Self::EmptyPlan => "emptyPlan",
+            Self::TooManySteps => "tooManySteps",
+            Self::UnknownTarget => "unknownTarget",
+            Self::AmbiguousTarget => "ambiguousTarget",
+            Self::UnsupportedVerb => "unsupportedVerb",
+            Self::VacuousCondition => "vacuousCondition",
+            Self::ContradictoryConditions => "contradictoryConditions",
+            Self::InvalidCondition => "invalidCondition",
+            Self::InvalidLocator => "invalidLocator",
+            Self::InvalidArgument => "invalidArgument",
+            Self::AfterPageChange => "afterPageChange",
+            Self::DeclaredByModel => "declaredByModel",
+            Self::UnknownAction => "unknownAction",
+            Self::PolicyBlocked => "policyBlocked",
+        }
+    }
+}
+
+/// One reason why a plan may not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[serde(rename_all = "camelCase")]
+#[error("{path}: {message} ({})", code.as_str())]
+pub struct Violation {
+    /// The kind.
+    pub code: ViolationCode,
+    /// A JSON pointer into the plan.
+    pub path: String,
+    /// Expected against seen.
+    pub message: String,
+    /// The rule of the policy, where one was broken: `origin`, `scheme`, `privateAddress`, `profile`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+impl Violation {
+    /// A violation of no policy rule.
+    pub fn new(code: ViolationCode, path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            path: path.into(),
+            message: message.into(),
+            rule: None,
+        }
+    }
+}

@@ -1,0 +1,637 @@
+//! Policy: where a run may act, what it may do there, and what a person must agree to.
+//!
+//! Invariants:
+//! - The operator fixes a policy before page content is seen; a page or a model can only narrow it.
+//! - URLs are compared as (scheme, host, port) after WHATWG parsing, never as text.
+//! - A rule that does not parse is an error: nothing is skipped.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::{Host, Url};
+
+use crate::effect::EffectClass;
+use crate::plan::Author;
+use crate::profile::Profile;
+use crate::risk::RiskClass;
+use crate::step::RiskLevel;
+use crate::wire::ShortText;
+
+/// A refusal by the policy: which rule, and why. The rule is a stable code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[error("{message} (rule {})", rule.as_str())]
+pub struct Denied {
+    /// The rule.
+    pub rule: Rule,
+    /// Expected against seen.
+    pub message: String,
+}
+
+/// The rules of the policy, as reports name them.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Rule {
+    /// Not `http`, `https` or `about:blank`.
+    Scheme,
+    /// An origin that nobody allowed.
+    Origin,
+    /// A loopback, private, link-local or metadata address that was not named.
+    PrivateAddress,
+    /// A user name or password in the URL.
+    UserInfo,
+    /// No URL at all.
+    Unparsable,
+    /// A redirect to an origin that nobody allowed.
+    Redirect,
+    /// The profile does not open this.
+    Profile,
+    /// A secret for an origin or a field that it is not bound to.
+    SecretScope,
+    /// A secret in clear where only a reference may stand.
+    RawSecret,
+    /// Too many actions on an origin.
+    Rate,
+}
+
+impl Rule {
+    /// The rule as it stands on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Scheme => "scheme",
+            Self::Origin => "origin",
+            Self::PrivateAddress => "privateAddress",
+            Self::UserInfo => "userInfo",
+            Self::Unparsable => "unparsable",
+            Self::Redirect => "redirect",
+            Self::Profile => "profile",
+            Self::SecretScope => "secretScope",
+            Self::RawSecret => "rawSecret",
+            Self::Rate => "rate",
+        }
+    }
+}
+
+/// An origin or a family of hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OriginRule {
+    scheme: String,
+    host: String,
+    subdomains: bool,
+    port: Option<u16>,
+}
+
+/// An entry of an allowlist that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a host, `*.host` or an origin such as https://host:port, saw `{seen}`")]
+pub struct BadOriginRule {
+    /// The start of what was seen, escaped.
+    pub seen: String,
+}
+
+impl OriginRule {
+    /// Reads an entry; `default_scheme` (that of the run's start URL) applies where the entry has none.
+    ///
+    /// # Errors
+    /// [`BadOriginRule`] for paths, user names, wildcards elsewhere than in front, and what is no host.
+    pub fn parse(entry: &str, default_scheme: &str) -> Result<Self, BadOriginRule> {
+        let bad = || BadOriginRule {
+            seen: entry
+                .chars()
+                .take(100)
+                .flat_map(char::escape_debug)
+                .collect(),
+        };
+        let trimmed = entry.trim();
+        let (scheme, rest) = trimmed
+            .split_once("://")
+            .unwrap_or((default_scheme, trimmed));
+        let (subdomains, authority) = match rest.strip_prefix("*.") {
+            Some(rest) => (true, rest),
+            None => (false, rest),
+        };
+        if authority.is_empty()
+            || authority.contains(['/', '?', '#', '@', '*', '\\']) && !authority.ends_with('/')
+        {
+            return Err(bad());
+        }
+        let authority = authority.strip_suffix('/').unwrap_or(authority);
+        let url = Url::parse(&format!("{scheme}://{authority}/")).map_err(|_| bad())?;
+        if !matches!(url.scheme(), "http" | "https")
+            || !url.username().is_empty()
+            || url.path() != "/"
+        {
+            return Err(bad());
+        }
+        let host = url.host_str().ok_or_else(bad)?;
+        Ok(Self {
+            scheme: url.scheme().to_owned(),
+            host: canonical_host(host),
+            subdomains,
+            port: url.port_or_known_default(),
+        })
+    }
+
+    /// Whether the URL's origin falls under the rule.
+    #[must_use]
+    pub fn covers(&self, url: &Url) -> bool {
+        let Some(host) = url.host_str().map(canonical_host) else {
+            return false;
+        };
+        let host_fits = if self.subdomains {
+            host.strip_suffix(&self.host)
+                .is_some_and(|front| front.len() > 1 && front.ends_with('.'))
+        } else {
+            host == self.host
+        };
+        host_fits && url.scheme() == self.scheme && url.port_or_known_default() == self.port
+    }
+}
+
+/// One trailing dot names the same host.
+fn canonical_host(host: &str) -> String {
+    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
+}
+
+/// Consent given ahead: a class of risk on an origin, written `CLASS@ORIGIN`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Grant {
+    /// The class.
+    pub class: RiskClass,
+    /// Where.
+    pub origin: OriginRule,
+}
+
+/// A grant that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadGrant {
+    /// No `@`, or an unknown class.
+    #[error(
+        "expected CLASS@ORIGIN with class write, credential, send, money or destructive, saw `{seen}`"
+    )]
+    Form {
+        /// The start of what was seen, escaped.
+        seen: String,
+    },
+    /// The part after the `@`.
+    #[error(transparent)]
+    Origin(#[from] BadOriginRule),
+}
+
+impl Grant {
+    /// Reads `money@https://shop.example`.
+    ///
+    /// # Errors
+    /// [`BadGrant`].
+    pub fn parse(text: &str, default_scheme: &str) -> Result<Self, BadGrant> {
+        let form = || BadGrant::Form {
+            seen: text
+                .chars()
+                .take(100)
+                .flat_map(char::escape_debug)
+                .collect(),
+        };
+        let (class, origin) = text.split_once('@').ok_or_else(form)?;
+        let class = RiskClass::parse(class)
+            .filter(|class| *class != RiskClass::Read)
+            .ok_or_else(form)?;
+        Ok(Self {
+            class,
+            origin: OriginRule::parse(origin, default_scheme)?,
+        })
+    }
+}
+
+/// An action that an operator registered: planners may call it by name and no other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RegisteredAction {
+    /// The name.
+    pub name: ShortText,
+    /// JSON Schema of its arguments.
+    pub schema: serde_json::Value,
+    /// What it does to the world.
+    pub effect: EffectClass,
+    /// What it is for, for the planner.
+    pub description: ShortText,
+}
+
+/// What must happen before a step may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// Nothing.
+    Granted,
+    /// Somebody must agree; this grant, given ahead, would have done.
+    Ask {
+        /// As `--grant` takes it.
+        grant: String,
+    },
+}
+
+/// What a run may do, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    profile: Profile,
+    start: Option<Url>,
+    act: Vec<OriginRule>,
+    grants: Vec<Grant>,
+    registered: Vec<RegisteredAction>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::new(Profile::default())
+    }
+}
+
+impl Policy {
+    /// A policy that allows acting nowhere yet.
+    #[must_use]
+    pub const fn new(profile: Profile) -> Self {
+        Self {
+            profile,
+            start: None,
+            act: Vec::new(),
+            grants: Vec::new(),
+            registered: Vec::new(),
+        }
+    }
+
+    /// Starts at `url`, whose origin is allowed, private addresses included.
+    ///
+    /// # Errors
+    /// [`Denied`] if the URL does not parse, or its scheme is neither `http` nor `https`.
+    pub fn starting_at(mut self, url: &str) -> Result<Self, Denied> {
+        let url = parse_url(url)?;
+        self.start = Some(url);
+        Ok(self)
+    }
+
+    /// Allows acting on the origins of `entry` too.
+    ///
+    /// # Errors
+    /// [`BadOriginRule`].
+    pub fn allowing(mut self, entry: &str) -> Result<Self, BadOriginRule> {
+        let rule = OriginRule::parse(entry, self.default_scheme())?;
+        self.act.push(rule);
+        Ok(self)
+    }
+
+    /// Grants ahead.
+    ///
+    /// # Errors
+    /// [`BadGrant`].
+    pub fn granting(mut self, grant: &str) -> Result<Self, BadGrant> {
+        let grant = Grant::parse(grant, self.default_scheme())?;
+        self.grants.push(grant);
+        Ok(self)
+    }
+
+    /// Opens a registered action to planners.
+    #[must_use]
+    pub fn registering(mut self, action: RegisteredAction) -> Self {
+        self.registered.push(action);
+        self
+    }
+
+    /// The scheme that entries without one get: that of the start URL, else `https`.
+    #[must_use]
+    pub fn default_scheme(&self) -> &str {
+        self.start.as_ref().map_or("https", Url::scheme)
+    }
+
+    /// The profile.
+    #[must_use]
+    pub const fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// The same policy with a profile that a planner asked for, if that is the more careful one.
+    #[must_use]
+    pub fn lowered_to(&self, wanted: Option<Profile>) -> Self {
+        let profile = wanted.map_or(self.profile, |wanted| wanted.min(self.profile));
+        Self {
+            profile,
+            ..self.clone()
+        }
+    }
+
+    /// The registered action of this name.
+    #[must_use]
+    pub fn registered(&self, name: &str) -> Option<&RegisteredAction> {
+        self.registered
+            .iter()
+            .find(|action| action.name.as_str() == name)
+    }
+
+    /// Whether a run may go to `url`, and the URL in its canonical form.
+    ///
+    /// # Errors
+    /// [`Denied`] with the rule: scheme, user information, private address, or origin.
+    pub fn navigation(&self, url: &str) -> Result<Url, Denied> {
+        let url = parse_url(url)?;
+        if url.scheme() == "about" {
+            return Ok(url);
+        }
+        let named = self
+            .start
+            .as_ref()
+            .is_some_and(|start| start.origin() == url.origin())
+            || self
+                .act
+                .iter()
+                .any(|rule| rule.covers(&url) && (!rule.subdomains || !is_private(&url)));
+        if named {
+            return Ok(url);
+        }
+        let (rule, what) = if is_private(&url) {
+            (
+                Rule::PrivateAddress,
+                "a public address or an origin that was allowed by name",
+            )
+        } else {
+            (Rule::Origin, "an allowed origin")
+        };
+        let message = format!(
+            "expected {what}, saw {}",
+            url.origin().ascii_serialization()
+        );
+        Err(Denied { rule, message })
+    }
+
+    /// Whether a run may act in a frame of this origin, serialised as browsers do.
+    ///
+    /// # Errors
+    /// [`Denied`] with rule `origin` or `privateAddress`; opaque origins are never allowed.
+    pub fn acting_in(&self, origin: &str) -> Result<(), Denied> {
+        if origin == "null" {
+            return Err(Denied {
+                rule: Rule::Origin,
+                message: "expected an allowed origin, saw an opaque one".into(),
+            });
+        }
+        self.navigation(origin).map(drop)
+    }
+
+    /// What must happen before a step of this risk runs on `origin`.
+    ///
+    /// An operator's own file consents to the steps that are written in it. Elsewhere the profile decides,
+    /// grants apply, and a planner's own estimate can only make it stricter.
+    #[must_use]
+    pub fn consent(
+        &self,
+        class: RiskClass,
+        origin: &str,
+        author: Author,
+        estimate: Option<RiskLevel>,
+    ) -> Consent {
+        if author == Author::Operator {
+            return Consent::Granted;
+        }
+        let url = Url::parse(origin).ok();
+        let on_start = self
+            .start
+            .as_ref()
+            .zip(url.as_ref())
+            .is_some_and(|(start, url)| start.origin() == url.origin());
+        let granted = url.as_ref().is_some_and(|url| {
+            self.grants
+                .iter()
+                .any(|grant| grant.class == class && grant.origin.covers(url))
+        });
+        let asks = match self.profile {
+            Profile::Assisted => true,
+            Profile::SemiAuto => class != RiskClass::Read,
+            Profile::Auto | Profile::Unleashed => {
+                let beyond_login =
+                    class.needs_consent() && !(class == RiskClass::Credential && on_start);
+                beyond_login || estimate == Some(RiskLevel::High)
+            }
+        };
+        if !asks || granted {
+            return Consent::Granted;
+        }
+        let class = if class == RiskClass::Read {
+            RiskClass::Write
+        } else {
+            class
+        };
+        Consent::Ask {
+            grant: format!("{}@{origin}", class.as_str()),
+        }
+    }
+}
+
+fn parse_url(text: &str) -> Result<Url, Denied> {
+    let shown: String = text
+        .chars()
+        .take(200)
+        .flat_map(char::escape_debug)
+        .collect();
+    let url = Url::parse(text).map_err(|error| Denied {
+        rule: Rule::Unparsable,
+        message: format!("expected an absolute URL, saw `{shown}` ({error})"),
+    })?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Denied {
+            rule: Rule::UserInfo,
+            message: "expected a URL without user name and password".into(),
+        });
+    }
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        "about" if url.as_str() == "about:blank" => Ok(url),
+        scheme => Err(Denied {
+            rule: Rule::Scheme,
+            message: format!(
+                "expected http, https or about:blank, saw {}:",
+                scheme.chars().take(40).collect::<String>()
+            ),
+        }),
+    }
+}
+
+/// Whether the host is this machine, a private network, or a cloud's metadata service, by its name alone.
+#[must_use]
+pub fn is_private(url: &Url) -> bool {
+    match url.host() {
+        None => false,
+        Some(Host::Ipv4(ip)) => is_private_ip(IpAddr::V4(ip)),
+        Some(Host::Ipv6(ip)) => is_private_ip(IpAddr::V6(ip)),
+        Some(Host::Domain(name)) => {
+            let name = canonical_host(name);
+            name == "localhost"
+                || name.ends_with(".localhost")
+                || name.ends_with(".local")
+                || name.ends_with(".internal")
+                || name.ends_with(".home.arpa")
+        }
+    }
+}
+
+/// Whether the address is not one of the public internet.
+#[must_use]
+pub fn is_private_ip(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => is_private_v4(ip),
+        IpAddr::V6(ip) => ip
+            .to_ipv4_mapped()
+            .map_or_else(|| is_private_v6(ip), is_private_v4),
+    }
+}
+
+fn is_private_v4(ip: Ipv4Addr) -> bool {
+    let [a, b, ..] = ip.octets();
+    ip.is_loopback()
+        || ip.is_private()
+        || ip.is_link_local()
+        || ip.is_unspecified()
+        || ip.is_broadcast()
+        || ip.is_multicast()
+        || ip.is_documentation()
+        || a == 0
+        || (a == 100 && (64..128).contains(&b))
+        || (a == 198 && (18..20).contains(&b))
+        || a >= 240
+}
+
+fn is_private_v6(ip: Ipv6Addr) -> bool {
+    let [first, ..] = ip.segments();
+    ip.is_loopback()
+        || ip.is_unspecified()
+        || ip.is_multicast()
+        || (first & 0xfe00) == 0xfc00
+        || (first & 0xffc0) == 0xfe80
+        || first == 0x64
+        || first == 0x2002
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy() -> Policy {
+        Policy::default()
+            .starting_at("https://shop.test/cart")
+            .unwrap()
+            .allowing("*.cdn.test")
+            .unwrap()
+    }
+
+    fn rule(url: &str) -> Option<Rule> {
+        policy().navigation(url).err().map(|denied| denied.rule)
+    }
+
+    #[test]
+    fn the_start_origin_and_named_subdomains_are_open() {
+        assert_eq!(rule("https://shop.test/x"), None);
+        assert_eq!(rule("HTTPS://ＳＨＯＰ.test/"), None);
+        assert_eq!(rule("https://img.cdn.test/a.png"), None);
+    }
+
+    #[test]
+    fn look_alikes_other_ports_and_other_schemes_are_refused() {
+        for url in [
+            "https://shop.test.evil.test/",
+            "https://evilshop.test/",
+            "https://cdn.test/",
+            "https://xcdn.test/",
+            "https://shop.test:8443/",
+            "http://shop.test/",
+            "https:\\\\evil.test",
+            "https://shоp.test/",
+        ] {
+            assert_eq!(rule(url), Some(Rule::Origin), "{url}");
+        }
+        assert_eq!(rule("https://shop.test@evil.test/"), Some(Rule::UserInfo));
+        for url in [
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "data:text/html,x",
+            "chrome://settings",
+            "about:srcdoc",
+        ] {
+            assert_eq!(rule(url), Some(Rule::Scheme), "{url}");
+        }
+    }
+
+    #[test]
+    fn private_addresses_are_refused_in_every_spelling() {
+        for url in [
+            "http://2130706433/",
+            "http://0x7f.1/",
+            "http://017700000001/",
+            "http://127.1/",
+            "http://[::1]/",
+            "http://[::ffff:7f00:1]/",
+            "http://%31%32%37.0.0.1/",
+            "http://①②⑦.0.0.1/",
+            "http://169.254.169.254/",
+            "http://[fd00:ec2::254]/",
+            "http://metadata.google.internal/",
+            "http://localhost:3000/",
+        ] {
+            assert_eq!(rule(url), Some(Rule::PrivateAddress), "{url}");
+        }
+        let named = Policy::default()
+            .starting_at("http://127.0.0.1:8000/")
+            .unwrap();
+        assert!(named.navigation("http://127.0.0.1:8000/login").is_ok());
+        assert!(named.navigation("http://127.0.0.1:8001/").is_err());
+    }
+
+    #[test]
+    fn money_asks_for_the_grant_that_would_have_done() {
+        let asked = policy().consent(RiskClass::Money, "https://shop.test", Author::Model, None);
+        assert_eq!(
+            asked,
+            Consent::Ask {
+                grant: "money@https://shop.test".into()
+            }
+        );
+        let granted = policy().granting("money@https://shop.test").unwrap();
+        assert_eq!(
+            granted.consent(RiskClass::Money, "https://shop.test", Author::Model, None),
+            Consent::Granted
+        );
+        assert_eq!(
+            policy().consent(
+                RiskClass::Credential,
+                "https://shop.test",
+                Author::Model,
+                None
+            ),
+            Consent::Granted
+        );
+        assert_ne!(
+            policy().consent(
+                RiskClass::Credential,
+                "https://a.cdn.test",
+                Author::Model,
+                None
+            ),
+            Consent::Granted
+        );
+    }
+
+    #[test]
+    fn entries_that_are_no_origin_are_errors() {
+        for entry in [
+            "",
+            "https://",
+            "a b",
+            "*",
+            "shop.*.test",
+            "https://shop.test/path",
+            "ftp://x",
+            "user@host",
+        ] {
+            assert!(OriginRule::parse(entry, "https").is_err(), "{entry}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Step records: what a run leaves behind, one for every step that ran.
+//!
+//! Invariants:
+//! - A record is self-contained: its conditions can be judged again from the facts that it holds.
+//! - No text of a sensitive target is in it; digests are.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::candidate::Candidate;
+use crate::effect::EffectClass;
+use crate::facts::Facts;
+use crate::id::{ObservationId, RunId, TargetRef};
+use crate::locator::Locator;
+use crate::outcome::{ArtifactRef, Cause, EffectRecord, FailureFacts, Judged, Stage, Timings};
+use crate::risk::RiskClass;
+use crate::step::Step;
+
+/// The version of the record format. Raised in its first part when a reader of the former version would
+/// misread a record, in its second when a field was added.
+pub const RECORD_VERSION: &str = "1.0";
+
+/// Why a step ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StepOrigin {
+    /// It stands in the plan.
+    Plan,
+    /// Repair inserted it.
+    Repair,
+    /// It opened the start URL.
+    Start,
+}
+
+/// What became of a step, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StepResult {
+    /// It did what it said.
+    Ok,
+    /// It did not.
+    Failed,
+    /// Policy or a person stopped it.
+    Blocked,
+    /// Its turn never came.
+    Skipped,
+}
+
+/// What is written, durably, before a step may send input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StepIntent {
+    /// [`RECORD_VERSION`].
+    pub schema_version: String,
+    /// The run.
+    pub run_id: RunId,
+    /// Its position in order of execution, from 0.
+    pub step_index: u32,
+    /// Its position in its plan; absent for steps that repair inserted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_index: Option<u32>,
+    /// Why it runs.
+    pub origin: StepOrigin,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// The step, redacted.
+    pub action: Step,
+    /// When, in milliseconds since 1970.
+    pub ts_ms: u64,
+}
+
+/// When a step ran and how long it took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Execution {
+    /// When it began, in milliseconds since 1970.
+    pub ts_ms: u64,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Where the time went.
+    #[serde(default)]
+    pub timings: Timings,
+    /// The wire.
+    #[serde(default)]
+    pub cdp: CdpCounts,
+}
+
+/// What crossed the wire.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CdpCounts {
+    /// Events that were looked at.
+    #[serde(default)]
+    pub events: u64,
+}
+
+/// Why a step failed, on the wire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Failure {
+    /// Where.
+    pub stage: Stage,
+    /// Why.
+    pub cause: Cause,
+    /// Expected against seen.
+    pub message: String,
+    /// What it was judged on.
+    #[serde(default)]
+    pub facts: FailureFacts,
+}
+
+/// A target as it stood when the step was decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RecordedTarget {
+    /// A locator that the plan declared.
+    Declared(Locator),
+    /// A candidate that was observed.
+    Observed(Box<Candidate>),
+}
+
+/// One step that ran: the article's fields and those that every metric needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StepRecord {
+    /// [`RECORD_VERSION`].
+    pub schema_version: String,
+    /// The run.
+    pub run_id: RunId,
+    /// Its position in order of execution, from 0.
+    pub step_index: u32,
+    /// Its position in its plan; absent for steps that repair inserted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_index: Option<u32>,
+    /// Why it ran.
+    pub origin: StepOrigin,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// The step, redacted.
+    pub action: Step,
+    /// Its targets at the time of decision.
+    #[serde(default)]
+    pub candidates: BTreeMap<TargetRef, RecordedTarget>,
+    /// The observation that it was decided on; absent where none was needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observation: Option<ObservationId>,
+    /// The URL when it began.
+    pub url: String,
+    /// What it risks.
+    pub risk: RiskClass,
+    /// What repeating it would cost.
+    pub effect_class: EffectClass,
+    /// Preconditions and their verdicts.
+    #[serde(default)]
+    pub pre_check: Vec<Judged>,
+    /// The facts that they were judged on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pre_facts: Option<Facts>,
+    /// When and how long.
+    pub execution: Execution,
+    /// Postconditions and their verdicts.
+    #[serde(default)]
+    pub post_check: Vec<Judged>,
+    /// The facts that they were judged on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post_facts: Option<Facts>,
+    /// What it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects: Option<EffectRecord>,
+    /// Stored files.
+    #[serde(default)]
+    pub artifacts: Vec<ArtifactRef>,
+    /// What became of it.
+    pub result: StepResult,
+    /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// What it read, redacted and cut at 100,000 characters of JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+    /// Whether input was sent.
+    #[serde(default)]
+    pub input_sent: bool,
+    /// The action ran, but nothing that it did could be seen.
+    #[serde(default)]
+    pub no_observed_effect: bool,
+}
+
+/// The first entry of a log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunHeader {
+    /// [`RECORD_VERSION`].
+    pub schema_version: String,
+    /// The run.
+    pub run_id: RunId,
+    /// When, in milliseconds since 1970.
+    pub ts_ms: u64,
+    /// The version of this program.
+    pub cuebook: String,
+    /// The browser's product and version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub browser: Option<String>,
+    /// `run`, `exec` or `replay`.
+    pub command: String,
+    /// The task in words, redacted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The start URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+/// The last entry of a log, if the run came to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunEnd {
+    /// The run.
+    pub run_id: RunId,
+    /// When, in milliseconds since 1970.
+    pub ts_ms: u64,
+    /// The result, as the report has it.
+    pub result: crate::report::RunResult,
+}

@@ -1,0 +1,56 @@
+//! The published schemas: JSON Schema 2020-12, generated from the types.
+
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use crate::observation::Observation;
+use crate::plan::PlanDraft;
+use crate::record::StepRecord;
+use crate::report::RunReport;
+
+/// A document with a published schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Document {
+    /// A plan.
+    Plan,
+    /// An observation.
+    Observation,
+    /// A step record.
+    StepRecord,
+    /// The report of a run.
+    Report,
+}
+
+impl Document {
+    /// Every document.
+    pub const ALL: [Self; 4] = [
+        Self::Plan,
+        Self::Observation,
+        Self::StepRecord,
+        Self::Report,
+    ];
+
+    /// The file under `schemas/` that holds its schema.
+    #[must_use]
+    pub const fn file_name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan.schema.json",
+            Self::Observation => "observation.schema.json",
+            Self::StepRecord => "step-record.schema.json",
+            Self::Report => "report.schema.json",
+        }
+    }
+}
+
+/// The schema of a document. Takes a few milliseconds; the result is always the same.
+#[must_use]
+pub fn schema_of(document: Document) -> Value {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    let schema = match document {
+        Document::Plan => generator.into_root_schema_for::<PlanDraft>(),
+        Document::Observation => generator.into_root_schema_for::<Observation>(),
+        Document::StepRecord => generator.into_root_schema_for::<StepRecord>(),
+        Document::Report => generator.into_root_schema_for::<RunReport>(),
+    };
+    schema.to_value()
+}

@@ -1,0 +1,517 @@
+//! The seams: what a layer must promise to be swapped for another.
+//!
+//! Invariants:
+//! - No type of the wire, of a store or of a model's client appears here.
+//! - An associated error means that the machinery broke. Whatever a page, a model or a person may do is data.
+//! - Each future that waits takes a [`Deadline`] and ends by it.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::future::Future;
+
+use serde_json::Value;
+
+use crate::action::{FindElements, ResolveSelector, SearchPage};
+use crate::deadline::Deadline;
+use crate::id::{CandidateId, CredentialRef, PageId};
+use crate::observation::{Observation, Scope};
+use crate::outcome::{ArtifactRef, StepFailure, StepOutcome};
+use crate::plan::{BoundStep, PlanDraft};
+use crate::policy::{Policy, RegisteredAction};
+use crate::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use crate::report::Usage;
+use crate::secret::Secret;
+use crate::step::Step;
+
+/// What every seam's error must be.
+pub trait SeamError: Error + Send + Sync + 'static {}
+impl<E: Error + Send + Sync + 'static> SeamError for E {}
+
+// ------------------------------------------------------------------------------------------ looking
+
+/// Turns a live page, or a recorded one, into observations.
+pub trait PageModeler: Send {
+    /// What breaks it.
+    type Error: SeamError;
+
+    /// Observes the page. Ids of candidates whose identity is unchanged carry over; ids are never reused.
+    /// A page that cannot be reached in part is observed in part, and `truncated` or `frames` says so.
+    fn observe(
+        &mut self,
+        page: &PageId,
+        scope: Scope,
+        deadline: Deadline,
+    ) -> impl Future<Output = Result<Observation, Self::Error>> + Send;
+
+    /// Answers a reading question without a model. What the page or the question makes impossible is a
+    /// [`Finding::Refused`].
+    fn explore(
+        &mut self,
+        page: &PageId,
+        query: &Query,
+        deadline: Deadline,
+    ) -> impl Future<Output = Result<Finding, Self::Error>> + Send;
+}
+
+/// A reading question.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Query {
+    /// Where a text stands.
+    Search(SearchPage),
+    /// Which elements match a selector.
+    Find(FindElements),
+    /// Which candidate a raw selector names.
+    Resolve(ResolveSelector),
+    /// The page as text.
+    Snapshot(Scope),
+}
+
+/// The answer to a [`Query`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    /// An answer as JSON.
+    Data(Value),
+    /// A candidate.
+    Candidate(CandidateId),
+    /// No answer, and why, expected against seen.
+    Refused(String),
+}
+
+// ----------------------------------------------------------------------------------------- planning
+
+/// What a planner gets.
+#[derive(Clone, Debug)]
+pub struct PlanRequest<'a> {
+    /// The task in words.
+    pub task: &'a str,
+    /// The page.
+    pub observation: &'a Observation,
+    /// What is allowed.
+    pub policy: &'a Policy,
+    /// What was done so far, oldest first.
+    pub history: &'a [HistoryEntry],
+    /// The failure that this plan is to repair, if it is one.
+    pub failure: Option<&'a StepFailure>,
+    /// Plans that worked on pages like this.
+    pub exemplars: &'a [Exemplar],
+    /// Pictures, where the profile allows them.
+    pub images: &'a [Image],
+    /// At most so many drafts.
+    pub beam: usize,
+}
+
+/// One step of the past.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryEntry {
+    /// The step, redacted.
+    pub step: Step,
+    /// What its target was, in words.
+    pub target: Option<String>,
+    /// The cause and message of its failure; absent if it succeeded.
+    pub failure: Option<String>,
+    /// What it read.
+    pub data: Option<Value>,
+    /// Whether the page was another one afterwards.
+    pub changed_page: bool,
+}
+
+/// A plan that worked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exemplar {
+    /// The task.
+    pub task: String,
+    /// Its steps.
+    pub steps: Vec<Step>,
+    /// Likeness of its page to the one at hand, from 0 to 1.
+    pub likeness: f64,
+}
+
+/// A picture for a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// `image/png` or another type.
+    pub media_type: String,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Takes steps while a plan is still being written.
+pub trait PlanSink: Send {
+    /// Step `index` of draft `draft` is complete. It is not checked yet.
+    fn step_ready(&mut self, draft: usize, index: usize, step: &Step);
+}
+
+/// A sink that takes nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IgnoreSteps;
+
+impl PlanSink for IgnoreSteps {
+    fn step_ready(&mut self, _: usize, _: usize, _: &Step) {}
+}
+
+/// What a planner answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanReply {
+    /// At most `beam` drafts, best first. None: the planner has no plan, and `note` says why.
+    pub drafts: Vec<PlanDraft>,
+    /// What it cost.
+    pub usage: Usage,
+    /// The planner's words, for the log.
+    pub note: Option<String>,
+}
+
+/// Turns a task and an observation into drafts.
+pub trait Planner: Send + Sync {
+    /// What breaks it: a server that cannot be reached, a file that cannot be read. A task that cannot be
+    /// planned is a reply without drafts, or a draft whose step is `fail` or `askUser`.
+    type Error: SeamError;
+
+    /// Plans. Steps may be told to `sink` as they become complete; the reply holds them all again.
+    fn plan(
+        &self,
+        request: &PlanRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> impl Future<Output = Result<PlanReply, Self::Error>> + Send;
+}
+
+/// Remembers plans that worked.
+pub trait PlanMemory: Send {
+    /// What breaks it.
+    type Error: SeamError;
+
+    /// The plans whose pages are most like this one, nearest first, at most `k`.
+    fn nearest(
+        &self,
+        observation: &Observation,
+        k: usize,
+    ) -> impl Future<Output = Result<Vec<Exemplar>, Self::Error>> + Send;
+}
+
+// ------------------------------------------------------------------------------------------- acting
+
+/// Runs one bound step on a page.
+pub trait Executor: Send {
+    /// What breaks it; a page that crashes or a browser that goes is an outcome.
+    type Error: SeamError;
+
+    /// Resolves, checks preconditions, arms postconditions, acts, awaits, gathers. When the deadline has
+    /// passed, nothing of this step fires any more. `page` is the current tab.
+    fn run_step(
+        &mut self,
+        page: &PageId,
+        step: &BoundStep,
+        ground: &Observation,
+        deadline: Deadline,
+    ) -> impl Future<Output = Result<StepOutcome, Self::Error>> + Send;
+}
+
+/// Carries out what lies outside the page: registered actions, `fetch`, files, shell.
+pub trait ActionHandler: Send {
+    /// What breaks it.
+    type Error: SeamError;
+
+    /// The actions that it knows, for the policy and the planner.
+    fn actions(&self) -> Vec<RegisteredAction>;
+
+    /// Carries one out.
+    fn handle(
+        &mut self,
+        step: &BoundStep,
+        deadline: Deadline,
+    ) -> impl Future<Output = Result<StepOutcome, Self::Error>> + Send;
+}
+
+/// Where a secret is about to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretScope {
+    /// The origin of the document that the field is in.
+    pub origin: String,
+    /// The origin of the page.
+    pub page_origin: String,
+    /// Whether the field hides what is typed.
+    pub is_password_field: bool,
+}
+
+/// Why a secret was not given out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretRefusal {
+    /// No secret of this name.
+    #[error("expected a known credential, saw `{0}`")]
+    Unknown(CredentialRef),
+    /// It is bound to another origin or kind of field.
+    #[error("expected the origin that `{reference}` is bound to, saw {origin}")]
+    OutOfScope {
+        /// The secret's name.
+        reference: CredentialRef,
+        /// Where it was about to go.
+        origin: String,
+    },
+    /// The store cannot be read.
+    #[error("the store of credentials cannot be read")]
+    Unavailable,
+}
+
+/// Resolves secrets, as late as possible.
+pub trait SecretSource: Send + Sync {
+    /// Gives out the secret if it is bound to this scope.
+    fn resolve(
+        &self,
+        reference: &CredentialRef,
+        scope: &SecretScope,
+    ) -> impl Future<Output = Result<Secret, SecretRefusal>> + Send;
+}
+
+/// A source that knows no secret.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSecrets;
+
+impl SecretSource for NoSecrets {
+    async fn resolve(
+        &self,
+        reference: &CredentialRef,
+        _: &SecretScope,
+    ) -> Result<Secret, SecretRefusal> {
+        Err(SecretRefusal::Unknown(reference.clone()))
+    }
+}
+
+/// Takes secrets out of text before it goes anywhere. Every sink uses the same one.
+pub trait Redactor: Send + Sync {
+    /// The text with every known secret, in every encoding that it knows, replaced.
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
+    /// From now on this is a secret. Texts of fewer than four characters are not searched for.
+    fn learn(&self, secret: &str);
+}
+
+// ---------------------------------------------------------------------------------------- repairing
+
+/// What is left to repair with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepairBudget {
+    /// Attempts left for this step.
+    pub step_attempts_left: u32,
+    /// Repairs left for this run.
+    pub run_repairs_left: u32,
+    /// Whether a planner can be asked for a new plan.
+    pub can_replan: bool,
+}
+
+/// What to do about a failure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Repair {
+    /// Run these steps, then the failed one again.
+    Insert(Vec<Step>),
+    /// Run the failed step again with another target.
+    Retarget {
+        /// The target as the step names it.
+        from: crate::id::TargetRef,
+        /// A candidate of the current observation.
+        to: CandidateId,
+    },
+    /// Observe again, then run the failed step again.
+    Reobserve(Scope),
+    /// Run the failed step again in another way, such as typing slowly.
+    Rewrite(Box<Step>),
+    /// Ask for a new plan.
+    Replan,
+    /// Give up; the failure stands.
+    Abandon,
+}
+
+/// What a policy of repairs looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct RepairCase<'a> {
+    /// The step.
+    pub step: &'a BoundStep,
+    /// Its failure.
+    pub failure: &'a StepFailure,
+    /// How many repairs were made for this step already.
+    pub attempt: u32,
+}
+
+/// Decides the next move after a failure: synchronous and pure but for what it remembers itself.
+pub trait RepairPolicy: Send {
+    /// The next move. It ends in `Abandon` or `Replan` once the budget is used up.
+    fn next(
+        &mut self,
+        case: &RepairCase<'_>,
+        observation: &Observation,
+        budget: &RepairBudget,
+    ) -> Repair;
+}
+
+/// A question to a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfirmRequest {
+    /// What is about to happen, in one line, escaped.
+    pub question: String,
+    /// The grant that would have made the question unnecessary; absent for questions of the plan itself.
+    pub grant: Option<String>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfirmReply {
+    /// Do it; to a question, the answer.
+    Yes(Option<String>),
+    /// Do not.
+    No,
+    /// Nobody is there to ask.
+    NoOne,
+}
+
+/// Asks whoever is in charge.
+pub trait Confirm: Send {
+    /// Asks, and waits until the deadline at most; then it is [`ConfirmReply::NoOne`].
+    fn confirm(
+        &mut self,
+        request: &ConfirmRequest,
+        deadline: Deadline,
+    ) -> impl Future<Output = ConfirmReply> + Send;
+}
+
+/// Nobody is there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NobodyConfirms;
+
+impl Confirm for NobodyConfirms {
+    async fn confirm(&mut self, _: &ConfirmRequest, _: Deadline) -> ConfirmReply {
+        ConfirmReply::NoOne
+    }
+}
+
+// ------------------------------------------------------------------------------------------ keeping
+
+/// Stands for a step that was begun: it is committed once, or stays open in the log.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StepTicket {
+    /// The step's position in order of execution.
+    pub step_index: u32,
+    /// Its attempt.
+    pub attempt: u32,
+}
+
+/// The durable log of a run.
+pub trait StepLog: Send {
+    /// What breaks it. No log, no action: whoever drives the run stops on the first error.
+    type Error: SeamError;
+
+    /// Writes the header; durable when it returns.
+    fn open(&mut self, header: &RunHeader) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Durable when it returns: only then may the step send input.
+    fn begin(
+        &mut self,
+        intent: &StepIntent,
+    ) -> impl Future<Output = Result<StepTicket, Self::Error>> + Send;
+    /// Durable when it returns: only then may success be reported.
+    fn commit(
+        &mut self,
+        ticket: StepTicket,
+        record: &StepRecord,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Writes the end of the run; durable when it returns.
+    fn close(&mut self, end: &RunEnd) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}
+
+/// What a stored file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ArtifactKind {
+    /// The viewport before the step.
+    ScreenshotBefore,
+    /// The viewport after the step.
+    ScreenshotAfter,
+    /// A picture that a step asked for.
+    Screenshot,
+    /// Part of the accessibility tree.
+    AxSubtree,
+    /// What changed in the document.
+    DomDiff,
+}
+
+impl ArtifactKind {
+    /// The kind as a record writes it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ScreenshotBefore => "screenshotBefore",
+            Self::ScreenshotAfter => "screenshotAfter",
+            Self::Screenshot => "screenshot",
+            Self::AxSubtree => "axSubtree",
+            Self::DomDiff => "domDiff",
+        }
+    }
+}
+
+/// Stores files by their content.
+pub trait ArtifactSink: Send + Sync {
+    /// What breaks it.
+    type Error: SeamError;
+
+    /// Stores the bytes once, whatever their number of uses.
+    fn store(
+        &self,
+        kind: ArtifactKind,
+        media_type: &str,
+        bytes: Vec<u8>,
+    ) -> impl Future<Output = Result<ArtifactRef, Self::Error>> + Send;
+}
+
+/// A request and its answer, as they crossed the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// The request.
+    pub request: RequestKey,
+    /// Names and values of the request's header fields.
+    pub request_headers: Vec<(String, String)>,
+    /// The request's body.
+    pub request_body: Vec<u8>,
+    /// The answer.
+    pub answer: Answer,
+    /// The step during which it began.
+    pub step_index: Option<u32>,
+}
+
+/// What tells requests apart when they are replayed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RequestKey {
+    /// The method.
+    pub method: String,
+    /// The URL.
+    pub url: String,
+    /// SHA-256 of the body, hexadecimal; empty for none.
+    pub body_sha256: String,
+    /// How many equal requests came before it.
+    pub nth: u32,
+}
+
+/// A server's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// Names and values of the header fields.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Takes what crossed the wire.
+pub trait TrafficSink: Send + Sync {
+    /// What breaks it.
+    type Error: SeamError;
+    /// Keeps one exchange.
+    fn record(&self, exchange: &Exchange) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}
+
+/// Answers requests from what was recorded.
+pub trait FixtureSource: Send + Sync {
+    /// What breaks it.
+    type Error: SeamError;
+    /// The answer; `None` is a miss, and a miss fails the request.
+    fn answer(
+        &self,
+        request: &RequestKey,
+    ) -> impl Future<Output = Result<Option<Answer>, Self::Error>> + Send;
+}
