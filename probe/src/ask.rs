@@ -1,0 +1,29 @@
+//! What a caller wants to know about an element beyond what is always told.
+
+use serde::Serialize;
+
+/// What to gather beside role, name, labels, states, value, visibility and box.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ask {
+    /// Attributes, by name. `value`, `checked` and `selected` read the live property.
+    pub attributes: Vec<String>,
+    /// DOM properties, by name; what is no JSON scalar is left out.
+    pub properties: Vec<String>,
+    /// The text content too.
+    pub text: bool,
+    /// Texts of the step: a redacted fact keeps telling whether it contains them.
+    #[serde(skip)]
+    pub compare: Vec<String>,
+}
+
+impl Ask {
+    /// Asks for the text content beside what is always told.
+    #[must_use]
+    pub fn with_text() -> Self {
+        Self {
+            text: true,
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Role and name in the browser's own words.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use cuebook_cdp::wire::accessibility::{AxNode, AxTree};
+use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::role::Role;
+use serde::Serialize;
+
+use crate::error::ProbeError;
+use crate::probe::Probe;
+
+/// What the browser's accessibility tree says about an element.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AxFacts {
+    /// The role; `None` where the browser's own role has no ARIA counterpart.
+    pub role: Option<Role>,
+    /// The accessible name.
+    pub name: String,
+    /// The accessible description.
+    pub description: Option<String>,
+    /// Assistive technology skips it.
+    pub ignored: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartialTree {
+    backend_node_id: i64,
+    fetch_relatives: bool,
+}
+
+/// Requests in flight at once.
+const WINDOW: usize = 128;
+
+impl Probe {
+    /// Role, name and description of each of these elements as the browser computes them. Those that
+    /// went away are left out. About 150 µs each; sent back to back.
+    ///
+    /// # Errors
+    /// [`ProbeError::Wire`]; a frame that went away only leaves its elements out.
+    pub async fn browser_names(
+        &self,
+        keys: &[NodeKey],
+        until: Instant,
+    ) -> Result<HashMap<NodeKey, AxFacts>, ProbeError> {
+        let mut by_document: Vec<(&NodeKey, Vec<u64>)> = Vec::new();
+        for key in keys {
+            match by_document
+                .iter_mut()
+                .find(|(first, _)| first.frame == key.frame && first.document == key.document)
+            {
+                Some((_, nodes)) => nodes.push(key.node),
+                None => by_document.push((key, vec![key.node])),
+            }
+        }
+        let parts = by_document
+            .iter()
+            .map(|(first, nodes)| self.names_in_document(first, nodes, until));
+        let mut names = HashMap::with_capacity(keys.len());
+        for part in futures_util::future::join_all(parts).await {
+            match part {
+                Ok(part) => names.extend(part),
+                Err(ProbeError::Gone) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(names)
+    }
+
+    async fn names_in_document(
+        &self,
+        first: &NodeKey,
+        nodes: &[u64],
+        until: Instant,
+    ) -> Result<Vec<(NodeKey, AxFacts)>, ProbeError> {
+        let world = self.world_of(first, until).await?;
+        let alive: Vec<u64> = world
+            .call(
+                "(cb, ids) => ids.filter((id) => cb.byId(id))",
+                &[nodes.into()],
+                until,
+            )
+            .await?;
+        let backend = world
+            .nodes(
+                "(cb, ids) => ids.map((id) => cb.byId(id)).filter((element) => element)",
+                &[alive.clone().into()],
+                until,
+            )
+            .await?;
+        if backend.len() != alive.len() {
+            return Err(ProbeError::Gone);
+        }
+        let pairs: Vec<(u64, i64)> = alive.into_iter().zip(backend).collect();
+        let session = world.world().session();
+        let mut names = Vec::with_capacity(pairs.len());
+        for window in pairs.chunks(WINDOW) {
+            let calls: Vec<_> = window
+                .iter()
+                .map(|(node, backend_node_id)| {
+                    let params = PartialTree {
+                        backend_node_id: *backend_node_id,
+                        fetch_relatives: false,
+                    };
+                    let call = session.call_raw("Accessibility.getPartialAXTree", params, until);
+                    (*node, *backend_node_id, call)
+                })
+                .collect();
+            for (node, backend_node_id, call) in calls {
+                let reply = match call.await.map_err(ProbeError::from) {
+                    Ok(reply) => reply,
+                    // Chrome refuses nodes that left the document meanwhile.
+                    Err(ProbeError::Wire(cuebook_cdp::CallError::Protocol { .. })) => continue,
+                    Err(error) => return Err(error),
+                };
+                let tree: AxTree<'_> = reply.parse()?;
+                let seen = tree
+                    .nodes
+                    .iter()
+                    .find(|seen| seen.backend_dom_node_id == Some(backend_node_id));
+                if let Some(seen) = seen {
+                    names.push((world.key(node), facts(seen)));
+                }
+            }
+        }
+        Ok(names)
+    }
+}
+
+fn facts(node: &AxNode<'_>) -> AxFacts {
+    let text = |value: &Option<cuebook_cdp::wire::accessibility::AxValue<'_>>| {
+        value
+            .as_ref()
+            .and_then(cuebook_cdp::wire::accessibility::AxValue::as_text)
+            .map(|text| text.chars().take(2_000).collect::<String>())
+            .filter(|text| !text.is_empty())
+    };
+    AxFacts {
+        role: text(&node.role).as_deref().and_then(aria_role),
+        name: text(&node.name).unwrap_or_default(),
+        description: text(&node.description),
+        ignored: node.ignored,
+    }
+}
+
+/// The ARIA role for the name that Chromium gives a role on the protocol
+/// (`ui/accessibility/ax_enums.mojom`, `AXNode` of the inspector).
+fn aria_role(name: &str) -> Option<Role> {
+    Role::parse(name).or_else(|| {
+        Some(match name {
+            "image" | "Canvas" => Role::Img,
+            "RootWebArea" => Role::Document,
+            "DisclosureTriangle"
+            | "DisclosureTriangleGrouped"
+            | "PopUpButton"
+            | "ToggleButton"
+            | "ColorWell" => Role::Button,
+            "Date" | "DateTime" | "InputTime" => return None,
+            "LabelText"
+            | "StaticText"
+            | "InlineTextBox"
+            | "LineBreak"
+            | "Section"
+            | "Abbr"
+            | "Ruby"
+            | "Pre"
+            | "EmbeddedObject"
+            | "Iframe"
+            | "IframePresentational"
+            | "Video"
+            | "Audio"
+            | "PluginObject"
+            | "Legend"
+            | "Figcaption"
+            | "FigureCaption"
+            | "Client"
+            | "Unknown"
+            | "Label" => Role::Generic,
+            "Details" => Role::Group,
+            "DescriptionList" => Role::List,
+            "DescriptionListTerm" => Role::Term,
+            "DescriptionListDetail" => Role::Definition,
+            "HeaderAsNonLandmark"
+            | "FooterAsNonLandmark"
+            | "SectionHeader"
+            | "SectionFooter"
+            | "SectionWithoutName" => Role::Generic,
+            "MenuListPopup" => Role::ListBox,
+            "MenuListOption" | "ListBoxOption" => Role::Option,
+            "TextField" | "TextFieldWithComboBox" => Role::TextBox,
+            "ComboBoxMenuButton" | "ComboBoxSelect" | "ComboBoxGrouping" => Role::ComboBox,
+            "LayoutTable" | "LayoutTableRow" | "LayoutTableCell" => Role::Generic,
+            "gridCell" => Role::GridCell,
+            "SvgRoot" => Role::GraphicsDocument,
+            "Mark" => Role::Mark,
+            "Time" => Role::Time,
+            "Abbreviation" => Role::Generic,
+            "none" => Role::None,
+            _ => return None,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chromiums_own_role_names_read_as_aria_roles() {
+        assert_eq!(aria_role("button"), Some(Role::Button));
+        assert_eq!(aria_role("DisclosureTriangle"), Some(Role::Button));
+        assert_eq!(aria_role("LabelText"), Some(Role::Generic));
+        assert_eq!(aria_role("something new"), None);
+    }
+}

@@ -1,0 +1,95 @@
+// The facts of one element, in the language's own shape.
+const TEXT_LIMIT = 20000;
+const BLOCK_TEXT = new Set(["br", "p", "div", "li", "tr", "td", "th", "h1", "h2", "h3", "h4", "h5", "h6", "option", "dt", "dd"]);
+/** The text of an element and of what is shown in it; the value of a button input. */
+const textOf = (element) => {
+  if (tagOf(element) === "input" && ["button", "submit", "reset"].includes(typeOf(element))) return controlValue(element) ?? "";
+  const parts = [];
+  let length = 0;
+  const read = (node, depth) => {
+    if (length > TEXT_LIMIT * 2 || depth > 200) return;
+    for (const child of flatChildren(node)) {
+      if (nodeType(child) === 3) {
+        const data = characterData(child).slice(0, TEXT_LIMIT * 2);
+        length += data.length;
+        parts.push(data);
+      } else if (isElement(child)) {
+        const tag = tagOf(child);
+        if (tag === "script" || tag === "style" || tag === "noscript" || tag === "template") continue;
+        if (tag === "input" && ["button", "submit", "reset"].includes(typeOf(child))) parts.push(controlValue(child) ?? "");
+        const apart = BLOCK_TEXT.has(tag);
+        if (apart) parts.push(" ");
+        read(child, depth + 1);
+        if (apart) parts.push(" ");
+      }
+    }
+  };
+  read(element, 0);
+  return cut(collapse(parts.join("")), TEXT_LIMIT);
+};
+cb.textOf = textOf;
+
+const testIdOf = (element, names) => {
+  for (const name of names) {
+    const value = attr(element, name);
+    if (value) return cut(value, 500);
+  }
+  return undefined;
+};
+cb.testIdOf = testIdOf;
+const LIVE = new Set(["value", "checked", "selected"]);
+const attributeOf = (element, name) => {
+  if (LIVE.has(name)) {
+    if (name === "value") {
+      const live = controlValue(element) ?? (isHtml(element, "select") ? valueOf(element) : null);
+      if (live !== null && live !== undefined) return cut(live, TEXT_LIMIT);
+    }
+    const prototype = name === "checked" && isHtml(element, "input") ? HTMLInputElement : name === "selected" && isHtml(element, "option") ? HTMLOptionElement : null;
+    if (prototype) return getter(prototype.prototype, name)(element) ? "true" : "false";
+  }
+  const stated = attr(element, name);
+  return stated === null ? null : cut(stated, TEXT_LIMIT);
+};
+const propertyOf = (element, name) => {
+  const value = element[name];
+  if (value === null || typeof value === "boolean") return value;
+  if (typeof value === "string") return cut(value, TEXT_LIMIT);
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  return undefined;
+};
+
+const factsOf = (element, ask) => cb.once(() => {
+  const facts = { role: roleOf(element), name: nameOf(element), tag: cut(tagOf(element), 100), states: statesOf(element) };
+  const put = (key, text) => { if (text) facts[key] = text; };
+  put("description", descriptionOf(element));
+  put("errorMessage", errorMessageOf(element));
+  const labels = labelTexts(element);
+  if (labels.length) facts.labels = labels;
+  for (const name of ["placeholder", "alt", "title"]) {
+    const text = attr(element, name);
+    if (text !== null) facts[name] = cut(text, 2000);
+  }
+  put("testId", testIdOf(element, ask.testIds ?? ["data-testid"]));
+  const value = valueOf(element);
+  if (value !== undefined && value !== null) facts.value = cut(value, TEXT_LIMIT);
+  if (isHtml(element, "select")) {
+    const chosen = selectedOptions(element).slice(0, 200);
+    facts.selectedValues = chosen.map((option) => cut(getter(HTMLOptionElement.prototype, "value")(option), 500));
+    facts.selectedLabels = chosen.map((option) => cut(collapse(getter(HTMLOptionElement.prototype, "label")(option) || textContent(option)), 200));
+  }
+  if (ask.attributes?.length) facts.attributes = Object.fromEntries(ask.attributes.slice(0, 100).map((name) => [name, attributeOf(element, name)]));
+  for (const name of (ask.properties ?? []).slice(0, 100)) {
+    const seen = propertyOf(element, name);
+    if (seen !== undefined) (facts.properties ??= {})[name] = seen;
+  }
+  if (ask.text) facts.text = textOf(element);
+  const classes = (attr(element, "class") ?? "").split(/\s+/).filter((name) => name).slice(0, 50).map((name) => cut(name, 200));
+  if (classes.length) facts.classes = classes;
+  facts.visible = isVisible(element);
+  facts.inViewport = facts.visible ? shareInView(element) : 0;
+  const box = boxOf(element);
+  if (facts.visible || hasArea(box)) facts.box = box;
+  if (isSensitive(element)) facts.sensitive = true;
+  return facts;
+});
+cb.factsOf = factsOf;

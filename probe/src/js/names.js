@@ -1,0 +1,277 @@
+// Names and descriptions: Accessible Name and Description Computation 1.2, HTML-AAM 1.0.
+const FROM_CONTENT = new Set(["button", "cell", "checkbox", "columnheader", "gridcell", "heading", "link", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "row", "rowheader", "switch", "tab", "tooltip", "treeitem"]);
+const NO_NAME = new Set(["caption", "code", "definition", "deletion", "emphasis", "generic", "insertion", "mark", "none", "paragraph", "presentation", "strong", "subscript", "suggestion", "superscript", "term", "time"]);
+const SKIPPED = new Set(["script", "style", "noscript", "template", "head", "datalist"]);
+const LABELABLE = new Set(["button", "input", "meter", "output", "progress", "select", "textarea"]);
+
+/** Not rendered, or `visibility: hidden`; slots, `display: contents` and options answer for what shows them. */
+const isHidden = (element) => {
+  let hidden = memo?.hidden.get(element);
+  if (hidden !== undefined) return hidden;
+  hidden = computeHidden(element);
+  memo?.hidden.set(element, hidden);
+  return hidden;
+};
+const computeHidden = (element) => {
+  const tag = tagOf(element);
+  if (SKIPPED.has(tag)) return true;
+  if (tag === "option" || tag === "optgroup") {
+    const select = closest(element, "select");
+    return select ? isHidden(select) : !checkVisibility(element);
+  }
+  const style = styleOf(element);
+  if (style.display === "contents" || tag === "slot") {
+    const parent = flatParent(element);
+    return parent ? isHidden(parent) : false;
+  }
+  return style.display === "none" || style.visibility !== "visible" || !checkVisibility(element);
+};
+const isAriaHidden = (element) => {
+  if (!element) return false;
+  let hidden = memo?.ariaHidden.get(element);
+  if (hidden === undefined) {
+    hidden = attr(element, "aria-hidden")?.toLowerCase() === "true" || isAriaHidden(flatParent(element));
+    memo?.ariaHidden.set(element, hidden);
+  }
+  return hidden;
+};
+const isExcluded = (element) => isHidden(element) || isAriaHidden(element);
+cb.isHidden = isHidden;
+cb.isAriaHidden = isAriaHidden;
+
+const referenced = (element, name) => {
+  const ids = attr(element, name)?.trim();
+  if (!ids) return [];
+  const found = [];
+  for (const id of ids.split(/\s+/).slice(0, 50)) {
+    // A reference stays within its tree; hosts around it are tried after, as browsers do for reflection.
+    for (let root = rootNode(element); root; root = root.host ? rootNode(root.host) : null) {
+      const target = elementByDomId(root, id);
+      if (target) { found.push(target); break; }
+    }
+  }
+  return found;
+};
+const labelledBy = (element) => {
+  const reflected = element instanceof Element && !hasAttribute(element, "aria-labelledby") ? null : referenced(element, "aria-labelledby");
+  return reflected ?? [];
+};
+/** The `label` elements of a control, in document order. */
+const labelsOf = (element) => {
+  if (namespace(element) !== XHTML || !LABELABLE.has(tagOf(element))) return [];
+  const prototype = { button: HTMLButtonElement, input: HTMLInputElement, meter: HTMLMeterElement, output: HTMLOutputElement, progress: HTMLProgressElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement }[tagOf(element)].prototype;
+  const labels = getter(prototype, "labels")(element);
+  return labels ? Array.from(labels) : [];
+};
+cb.labelsOf = labelsOf;
+
+const generatedText = (element, which) => {
+  const style = getComputedStyle(element, which);
+  const content = style.content;
+  if (!content || content === "none" || content === "normal" || style.display === "none" || style.visibility !== "visible") return "";
+  const [shown, alternative] = splitAlternative(content);
+  let text = "";
+  for (const part of (alternative ?? shown).matchAll(/"((?:[^"\\]|\\.)*)"|attr\(\s*"?([\w-]+)"?[^)]*\)/g)) {
+    text += part[2] !== undefined ? attr(element, part[2]) ?? "" : part[1].replace(/\\([0-9a-fA-F]{1,6})\s?|\\(.)/g, (_, code, plain) => (code ? String.fromCodePoint(Math.min(Number.parseInt(code, 16) || 0xfffd, 0x10ffff)) : plain));
+  }
+  return style.display === "inline" ? text : ` ${text} `;
+};
+const splitAlternative = (content) => {
+  let quoted = false;
+  for (let i = 0; i < content.length; i++) {
+    if (content[i] === "\\") i++;
+    else if (content[i] === '"') quoted = !quoted;
+    else if (content[i] === "/" && !quoted) return [content.slice(0, i), content.slice(i + 1)];
+  }
+  return [content, null];
+};
+
+const NAME_BUDGET = 5000;
+const contentName = (element, state) => {
+  const parts = [];
+  const push = (text, apart) => parts.push(apart ? ` ${text} ` : text);
+  push(generatedText(element, "::before"), false);
+  const owned = hasAttribute(element, "aria-owns") ? referenced(element, "aria-owns") : [];
+  for (const child of [...flatChildren(element), ...owned]) {
+    if (state.budget <= 0) break;
+    if (nodeType(child) === 3) {
+      const text = characterData(child).slice(0, state.budget);
+      state.budget -= text.length;
+      push(text, false);
+    } else if (isElement(child) && !state.visited.has(child)) {
+      const display = tagOf(child) === "br" || isHidden(child) ? "block" : styleOf(child).display;
+      const inline = display === "inline" || display === "contents" || tagOf(child) === "slot";
+      push(part(child, { ...state, embedded: true, direct: false, root: state.root, budget: state.budget }, state), !inline);
+    }
+  }
+  push(generatedText(element, "::after"), false);
+  return parts.join("");
+};
+const part = (child, inner, outer) => {
+  const text = compute(child, inner);
+  outer.budget -= text.length;
+  return text;
+};
+
+const selectedOptions = (element) => Array.from(getter(HTMLSelectElement.prototype, "selectedOptions")(element));
+const controlValue = (element) => {
+  const tag = tagOf(element);
+  if (namespace(element) !== XHTML) return null;
+  if (tag === "input") return getter(HTMLInputElement.prototype, "value")(element);
+  if (tag === "textarea") return getter(HTMLTextAreaElement.prototype, "value")(element);
+  return null;
+};
+const embeddedValue = (element, role, state) => {
+  if (role === "textbox" || role === "searchbox") {
+    if (isSensitive(element)) return "";
+    return controlValue(element) ?? contentName(element, state);
+  }
+  if (role === "combobox" || role === "listbox") {
+    if (isHtml(element, "select")) return selectedOptions(element).map((option) => collapse(textContent(option))).join(" ");
+    const list = role === "combobox" ? [...referenced(element, "aria-controls"), ...queryAll(element, "[role=listbox]")][0] ?? element : element;
+    const chosen = Array.from(queryAll(list, '[aria-selected="true"]')).map((option) => compute(option, { ...state, visited: new Set(state.visited), direct: false })).join(" ");
+    if (chosen.trim()) return chosen;
+    return isHtml(element, "input") ? (isSensitive(element) ? "" : controlValue(element)) : "";
+  }
+  if (["slider", "spinbutton", "progressbar", "scrollbar", "meter"].includes(role)) {
+    return attr(element, "aria-valuetext") ?? attr(element, "aria-valuenow") ?? controlValue(element) ?? attr(element, "value") ?? "";
+  }
+  return null;
+};
+
+const joined = (elements, state, extra) => elements.map((element) => compute(element, { ...state, ...extra, embedded: true, direct: true, budget: state.budget })).map((text) => text.trim()).filter((text) => text).join(" ");
+const nativeName = (element, state) => {
+  const tag = tagOf(element);
+  const titled = (...names) => {
+    for (const name of names) {
+      const text = attr(element, name);
+      if (text?.trim()) return text;
+    }
+    return "";
+  };
+  const child = (wanted) => {
+    for (const node of flatChildren(element)) if (isElement(node) && tagOf(node) === wanted) return node;
+    return null;
+  };
+  if (namespace(element) === SVG) {
+    const title = child("title");
+    return title ? textContent(title) : tag === "a" ? titled("xlink:title") : "";
+  }
+  if (LABELABLE.has(tag) && !state.label) {
+    const labels = labelsOf(element).filter((label) => !state.visited.has(label));
+    const text = joined(labels, state, { label: true, visited: new Set([...state.visited, element]) });
+    if (text) return text;
+  }
+  switch (tag) {
+    case "input": {
+      const type = typeOf(element);
+      if (type === "button" || type === "submit" || type === "reset") {
+        const value = controlValue(element);
+        if (value?.trim()) return value;
+        if (type !== "button" && !hasAttribute(element, "value")) return titled("title") || (type === "submit" ? "Submit" : "Reset");
+        return "";
+      }
+      if (type === "image") return titled("alt", "value", "title") || "Submit";
+      if (type === "file") return titled("title") || "Choose File";
+      if (type === "checkbox" || type === "radio" || type === "range" || type === "color") return titled("title");
+      return titled("title", "placeholder");
+    }
+    case "textarea": return titled("title", "placeholder");
+    case "fieldset": { const legend = child("legend"); return legend ? compute(legend, { ...state, embedded: true, direct: false, reading: true }) : ""; }
+    case "figure": { const caption = child("figcaption"); return caption ? compute(caption, { ...state, embedded: true, direct: false, reading: true }) : ""; }
+    case "table": { const caption = child("caption"); return (caption ? compute(caption, { ...state, embedded: true, direct: false, reading: true }) : "") || titled("summary"); }
+    case "img": case "area": return titled("alt");
+    case "optgroup": return titled("label");
+    case "option": return titled("label");
+    default: return "";
+  }
+};
+
+const compute = (element, state) => {
+  if (state.visited.has(element) || state.depth > 60) return "";
+  const excluded = isExcluded(element);
+  if (excluded && !state.hidden && !state.direct) return "";
+  if (state.visited.size > 3000) return "";
+  state = { ...state, depth: state.depth + 1, hidden: state.hidden || (excluded && state.direct && element !== state.root) };
+  const role = roleOf(element);
+  if (!state.by) {
+    const targets = labelledBy(element);
+    if (targets.length) {
+      const text = targets.map((target) => compute(target, { root: state.root, visited: new Set(target === element ? [] : []), by: true, label: false, embedded: true, direct: true, hidden: false, reading: false, depth: state.depth, budget: state.budget })).map((part) => part.trim()).filter((part) => part).join(" ");
+      if (text) return text;
+    }
+  }
+  const visited = state.visited;
+  visited.add(element);
+  if (state.embedded && element !== state.root) {
+    const value = embeddedValue(element, role, state);
+    if (value !== null && !(state.by && state.direct && attr(element, "aria-label")?.trim()) && (value !== "" || !state.direct)) return value;
+  }
+  const label = attr(element, "aria-label");
+  if (label?.trim()) return label;
+  if (role !== "none" && role !== "presentation") {
+    const text = nativeName(element, { ...state, visited });
+    if (text.trim()) return text;
+  }
+  const reading = state.reading || state.by || state.label || (state.embedded && !NOT_READ_THROUGH.has(role));
+  if (FROM_CONTENT.has(role) || (role !== "none" || state.embedded) && reading && (state.embedded || state.by || state.label)) {
+    const inner = { ...state, visited, reading: state.reading || state.by || state.label };
+    const text = contentName(element, inner);
+    state.budget = inner.budget;
+    if (text.trim()) return text;
+  }
+  const title = attr(element, "title");
+  if (title?.trim() && role !== "none" && role !== "presentation") return title;
+  return "";
+};
+// What stands on its own within a name that is read from content gives only its own name.
+const NOT_READ_THROUGH = new Set(["combobox", "listbox", "grid", "tree", "treegrid", "menu", "menubar", "img", "iframe", "slider", "meter", "progressbar"]);
+const fresh = (root, extra) => ({ root, visited: new Set(), by: false, label: false, embedded: false, direct: true, hidden: false, reading: false, depth: 0, budget: NAME_BUDGET, ...extra });
+
+const nameOf = (element) => {
+  if (NO_NAME.has(roleOf(element))) return "";
+  return cut(collapse(compute(element, fresh(element))), 2000);
+};
+/** What an element would be called if its role allowed a name: its aria-label, or its text. */
+const contentOf = (element) => cut(collapse(compute(element, fresh(element, { embedded: true, reading: true }))), 2000);
+const described = (element, name) => {
+  const texts = referenced(element, name).map((target) => compute(target, fresh(target, { by: true, embedded: true, reading: true, root: element })));
+  return cut(collapse(texts.join(" ")), 2000);
+};
+const descriptionOf = (element) => {
+  const by = described(element, "aria-describedby");
+  if (by) return by;
+  const stated = attr(element, "aria-description");
+  if (stated?.trim()) return cut(collapse(stated), 2000);
+  const title = collapse(attr(element, "title") ?? "");
+  return title && title !== nameOf(element) ? cut(title, 2000) : "";
+};
+const errorMessageOf = (element) => {
+  const invalid = attr(element, "aria-invalid");
+  if (invalid && invalid.toLowerCase() !== "false") {
+    const shown = referenced(element, "aria-errormessage").filter((target) => !isHidden(target));
+    const text = shown.map((target) => contentOf(target)).join(" ");
+    if (text.trim()) return cut(collapse(text), 2000);
+  }
+  return "";
+};
+cb.nameOf = nameOf;
+cb.contentOf = contentOf;
+cb.descriptionOf = descriptionOf;
+cb.errorMessageOf = errorMessageOf;
+
+/** The texts that label an element, whichever way. */
+const labelTexts = (element) => {
+  const texts = [];
+  const add = (text) => { const one = cut(collapse(text), 500); if (one && !texts.includes(one)) texts.push(one); };
+  for (const target of labelledBy(element)) add(contentOf(target));
+  add(attr(element, "aria-label") ?? "");
+  for (const label of labelsOf(element)) add(labelText(label, element));
+  return texts.slice(0, 10);
+};
+const labelText = (label, control) => {
+  const state = fresh(label, { label: true, embedded: true, reading: true });
+  state.visited.add(control);
+  return compute(label, state);
+};
+cb.labelTexts = labelTexts;

@@ -1,0 +1,128 @@
+// States and values.
+const flag = (element, name) => {
+  const stated = attr(element, name)?.trim().toLowerCase();
+  return stated === "true" ? true : stated === "false" ? false : undefined;
+};
+const toggle = (element, name) => {
+  const stated = attr(element, name)?.trim().toLowerCase();
+  return stated === "true" || stated === "false" || stated === "mixed" ? stated : undefined;
+};
+const isAriaDisabled = (element) => {
+  for (let up = element; up; up = flatParent(up)) {
+    const stated = flag(up, "aria-disabled");
+    if (stated !== undefined) return stated;
+  }
+  return false;
+};
+const SUPPORTS_READONLY = new Set(["checkbox", "combobox", "grid", "gridcell", "listbox", "radiogroup", "slider", "spinbutton", "textbox", "searchbox", "switch", "treegrid", "columnheader", "rowheader", "menuitemcheckbox", "menuitemradio"]);
+const TYPED = new Set(["text", "search", "tel", "url", "email", "password", "number", "date", "datetime-local", "month", "week", "time", "color"]);
+const CHECKABLE = new Set(["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio", "option", "treeitem"]);
+const inEditable = (element) => {
+  for (let up = element; up; up = flatParent(up)) {
+    const stated = attr(up, "contenteditable");
+    if (stated !== null && stated.toLowerCase() !== "inherit") return isEditingHost(up);
+  }
+  return document.designMode === "on";
+};
+
+const statesOf = (element) => {
+  const states = {};
+  const role = roleOf(element);
+  const tag = namespace(element) === XHTML ? tagOf(element) : "";
+  const type = typeOf(element);
+  const disabled = isNativelyDisabled(element) || isAriaDisabled(element);
+  if (disabled) states.disabled = true;
+  const takesText = tag === "textarea" || (tag === "input" && TYPED.has(type));
+  const readonly = (takesText && hasAttribute(element, "readonly")) || (SUPPORTS_READONLY.has(role) && flag(element, "aria-readonly") === true);
+  if (readonly) states.readonly = true;
+  if ((takesText || tag === "select" || inEditable(element)) && !disabled && !readonly) states.editable = true;
+  if (((tag === "input" || tag === "select" || tag === "textarea") && hasAttribute(element, "required")) || flag(element, "aria-required") === true) states.required = true;
+  const root = rootNode(element);
+  if ((root === document ? getter(Document.prototype, "activeElement")(document) : root.activeElement) === element) states.focused = true;
+  const invalid = attr(element, "aria-invalid")?.trim().toLowerCase();
+  if (invalid ? invalid !== "false" : (takesText || tag === "select" || tag === "input") && matches(element, ":user-invalid")) states.invalid = true;
+  if (tag === "select" ? getter(HTMLSelectElement.prototype, "multiple")(element) : flag(element, "aria-multiselectable") === true) states.multiselectable = true;
+  if (tag === "input" && (type === "checkbox" || type === "radio")) {
+    const mixed = type === "checkbox" && getter(HTMLInputElement.prototype, "indeterminate")(element);
+    states.checked = mixed ? "mixed" : getter(HTMLInputElement.prototype, "checked")(element) ? "true" : "false";
+  } else if (CHECKABLE.has(role)) {
+    const stated = toggle(element, "aria-checked");
+    if (stated) states.checked = stated;
+    else if (role !== "option" && role !== "treeitem") states.checked = "false";
+  }
+  if (role === "button") {
+    const pressed = toggle(element, "aria-pressed");
+    if (pressed) states.pressed = pressed;
+  }
+  if (tag === "details") states.expanded = hasAttribute(element, "open");
+  else if (tag === "summary" && role === "button") states.expanded = hasAttribute(composedParent(element), "open");
+  else {
+    const expanded = flag(element, "aria-expanded");
+    if (expanded !== undefined) states.expanded = expanded;
+  }
+  if (tag === "option") states.selected = getter(HTMLOptionElement.prototype, "selected")(element);
+  else if (["gridcell", "option", "row", "tab", "columnheader", "rowheader", "treeitem"].includes(role)) {
+    const selected = flag(element, "aria-selected");
+    if (selected !== undefined) states.selected = selected;
+  }
+  const popup = attr(element, "aria-haspopup")?.trim().toLowerCase();
+  if (popup && popup !== "false") states.haspopup = ["menu", "listbox", "tree", "grid", "dialog"].includes(popup) ? popup : "menu";
+  const level = Number.parseInt(attr(element, "aria-level") ?? "", 10);
+  if (level >= 1 && level <= 255) states.level = level;
+  else if (/^h[1-6]$/.test(tag) && role === "heading") states.level = Number(tag[1]);
+  else if (role === "heading") states.level = 2;
+  const current = attr(element, "aria-current")?.trim().toLowerCase();
+  if (current && current !== "false") states.current = ["page", "step", "location", "date", "time"].includes(current) ? current : "true";
+  return states;
+};
+cb.statesOf = statesOf;
+
+// A field is password-like by its type, by what it may be filled with, or by what it is called.
+const SECRET_WORDS = /(?:^|[^a-z])(?:password|passwd|passphrase|passcode|pwd|secret|token|otp|cvv|cvc|csc|pin|one[-_ ]?time[-_ ]?code|verification[-_ ]?code|security[-_ ]?code)(?:$|[^a-z])/;
+const words = (text) => text.slice(0, 200).replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+const wasPassword = new WeakSet();
+const isSensitive = (element) => {
+  const tag = tagOf(element);
+  const typed = namespace(element) === XHTML && (tag === "textarea" || (tag === "input" && !["button", "submit", "reset", "image", "file", "checkbox", "radio", "range", "color", "hidden"].includes(typeOf(element))));
+  if (!typed && !isEditingHost(element) && !["textbox", "searchbox"].includes(explicitRole(element))) {
+    return tag === "input" && typeOf(element) === "hidden" && SECRET_WORDS.test(words(`${attr(element, "name") ?? ""} ${attr(element, "id") ?? ""}`));
+  }
+  // Once a password field, always one: "show password" only changes the type.
+  if (typeOf(element) === "password" || wasPassword.has(element)) {
+    wasPassword.add(element);
+    return true;
+  }
+  const fill = (attr(element, "autocomplete") ?? "").toLowerCase().split(/\s+/);
+  if (fill.some((token) => token.endsWith("-password") || token === "one-time-code" || /^cc-(number|csc|exp|exp-month|exp-year)$/.test(token))) return true;
+  const called = [attr(element, "name"), attr(element, "id"), attr(element, "aria-label"), attr(element, "placeholder"), ...labelsOf(element).slice(0, 4).map(textContent)];
+  return called.some((text) => text && SECRET_WORDS.test(words(text)));
+};
+cb.isSensitive = isSensitive;
+
+/** The live value of what has one. */
+const valueOf = (element) => {
+  const tag = namespace(element) === XHTML ? tagOf(element) : "";
+  if (tag === "input") {
+    const type = typeOf(element);
+    if (["button", "submit", "reset", "image", "checkbox", "radio", "hidden"].includes(type)) return undefined;
+    if (type === "file") return Array.from(getter(HTMLInputElement.prototype, "files")(element) ?? []).map((file) => file.name).join(", ");
+    return controlValue(element);
+  }
+  if (tag === "textarea") return controlValue(element);
+  if (tag === "select") return getter(HTMLSelectElement.prototype, "value")(element);
+  if (isEditingHost(element)) return cut(getter(HTMLElement.prototype, "innerText")(element) ?? "", 20000).replace(/\n$/, "");
+  if (tag === "progress" || tag === "meter") return attr(element, "value") ?? undefined;
+  const role = roleOf(element);
+  if (["slider", "spinbutton", "progressbar", "scrollbar", "meter"].includes(role)) return attr(element, "aria-valuetext") ?? attr(element, "aria-valuenow") ?? undefined;
+  if (role === "textbox" || role === "searchbox") return collapse(textContent(element)) || undefined;
+  return undefined;
+};
+cb.valueOf = valueOf;
+
+const optionsOf = (element, limit) => Array.from(getter(HTMLSelectElement.prototype, "options")(element)).slice(0, limit).map((option) => {
+  const row = { value: cut(getter(HTMLOptionElement.prototype, "value")(option), 500), label: cut(collapse(getter(HTMLOptionElement.prototype, "label")(option) || textContent(option)), 200) };
+  if (getter(HTMLOptionElement.prototype, "selected")(option)) row.selected = true;
+  if (isNativelyDisabled(option)) row.disabled = true;
+  return row;
+});
+cb.optionsOf = optionsOf;

@@ -1,0 +1,187 @@
+// Elements, their numbers, and the trees that they stand in.
+//
+// A form answers `form.parentNode` with its input of that name, in isolated worlds too, and so does the
+// document. So nothing here reads a property of a node but through the prototype that defines it.
+const getter = (prototype, name) => {
+  const { get } = Object.getOwnPropertyDescriptor(prototype, name);
+  return (object) => Reflect.apply(get, object, []);
+};
+const method = (prototype, name) => {
+  const value = prototype[name];
+  return (object, ...args) => Reflect.apply(value, object, args);
+};
+const parentNode = getter(Node.prototype, "parentNode");
+const firstChild = getter(Node.prototype, "firstChild");
+const nextSibling = getter(Node.prototype, "nextSibling");
+const nodeType = getter(Node.prototype, "nodeType");
+const isConnected = getter(Node.prototype, "isConnected");
+const rootNode = method(Node.prototype, "getRootNode");
+const textContent = getter(Node.prototype, "textContent");
+const localName = getter(Element.prototype, "localName");
+const namespace = getter(Element.prototype, "namespaceURI");
+const openRoot = getter(Element.prototype, "shadowRoot");
+const assignedSlot = getter(Element.prototype, "assignedSlot");
+const getAttribute = method(Element.prototype, "getAttribute");
+const hasAttribute = method(Element.prototype, "hasAttribute");
+const attributeNames = method(Element.prototype, "getAttributeNames");
+const matches = method(Element.prototype, "matches");
+const closest = method(Element.prototype, "closest");
+const rectOf = method(Element.prototype, "getBoundingClientRect");
+const clientRects = method(Element.prototype, "getClientRects");
+const checkVisibility = method(Element.prototype, "checkVisibility");
+const characterData = getter(CharacterData.prototype, "data");
+const assignedNodes = method(HTMLSlotElement.prototype, "assignedNodes");
+const XHTML = "http://www.w3.org/1999/xhtml";
+const SVG = "http://www.w3.org/2000/svg";
+
+const queryAll = (root, selector) => {
+  const proto = nodeType(root) === 9 ? Document.prototype
+    : nodeType(root) === 11 ? DocumentFragment.prototype : Element.prototype;
+  return Reflect.apply(proto.querySelectorAll, root, [selector]);
+};
+const elementByDomId = (root, id) => {
+  if (nodeType(root) === 9) return Reflect.apply(Document.prototype.getElementById, root, [id]);
+  if (nodeType(root) === 11) return Reflect.apply(DocumentFragment.prototype.getElementById, root, [id]);
+  return null;
+};
+const isElement = (node) => !!node && nodeType(node) === 1;
+/** The tag in lower case; foreign elements keep theirs. */
+const tagOf = (element) => localName(element);
+const isHtml = (element, tag) => namespace(element) === XHTML && localName(element) === tag;
+const attr = (element, name) => getAttribute(element, name);
+/** `input` types as the browser understands them. */
+const typeOf = (element) => (isHtml(element, "input") ? getter(HTMLInputElement.prototype, "type")(element) : "");
+
+// The number of an element stands on its wrapper of this world, which the page never sees. A wrapper
+// with a property of its own is kept by the engine as long as the element lives.
+const NUMBER = Symbol("cuebook");
+const numbered = new Map();
+let lastNumber = 0;
+const collected = new FinalizationRegistry((id) => numbered.delete(id));
+cb.idOf = (element) => {
+  let id = element[NUMBER];
+  if (id === undefined) {
+    id = ++lastNumber;
+    Object.defineProperty(element, NUMBER, { value: id });
+    numbered.set(id, new WeakRef(element));
+    collected.register(element, id);
+  }
+  return id;
+};
+cb.byId = (id) => numbered.get(id)?.deref() ?? null;
+cb.isConnected = isConnected;
+
+/** Closed shadow roots that the wire handed in. */
+const closedRoots = new WeakMap();
+cb.registerClosedRoot = (root) => {
+  if (root instanceof ShadowRoot) closedRoots.set(root.host, root);
+};
+const shadowOf = (element) => openRoot(element) ?? closedRoots.get(element) ?? null;
+cb.shadowOf = shadowOf;
+
+const slotOf = (node) => {
+  if (isElement(node)) {
+    const open = assignedSlot(node);
+    if (open) return open;
+  }
+  const host = parentNode(node);
+  const root = isElement(host) ? shadowOf(host) : null;
+  if (!root) return null;
+  for (const slot of queryAll(root, "slot")) {
+    if (assignedNodes(slot).includes(node)) return slot;
+  }
+  return null;
+};
+
+/** The parent element in the flat tree: through slots and hosts. */
+const flatParent = (node) => {
+  const parent = parentNode(node);
+  if (!parent) return null;
+  if (nodeType(parent) === 11) return parent.host ?? null;
+  if (!isElement(parent)) return null;
+  return shadowOf(parent) ? slotOf(node) ?? parent : parent;
+};
+/** The parent element in the composed tree: through hosts only. */
+const composedParent = (node) => {
+  const parent = parentNode(node);
+  if (!parent) return null;
+  if (nodeType(parent) === 11) return parent.host ?? null;
+  return isElement(parent) ? parent : null;
+};
+/** The child nodes in the flat tree. */
+const flatChildren = (node) => {
+  const root = isElement(node) ? shadowOf(node) : null;
+  if (root) return Array.from(root.childNodes);
+  if (isElement(node) && isHtml(node, "slot") && nodeType(rootNode(node)) === 11) {
+    const assigned = assignedNodes(node);
+    if (assigned.length) return assigned;
+  }
+  const children = [];
+  for (let child = firstChild(node); child; child = nextSibling(child)) children.push(child);
+  return children;
+};
+cb.parentOf = flatParent;
+cb.childrenOf = flatChildren;
+cb.composedParentOf = composedParent;
+/** Whether `inner` is `outer` or lies within it, by slots or by hosts. */
+const contains = (outer, inner) => {
+  for (let node = inner; node; node = composedParent(node)) if (node === outer) return true;
+  for (let node = inner; node; node = flatParent(node)) if (node === outer) return true;
+  return false;
+};
+cb.contains = contains;
+
+/** Every element of a root in document order, shadow content before light children; `visit` may end it by returning false. */
+const everyElement = (root, visit, selector = "*") => {
+  for (const element of queryAll(root, selector)) {
+    if (visit(element) === false) return false;
+    const shadow = shadowOf(element);
+    if (shadow && everyElement(shadow, visit, selector) === false) return false;
+  }
+  return true;
+};
+cb.everyElement = (visit) => everyElement(document, visit);
+/** The roots to search: the document and all shadow roots in it. */
+const allRoots = () => {
+  const roots = [document];
+  everyElement(document, (element) => {
+    const shadow = shadowOf(element);
+    if (shadow) roots.push(shadow);
+  });
+  return roots;
+};
+
+/** The topmost element at a point of the frame, through shadow roots. */
+cb.elementAt = (x, y) => {
+  let hit = Reflect.apply(Document.prototype.elementFromPoint, document, [x, y]);
+  for (let depth = 0; hit && depth < 64; depth++) {
+    const shadow = shadowOf(hit);
+    const inner = shadow ? shadow.elementFromPoint(x, y) : null;
+    if (!inner || inner === hit || rootNode(inner) !== shadow) break;
+    hit = inner;
+  }
+  return hit;
+};
+
+// What is expensive to compute is kept for the length of one synchronous call, never longer.
+let memo = null;
+cb.once = (work) => {
+  if (memo) return work();
+  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map() };
+  try { return work(); } finally { memo = null; }
+};
+const styleOf = (element) => {
+  let style = memo?.style.get(element);
+  if (!style) {
+    style = getComputedStyle(element);
+    memo?.style.set(element, style);
+  }
+  return style;
+};
+cb.styleOf = styleOf;
+
+/** White space collapsed and trimmed; zero-width spaces and soft hyphens go. */
+const collapse = (text) => text.replace(/[\u200b\u00ad\ufeff]/g, "").replace(/\s+/g, " ").trim();
+cb.collapse = collapse;
+const cut = (text, limit) => (text.length > limit ? text.slice(0, limit).replace(/[\ud800-\udbff]$/, "") : text).toWellFormed();
+cb.cut = cut;

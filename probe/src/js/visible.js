@@ -1,0 +1,158 @@
+// Three ways of being visible: Playwright's (a condition), offered (a candidate), and the share in view.
+
+/** A non-empty box and no `visibility: hidden`; opacity does not count. */
+const isVisible = (element) => {
+  if (!isConnected(element)) return false;
+  const style = styleOf(element);
+  if (style.display === "contents") {
+    for (const child of flatChildren(element)) {
+      if (isElement(child) && isVisible(child)) return true;
+      if (nodeType(child) === 3 && characterData(child).trim()) {
+        const range = document.createRange();
+        range.selectNode(child);
+        const box = range.getBoundingClientRect();
+        if (box.width > 0 && box.height > 0) return true;
+      }
+    }
+    return false;
+  }
+  if (tagOf(element) === "option" || tagOf(element) === "optgroup") {
+    const select = closest(element, "select");
+    if (select && getter(HTMLSelectElement.prototype, "size")(select) <= 1 && !getter(HTMLSelectElement.prototype, "multiple")(select)) return isVisible(select);
+  }
+  if (style.visibility !== "visible" || !checkVisibility(element)) return false;
+  const box = rectOf(element);
+  return box.width > 0 && box.height > 0;
+};
+cb.isVisible = isVisible;
+
+const boxOf = (element) => {
+  const { x, y, width, height } = rectOf(element);
+  return { x, y, width, height };
+};
+cb.boxOf = boxOf;
+const intersect = (a, b) => {
+  const x = Math.max(a.x, b.x);
+  const y = Math.max(a.y, b.y);
+  return { x, y, width: Math.max(0, Math.min(a.x + a.width, b.x + b.width) - x), height: Math.max(0, Math.min(a.y + a.height, b.y + b.height) - y) };
+};
+const hasArea = (box) => box.width > 0 && box.height > 0;
+const viewBox = () => ({ x: 0, y: 0, width: globalThis.innerWidth, height: globalThis.innerHeight });
+const clips = (style) => style.overflowX !== "visible" || style.overflowY !== "visible" || /paint|strict|content/.test(style.contain);
+const scrolls = (style) => /auto|scroll/.test(style.overflowX + style.overflowY);
+/** The box of an element's padding area, which clips its content. */
+const paddingBox = (element) => {
+  const box = rectOf(element);
+  const scale = scaleOf(element, box);
+  return { x: box.x + element.clientLeft * scale.x, y: box.y + element.clientTop * scale.y, width: element.clientWidth * scale.x, height: element.clientHeight * scale.y };
+};
+const scaleOf = (element, box) => {
+  const width = element.offsetWidth;
+  const height = element.offsetHeight;
+  const near = (ratio) => (Number.isFinite(ratio) && ratio > 0 ? (Math.abs(ratio - 1) < 0.005 ? 1 : ratio) : 1);
+  return { x: near(box.width / width), y: near(box.height / height) };
+};
+/** What remains of a box after its ancestors' clipping; with `stay`, only what no scrolling can bring back is cut. */
+const clipped = (element, box, stay) => {
+  let shown = box;
+  let position = styleOf(element).position;
+  for (let up = flatParent(element); up && hasArea(shown); up = flatParent(up)) {
+    const style = styleOf(up);
+    if (up === document.documentElement || up === document.body) continue;
+    const holds = position === "fixed" ? style.transform !== "none" || style.filter !== "none" : position === "absolute" ? style.position !== "static" || style.transform !== "none" : true;
+    if (holds && clips(style) && style.display !== "inline" && style.display !== "contents") {
+      if (stay && scrolls(style)) {
+        // What can be scrolled to is not lost; from here on the container itself stands for it.
+        const area = paddingBox(up);
+        if (area.width < 2 || area.height < 2) return { ...shown, width: 0, height: 0 };
+        shown = area;
+      } else shown = intersect(shown, paddingBox(up));
+    }
+    if (holds) position = style.position === "static" && position !== "static" && position !== "relative" && position !== "sticky" ? style.position : style.position;
+  }
+  return shown;
+};
+/** The share of an element's box that can be seen now: 0 to 1. */
+const shareInView = (element) => {
+  const box = boxOf(element);
+  if (!hasArea(box)) return 0;
+  const shown = intersect(clipped(element, box, false), viewBox());
+  return Math.min(1, (shown.width * shown.height) / (box.width * box.height));
+};
+cb.shareInView = shareInView;
+
+const opacityOf = (element) => {
+  let opacity = 1;
+  for (let up = element; up && opacity > 0.02; up = flatParent(up)) opacity *= Number(styleOf(up).opacity);
+  return opacity;
+};
+const clipPathHides = (style) => {
+  if (/^rect\(\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?\s*\)$/.test(style.clip)) return true;
+  return /^inset\(\s*(?:50|100)%|^circle\(\s*0|^polygon\(\s*0(?:px|%)?\s+0(?:px|%)?\s*(?:,\s*0(?:px|%)?\s+0(?:px|%)?\s*)*\)/.test(style.clipPath);
+};
+/** Whether a person could see something there, scrolling allowed: the strict definition. */
+const isShown = (element) => {
+  if (!isVisible(element) || opacityOf(element) < 0.05) return false;
+  const box = rectOf(element);
+  if (box.width <= 2 && box.height <= 2 || box.width < 1 || box.height < 1) return false;
+  for (let up = element; up; up = flatParent(up)) if (clipPathHides(styleOf(up))) return false;
+  const left = clipped(element, boxOf(element), true);
+  if (!hasArea(left) || left.width * left.height <= 4) return false;
+  return !isOffPage(element, left);
+};
+/** Beyond the left or top edge of the document, where no scrolling leads. */
+const isOffPage = (element, box) => {
+  const scroller = document.scrollingElement ?? document.documentElement;
+  const fixed = isFixed(element);
+  const sx = fixed ? 0 : globalThis.scrollX;
+  const sy = fixed ? 0 : globalThis.scrollY;
+  const rtl = styleOf(document.documentElement).direction === "rtl";
+  if (!rtl && box.x + box.width + sx <= 0) return true;
+  if (box.y + box.height + sy <= 0) return true;
+  const width = fixed ? globalThis.innerWidth : Math.max(scroller.scrollWidth, globalThis.innerWidth);
+  const height = fixed ? globalThis.innerHeight : Math.max(scroller.scrollHeight, globalThis.innerHeight);
+  return (!rtl && box.x + sx >= width) || box.y + sy >= height;
+};
+const isFixed = (element) => {
+  for (let up = element; up; up = flatParent(up)) if (styleOf(up).position === "fixed") return true;
+  return false;
+};
+cb.isShown = isShown;
+cb.isOffered = (element) => isShown(element) && !isAriaHidden(element);
+/** The box through which an element is seen and used: its own, or that of the label that stands for a hidden input. */
+cb.standInOf = (element) => {
+  if (isShown(element)) return element;
+  const type = typeOf(element);
+  if (type === "checkbox" || type === "radio" || type === "file") {
+    for (const label of labelsOf(element)) if (isShown(label)) return label;
+    // A styled control that lies under its wrapper: transparent but as large as what is seen.
+    if (isVisible(element) && !clipPathHides(styleOf(element))) {
+      const box = rectOf(element);
+      const parent = flatParent(element);
+      if (box.width > 4 && box.height > 4 && parent && isShown(parent)) return element;
+    }
+  }
+  return null;
+};
+/** What scrolls an element, short of the page itself. */
+cb.scrollerOf = (element) => {
+  for (let up = flatParent(element); up && up !== document.documentElement && up !== document.body; up = flatParent(up)) {
+    const style = styleOf(up);
+    if (scrolls(style) && (up.scrollHeight > up.clientHeight + 1 || up.scrollWidth > up.clientWidth + 1)) return up;
+  }
+  return null;
+};
+/** The content box of a frame's owner in this frame, and the viewport that its content has. */
+cb.ownerBox = (element) => cb.once(() => {
+  if (!element || !isConnected(element)) return null;
+  const box = rectOf(element);
+  const scale = scaleOf(element, box);
+  const style = styleOf(element);
+  const number = (text) => Number.parseFloat(text) || 0;
+  const left = element.clientLeft + number(style.paddingLeft);
+  const top = element.clientTop + number(style.paddingTop);
+  const layoutWidth = element.clientWidth - number(style.paddingLeft) - number(style.paddingRight);
+  const layoutHeight = element.clientHeight - number(style.paddingTop) - number(style.paddingBottom);
+  const content = { x: box.x + left * scale.x, y: box.y + top * scale.y, width: layoutWidth * scale.x, height: layoutHeight * scale.y };
+  return { content, layoutWidth, layoutHeight, clip: clipped(element, content, false), shown: isVisible(element) && opacityOf(element) >= 0.05 };
+});

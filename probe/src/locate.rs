@@ -1,0 +1,364 @@
+//! Finding what a locator means, across frames.
+//!
+//! The script filters roughly and tells facts; `Locator::select` decides. Inner locators (`within`,
+//! `has`) are resolved first, and the script only compares positions.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use cuebook_cdp::FrameId;
+use cuebook_grammar::facts::ElementFacts;
+use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::locator::{Locator, Strategy};
+use cuebook_grammar::text_match::TextPattern;
+use futures_util::future::{BoxFuture, join_all};
+use serde::{Deserialize, Serialize};
+
+use crate::ask::Ask;
+use crate::error::ProbeError;
+use crate::facts::redacted;
+use crate::probe::Probe;
+
+/// One element that a locator means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    /// Where it lives.
+    pub key: NodeKey,
+    /// What it is, as far as was asked.
+    pub facts: ElementFacts,
+}
+
+/// What a locator found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Located {
+    /// The matches, `nth` applied: main frame first, document order within a frame.
+    pub matches: Vec<Match>,
+    /// Elements that passed the rough filter but were beyond its bound, so that the answer is not whole.
+    pub skipped: u64,
+    /// Frames that could not be asked because they went away meanwhile.
+    pub frames_gone: usize,
+}
+
+impl Located {
+    /// The only match, if there is exactly one.
+    #[must_use]
+    pub fn unique(&self) -> Option<&Match> {
+        match &self.matches[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// The rough filter, as the script reads it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Filter<'a> {
+    by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'static str>,
+    /// A literal, in the clear; absent for a regular expression, which the script does not judge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    /// Only elements with a non-empty one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selector: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<Vec<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has: Option<Vec<u64>>,
+    limit: u32,
+}
+
+/// Elements that the script may tell about in one frame.
+const LIMIT: u32 = 2_000;
+
+#[derive(Deserialize)]
+struct Row {
+    id: u64,
+    facts: ElementFacts,
+    /// The nearest row that contains this one.
+    #[serde(default)]
+    parent: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    rows: Vec<Row>,
+    skipped: u64,
+}
+
+impl Probe {
+    /// Everything that `locator` means on the page now.
+    ///
+    /// Without a frame path all frames are searched; with one, only the frame that it leads to.
+    ///
+    /// # Errors
+    /// [`ProbeError::BadSelector`] for a selector that the browser refuses; [`ProbeError::FramePath`] if
+    /// a part of the frame path names no frame, or several.
+    pub async fn locate(
+        &self,
+        locator: &Locator,
+        ask: &Ask,
+        until: Instant,
+    ) -> Result<Located, ProbeError> {
+        let frames = self.frames_of(locator, until).await?;
+        self.locate_in(locator, ask, frames, until).await
+    }
+
+    /// The same within one frame, whatever the locator's frame path.
+    ///
+    /// # Errors
+    /// As [`Probe::locate`].
+    pub async fn locate_in_frame(
+        &self,
+        frame: &FrameId,
+        locator: &Locator,
+        ask: &Ask,
+        until: Instant,
+    ) -> Result<Located, ProbeError> {
+        self.locate_in(locator, ask, vec![frame.clone()], until)
+            .await
+    }
+
+    async fn frames_of(
+        &self,
+        locator: &Locator,
+        until: Instant,
+    ) -> Result<Vec<FrameId>, ProbeError> {
+        let mut frames: Vec<FrameId> = self.page().frames().into_iter().map(|f| f.id).collect();
+        for (part, owner) in locator.frame.iter().enumerate() {
+            let mut located = self
+                .locate_in(owner, &Ask::default(), frames, until)
+                .await?;
+            located
+                .matches
+                .retain(|found| matches!(found.facts.tag.as_str(), "iframe" | "frame" | "object"));
+            let Some(found) = located.unique() else {
+                return Err(ProbeError::FramePath {
+                    part,
+                    matches: located.matches.len(),
+                });
+            };
+            frames = vec![self.content_frame(&found.key, until).await?];
+        }
+        Ok(frames)
+    }
+
+    fn locate_in<'a>(
+        &'a self,
+        locator: &'a Locator,
+        ask: &'a Ask,
+        frames: Vec<FrameId>,
+        until: Instant,
+    ) -> BoxFuture<'a, Result<Located, ProbeError>> {
+        Box::pin(async move {
+            let mut wanted = ask.clone();
+            wanted.text |=
+                locator.has_text.is_some() || matches!(locator.strategy, Strategy::Text(_));
+            let within = self
+                .inner_matches(locator.within.as_deref(), &frames, until)
+                .await?;
+            let has = self
+                .inner_matches(locator.has.as_deref(), &frames, until)
+                .await?;
+            let of = |inner: &Option<HashMap<String, Vec<u64>>>, frame: &FrameId| {
+                inner
+                    .as_ref()
+                    .map(|inner| inner.get(frame.as_str()).cloned().unwrap_or_default())
+            };
+            let answers = join_all(frames.iter().map(|frame| {
+                let filter = Filter {
+                    within: of(&within, frame),
+                    has: of(&has, frame),
+                    ..rough(locator)
+                };
+                self.ask_frame(frame, filter, locator, &wanted, until)
+            }))
+            .await;
+            let mut located = Located::default();
+            let mut keys = Vec::new();
+            let mut facts = Vec::new();
+            let last_error_counts = frames.len() == 1;
+            for answer in answers {
+                match answer {
+                    Ok((rows, skipped)) => {
+                        located.skipped += skipped;
+                        for (key, row) in rows {
+                            keys.push(key);
+                            facts.push(row);
+                        }
+                    }
+                    Err(ProbeError::Gone) if !last_error_counts => located.frames_gone += 1,
+                    Err(error) => return Err(error),
+                }
+            }
+            // Texts of password-like fields are judged in the clear, and only then reduced.
+            for position in locator.select(&facts).matches {
+                if let (Some(key), Some(facts)) = (keys.get(position), facts.get(position)) {
+                    located.matches.push(Match {
+                        key: key.clone(),
+                        facts: redacted(facts.clone(), ask, self.digest_key()),
+                    });
+                }
+            }
+            Ok(located)
+        })
+    }
+
+    async fn inner_matches(
+        &self,
+        inner: Option<&Locator>,
+        frames: &[FrameId],
+        until: Instant,
+    ) -> Result<Option<HashMap<String, Vec<u64>>>, ProbeError> {
+        let Some(inner) = inner else { return Ok(None) };
+        let frames = if inner.frame.is_empty() {
+            frames.to_vec()
+        } else {
+            Box::pin(self.frames_of(inner, until)).await?
+        };
+        let located = self
+            .locate_in(inner, &Ask::default(), frames, until)
+            .await?;
+        let mut by_frame: HashMap<String, Vec<u64>> = HashMap::new();
+        for found in located.matches {
+            by_frame
+                .entry(found.key.frame)
+                .or_default()
+                .push(found.key.node);
+        }
+        Ok(Some(by_frame))
+    }
+
+    async fn ask_frame(
+        &self,
+        frame: &FrameId,
+        filter: Filter<'_>,
+        locator: &Locator,
+        ask: &Ask,
+        until: Instant,
+    ) -> Result<(Vec<(NodeKey, ElementFacts)>, u64), ProbeError> {
+        let world = self.world(frame, until).await?;
+        let text: String = world
+            .call(
+                "(cb, filter, ask) => JSON.stringify(cb.locate(filter, ask))",
+                &[serde_json::to_value(filter)?, self.ask_json(ask)?],
+                until,
+            )
+            .await?;
+        let mut answer: Answer = serde_json::from_str(&text)?;
+        if let Strategy::Text(by) = &locator.strategy {
+            mark_innermost(&mut answer.rows, &by.text);
+        }
+        let rows = answer
+            .rows
+            .into_iter()
+            .map(|row| (world.key(row.id), row.facts))
+            .collect();
+        Ok((rows, answer.skipped))
+    }
+}
+
+/// Decides which rows are the innermost with the text: those that match and contain no row that does.
+fn mark_innermost(rows: &mut [Row], pattern: &TextPattern) {
+    let fits: Vec<bool> = rows
+        .iter()
+        .map(|row| {
+            let text = row.facts.text.as_ref().and_then(|text| text.clear());
+            text.is_some_and(|text| pattern.fit(text).is_some())
+        })
+        .collect();
+    let mut contains = vec![false; rows.len()];
+    // Rows come in document order, so that a parent stands before its children.
+    for index in (0..rows.len()).rev() {
+        let (Some(row), Some(fit)) = (rows.get(index), fits.get(index)) else {
+            continue;
+        };
+        let inner = contains.get(index).copied().unwrap_or(false);
+        if let Some(parent) = row.parent.filter(|parent| *parent < index)
+            && (*fit || inner)
+            && let Some(slot) = contains.get_mut(parent)
+        {
+            *slot = true;
+        }
+    }
+    for ((row, fit), inner) in rows.iter_mut().zip(fits).zip(contains) {
+        row.facts.relations.innermost_text = Some(fit && !inner);
+    }
+}
+
+fn literal(pattern: &TextPattern) -> Option<&str> {
+    match pattern {
+        TextPattern::Literal(text) => Some(text),
+        TextPattern::Regex(..) => None,
+    }
+}
+
+fn rough(locator: &Locator) -> Filter<'_> {
+    let mut filter = Filter {
+        by: "css",
+        role: None,
+        text: locator
+            .strategy
+            .text()
+            .and_then(|(pattern, _)| literal(pattern)),
+        selector: None,
+        has_text: locator.has_text.as_ref().and_then(literal),
+        within: None,
+        has: None,
+        limit: LIMIT,
+    };
+    match &locator.strategy {
+        Strategy::TestId(_) => filter.by = "testId",
+        Strategy::Role(by) => {
+            filter.by = "role";
+            filter.role = Some(by.role.as_str());
+        }
+        Strategy::Label(_) => filter.by = "label",
+        Strategy::Placeholder(_) => filter.by = "placeholder",
+        Strategy::AltText(_) => filter.by = "alt",
+        Strategy::Title(_) => filter.by = "title",
+        Strategy::Text(_) => filter.by = "text",
+        Strategy::Css(by) => filter.selector = Some(by.selector.as_str()),
+        Strategy::XPath(by) => {
+            filter.by = "xpath";
+            filter.selector = Some(by.expression.as_str());
+        }
+    }
+    filter
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuebook_grammar::secret::FactText;
+
+    fn row(text: &str, parent: Option<usize>) -> Row {
+        Row {
+            id: 1,
+            parent,
+            facts: ElementFacts {
+                text: Some(FactText::Clear(text.into())),
+                ..ElementFacts::default()
+            },
+        }
+    }
+
+    #[test]
+    fn only_the_innermost_element_has_the_text() {
+        let mut rows = vec![
+            row("Total: 5", None),
+            row("Total: 5", Some(0)),
+            row("5", Some(1)),
+        ];
+        mark_innermost(&mut rows, &TextPattern::literal("total"));
+        let told: Vec<_> = rows
+            .iter()
+            .map(|row| row.facts.relations.innermost_text)
+            .collect();
+        assert_eq!(told, [Some(false), Some(true), Some(false)]);
+    }
+}

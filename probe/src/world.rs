@@ -1,0 +1,186 @@
+//! Calls into our script in one document.
+//!
+//! Invariant: a call finds the script there. Where it is missing (a document that was loaded before the
+//! probe came), it is installed and the call repeated, once.
+
+use std::time::Instant;
+
+use cuebook_cdp::wire::remote::Returned;
+use cuebook_cdp::{DocumentId, FrameId, World};
+use cuebook_grammar::id::{NodeKey, PageId};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::error::ProbeError;
+use crate::script::{self, CORE, Extension};
+
+/// Our world in one document, with the core and the probe's extensions in it. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub struct ProbeWorld {
+    page: PageId,
+    world: World,
+    extensions: Vec<Extension>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    ok: Option<&'a RawValue>,
+    #[serde(default)]
+    missing: bool,
+    #[serde(default)]
+    bad_selector: Option<String>,
+}
+
+enum Answer<T> {
+    Value(T),
+    ScriptMissing,
+}
+
+impl ProbeWorld {
+    pub(crate) fn new(page: PageId, world: World, extensions: Vec<Extension>) -> Self {
+        Self {
+            page,
+            world,
+            extensions,
+        }
+    }
+
+    /// The frame.
+    #[must_use]
+    pub fn frame(&self) -> &FrameId {
+        self.world.frame()
+    }
+
+    /// The document that the world belongs to.
+    #[must_use]
+    pub fn document(&self) -> &DocumentId {
+        self.world.document()
+    }
+
+    /// The world of the wire.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The key of an element of this document.
+    #[must_use]
+    pub fn key(&self, node: u64) -> NodeKey {
+        NodeKey {
+            page: self.page.clone(),
+            frame: self.frame().as_str().to_owned(),
+            document: self.document().as_str().to_owned(),
+            node,
+        }
+    }
+
+    /// Calls `function`, the source of a JavaScript function `(cb, …args) => answer` where `cb` is the
+    /// core with all extensions; a promise is awaited. `undefined` reads as `null`.
+    ///
+    /// # Errors
+    /// [`ProbeError::Gone`] if the document went away; [`ProbeError::Malformed`] if the answer is no `T`.
+    pub async fn call<T: DeserializeOwned>(
+        &self,
+        function: &str,
+        args: &[Value],
+        until: Instant,
+    ) -> Result<T, ProbeError> {
+        let function = script::wrapped(function, &self.extensions);
+        if let Answer::Value(value) = self.call_once(&function, args, until).await? {
+            return Ok(value);
+        }
+        self.install(until).await?;
+        match self.call_once(&function, args, until).await? {
+            Answer::Value(value) => Ok(value),
+            Answer::ScriptMissing => Err(ProbeError::Gone),
+        }
+    }
+
+    /// Calls `function`, which returns an array of nodes, and answers with their backend node ids.
+    ///
+    /// # Errors
+    /// [`ProbeError`]
+    pub async fn nodes(
+        &self,
+        function: &str,
+        args: &[Value],
+        until: Instant,
+    ) -> Result<Vec<i64>, ProbeError> {
+        self.ensure(until).await?;
+        Ok(self
+            .world
+            .call_for_nodes(&script::bare(function), args, until)
+            .await?)
+    }
+
+    /// Calls `function`, `(cb, node, …args) => answer`, with a node that only the wire could name, such
+    /// as one within a closed shadow root.
+    ///
+    /// # Errors
+    /// [`ProbeError`]
+    pub async fn adopt<T: DeserializeOwned>(
+        &self,
+        backend_node_id: i64,
+        function: &str,
+        args: &[Value],
+        until: Instant,
+    ) -> Result<T, ProbeError> {
+        self.ensure(until).await?;
+        Ok(self
+            .world
+            .adopt(backend_node_id, &script::bare(function), args, until)
+            .await?)
+    }
+
+    async fn ensure(&self, until: Instant) -> Result<(), ProbeError> {
+        self.call::<Value>("() => null", &[], until).await.map(drop)
+    }
+
+    async fn install(&self, until: Instant) -> Result<(), ProbeError> {
+        let mut source = String::from(CORE);
+        for extension in &self.extensions {
+            source.push_str(&extension.install());
+        }
+        source.push_str("null");
+        self.world.evaluate::<Value>(&source, until).await?;
+        Ok(())
+    }
+
+    async fn call_once<T: DeserializeOwned>(
+        &self,
+        function: &str,
+        args: &[Value],
+        until: Instant,
+    ) -> Result<Answer<T>, ProbeError> {
+        let reply = self.world.call_raw(function, args, until).await?;
+        let returned: Returned<'_> = reply.parse()?;
+        if let Some(details) = returned.exception_details {
+            let text = details
+                .exception
+                .and_then(|exception| exception.description)
+                .map_or_else(
+                    || details.text.into_owned(),
+                    |description| description.0.into_owned(),
+                );
+            return Err(ProbeError::Script {
+                text: text.chars().take(2_000).collect(),
+            });
+        }
+        let raw = returned.result.value.map_or("null", RawValue::get);
+        let envelope: Envelope<'_> = serde_json::from_str(raw)?;
+        if envelope.missing {
+            return Ok(Answer::ScriptMissing);
+        }
+        if let Some(message) = envelope.bad_selector {
+            return Err(ProbeError::BadSelector {
+                message: message.chars().take(300).collect(),
+            });
+        }
+        let value = envelope.ok.map_or("null", RawValue::get);
+        Ok(Answer::Value(serde_json::from_str(value)?))
+    }
+}
