@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Fingerprint};
 use crate::facts::DialogFact;
 use crate::id::{CandidateId, ObservationId, PageId};
 
@@ -215,6 +215,63 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// The observation of a page that nobody looked at: no candidates.
+    #[must_use]
+    pub fn blank(page: PageId, url: &str) -> Self {
+        Self {
+            schema_version: OBSERVATION_VERSION.to_owned(),
+            id: ObservationId::default(),
+            page,
+            scope: Scope::View,
+            url: url.to_owned(),
+            title: String::new(),
+            viewport: Viewport::default(),
+            frames: Vec::new(),
+            candidates: Vec::new(),
+            recent: Vec::new(),
+            sketch: Sketch::default(),
+            dialog: None,
+            tabs: Vec::new(),
+            truncated: None,
+            delta: None,
+            fingerprint: String::new(),
+        }
+    }
+
+    /// The candidate, valid now or until shortly, with this id.
+    #[must_use]
+    pub fn candidate_or_recent(&self, id: CandidateId) -> Option<&Candidate> {
+        self.candidate(id)
+            .or_else(|| self.recent.iter().find(|candidate| candidate.id == id))
+    }
+
+    /// The candidate that is most like a fingerprint, if it is unique and like enough; else all that are
+    /// equally like.
+    ///
+    /// # Errors
+    /// The equally good matches, none if nothing reaches [`Fingerprint::THRESHOLD`].
+    pub fn rebind(&self, fingerprint: &Fingerprint) -> Result<&Candidate, Vec<&Candidate>> {
+        let graded: Vec<(&Candidate, f64)> = self
+            .candidates
+            .iter()
+            .map(|candidate| (candidate, fingerprint.likeness(&candidate.fingerprint)))
+            .filter(|(_, likeness)| *likeness >= Fingerprint::THRESHOLD)
+            .collect();
+        let best = graded
+            .iter()
+            .map(|(_, likeness)| *likeness)
+            .fold(0.0, f64::max);
+        let matches: Vec<&Candidate> = graded
+            .into_iter()
+            .filter(|(_, likeness)| best - likeness < 1e-9)
+            .map(|(candidate, _)| candidate)
+            .collect();
+        match matches[..] {
+            [only] if !only.ambiguous => Ok(only),
+            _ => Err(matches),
+        }
+    }
+
     /// The candidate with this id, among those that are valid now.
     #[must_use]
     pub fn candidate(&self, id: CandidateId) -> Option<&Candidate> {

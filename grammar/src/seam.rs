@@ -312,8 +312,13 @@ pub enum Repair {
     },
     /// Observe again, then run the failed step again.
     Reobserve(Scope),
-    /// Run the failed step again in another way, such as typing slowly.
-    Rewrite(Box<Step>),
+    /// Run the failed step again in another way, such as typing slowly, after these steps.
+    Rewrite {
+        /// What to run first, such as clearing the field.
+        before: Vec<Step>,
+        /// What to run instead of the failed step.
+        step: Box<Step>,
+    },
     /// Ask for a new plan.
     Replan,
     /// Give up; the failure stands.

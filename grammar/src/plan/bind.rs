@@ -223,7 +223,7 @@ impl Plan {
             risk,
             origin,
             consent,
-            author: self.author,
+            author,
         })
     }
 }

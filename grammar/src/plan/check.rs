@@ -1,6 +1,6 @@
 //! The static check: everything that can be known to be wrong before a browser is touched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::action::{Action, ActionKind, Owner, TargetNeed};
 use crate::condition::{self, Condition, Nothing, SelectedValues, UrlChanges, Valued};
@@ -40,9 +40,35 @@ pub struct Plan {
     pub(super) candidates: BTreeMap<TargetRef, Locator>,
     pub(super) steps: Vec<CheckedStep>,
     pub(super) policy: Policy,
+    /// Steps that are no longer as their author wrote them: consent to the plan does not cover them.
+    pub(super) amended: BTreeSet<usize>,
 }
 
 impl Plan {
+    /// The same plan with another step at `index`, as a repair wants it. Declared names stay valid; consent
+    /// that was given to the plan does not extend to the new step.
+    ///
+    /// # Errors
+    /// The [`Violation`]s of the new step, as [`PlanDraft::check`] finds them.
+    pub fn amend(
+        &self,
+        index: usize,
+        step: Step,
+        observation: &Observation,
+    ) -> Result<Self, Vec<Violation>> {
+        let mut draft = PlanDraft::of(self.author, vec![step]);
+        draft.candidates = self.candidates.clone();
+        let checked = draft.check(observation, &self.policy)?;
+        let mut plan = self.clone();
+        if let (Some(slot), Some(step)) =
+            (plan.steps.get_mut(index), checked.steps.into_iter().next())
+        {
+            *slot = step;
+            plan.amended.insert(index);
+        }
+        Ok(plan)
+    }
+
     /// The steps, in order.
     #[must_use]
     pub fn steps(&self) -> &[CheckedStep] {
