@@ -16,9 +16,7 @@ use crate::geometry::Point;
 use crate::id::{CredentialRef, TargetRef};
 use crate::observation::Scope;
 use crate::secret::WireText;
-use crate::wire::{
-    ClickCount, Count, LongText, Millis, Pixels, SelectorText, ShortText, UrlText, tagged,
-};
+use crate::wire::{ClickCount, Count, LongText, Millis, Pixels, SelectorText, ShortText, UrlText, tagged};
 
 macro_rules! body {
     ($(#[$meta:meta])* $name:ident { $( $(#[$field_meta:meta])* $field:ident: $ty:ty, )* }) => {
@@ -407,10 +405,7 @@ impl OptionChoices {
     /// One choice by value or label.
     #[must_use]
     pub fn text(text: &str) -> Self {
-        Self {
-            choices: vec![OptionChoice::Text(ShortText::cut(text))],
-            is_list: false,
-        }
+        Self { choices: vec![OptionChoice::Text(ShortText::cut(text))], is_list: false }
     }
 }
 
@@ -716,11 +711,9 @@ impl Action {
     pub fn target(&self) -> Option<&TargetRef> {
         match self {
             Self::Click(a) => Some(&a.target_ref),
-            Self::Clear(a)
-            | Self::SelectText(a)
-            | Self::Check(a)
-            | Self::Uncheck(a)
-            | Self::Focus(a) => Some(&a.target_ref),
+            Self::Clear(a) | Self::SelectText(a) | Self::Check(a) | Self::Uncheck(a) | Self::Focus(a) => {
+                Some(&a.target_ref)
+            }
             Self::Type(a) => Some(&a.target_ref),
             Self::SetValue(a) => Some(&a.target_ref),
             Self::Select(a) => Some(&a.target_ref),
@@ -777,11 +770,7 @@ impl Action {
         };
         match self {
             Self::Click(a) => change(&mut a.target_ref),
-            Self::Clear(a)
-            | Self::SelectText(a)
-            | Self::Check(a)
-            | Self::Uncheck(a)
-            | Self::Focus(a) => {
+            Self::Clear(a) | Self::SelectText(a) | Self::Check(a) | Self::Uncheck(a) | Self::Focus(a) => {
                 change(&mut a.target_ref);
             }
             Self::Type(a) => change(&mut a.target_ref),
@@ -839,19 +828,18 @@ mod option_wire {
 
     impl<'de> Deserialize<'de> for OptionChoice {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let text =
-                |value: Value| crate::wire::read::<ShortText>(value).map_err(D::Error::custom);
+            let text = |value: Value| crate::wire::read::<ShortText>(value).map_err(D::Error::custom);
             match Value::deserialize(deserializer)? {
                 value @ Value::String(_) => text(value).map(Self::Text),
-                value @ Value::Number(_) => crate::wire::read::<Count>(value)
-                    .map(Self::Index)
-                    .map_err(D::Error::custom),
+                value @ Value::Number(_) => {
+                    crate::wire::read::<Count>(value).map(Self::Index).map_err(D::Error::custom)
+                }
                 Value::Object(object) if object.len() == 1 => match object.into_iter().next() {
                     Some((key, value)) if key == "value" => text(value).map(Self::Value),
                     Some((key, value)) if key == "label" => text(value).map(Self::Label),
-                    Some((key, value)) if key == "index" => crate::wire::read::<Count>(value)
-                        .map(Self::Index)
-                        .map_err(D::Error::custom),
+                    Some((key, value)) if key == "index" => {
+                        crate::wire::read::<Count>(value).map(Self::Index).map_err(D::Error::custom)
+                    }
                     _ => Err(D::Error::custom("expected `value`, `label` or `index`")),
                 },
                 other => Err(D::Error::custom(format!(
@@ -891,23 +879,15 @@ mod option_wire {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             match Value::deserialize(deserializer)? {
                 Value::Array(items) if items.len() <= MAX_CHOICES => {
-                    let choices =
-                        crate::wire::read(Value::Array(items)).map_err(D::Error::custom)?;
-                    Ok(Self {
-                        choices,
-                        is_list: true,
-                    })
+                    let choices = crate::wire::read(Value::Array(items)).map_err(D::Error::custom)?;
+                    Ok(Self { choices, is_list: true })
                 }
-                Value::Array(items) => Err(D::Error::custom(format!(
-                    "expected at most {MAX_CHOICES} options, saw {}",
-                    items.len()
-                ))),
+                Value::Array(items) => {
+                    Err(D::Error::custom(format!("expected at most {MAX_CHOICES} options, saw {}", items.len())))
+                }
                 one => {
                     let choice = crate::wire::read(one).map_err(D::Error::custom)?;
-                    Ok(Self {
-                        choices: vec![choice],
-                        is_list: false,
-                    })
+                    Ok(Self { choices: vec![choice], is_list: false })
                 }
             }
         }

@@ -147,21 +147,11 @@ impl Fingerprint {
     pub fn short(&self) -> String {
         use sha2::{Digest as _, Sha256};
         let mut hash = Sha256::new();
-        for part in [
-            self.role.as_str(),
-            &self.name,
-            self.test_id.as_deref().unwrap_or(""),
-            &self.path,
-            &self.frame,
-        ] {
+        for part in [self.role.as_str(), &self.name, self.test_id.as_deref().unwrap_or(""), &self.path, &self.frame] {
             hash.update(part.as_bytes());
             hash.update([0]);
         }
-        hash.finalize()
-            .iter()
-            .take(4)
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        hash.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -243,10 +233,7 @@ pub struct Candidate {
     pub node: Option<NodeKey>,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature that serde wants"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
 fn is_false(value: &bool) -> bool {
     !*value
 }
@@ -294,21 +281,16 @@ impl Candidate {
     pub fn supports(&self, capability: Capability) -> bool {
         use ControlKind as Kind;
         let text =
-            matches!(
-                self.control,
-                Kind::Text | Kind::Password | Kind::Multiline | Kind::RichText | Kind::Number
-            ) || (self.control == Kind::Plain && self.role.is_text_entry() && self.states.editable);
+            matches!(self.control, Kind::Text | Kind::Password | Kind::Multiline | Kind::RichText | Kind::Number)
+                || (self.control == Kind::Plain && self.role.is_text_entry() && self.states.editable);
         match capability {
             Capability::Pointer | Capability::Keyboard | Capability::Read => true,
             Capability::Text => text,
-            Capability::Value => {
-                text || matches!(self.control, Kind::Range | Kind::DateTime | Kind::Color)
-            }
+            Capability::Value => text || matches!(self.control, Kind::Range | Kind::DateTime | Kind::Color),
             Capability::Options => {
                 self.control == Kind::Select
                     || self.role.is_selectable()
-                    || (self.role == Role::Button
-                        && self.states.haspopup.as_deref() == Some("listbox"))
+                    || (self.role == Role::Button && self.states.haspopup.as_deref() == Some("listbox"))
             }
             Capability::CheckOn => self.role.is_checkable() || self.control == Kind::Check,
             Capability::CheckOff => {

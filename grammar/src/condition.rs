@@ -358,8 +358,7 @@ impl<'de> Deserialize<'de> for Scalar {
         use serde::de::Error as _;
         let value = Value::deserialize(deserializer)?;
         let seen = crate::wire::shape(&value);
-        Self::new(value)
-            .ok_or_else(|| D::Error::custom(format!("expected a JSON scalar, saw {seen}")))
+        Self::new(value).ok_or_else(|| D::Error::custom(format!("expected a JSON scalar, saw {seen}")))
     }
 }
 
@@ -411,11 +410,7 @@ impl Condition {
     /// Costs a pattern compilation where there is a pattern, else a few comparisons a sample.
     #[must_use]
     pub fn evaluate(&self, facts: &Facts) -> Verdict {
-        let moment = |sample| Moment {
-            before: facts.before.as_ref(),
-            now: sample,
-            events: &facts.events,
-        };
+        let moment = |sample| Moment { before: facts.before.as_ref(), now: sample, events: &facts.events };
         let mut last = Verdict::Unknown;
         for sample in &facts.samples {
             last = moment(sample).judge(self, 0);
@@ -431,13 +426,7 @@ impl Condition {
     pub fn was_vacuous(&self, facts: &Facts) -> bool {
         facts.before.as_ref().is_some_and(|before| {
             let nothing_yet = EventFacts::default();
-            Moment {
-                before: Some(before),
-                now: before,
-                events: &nothing_yet,
-            }
-            .judge(self, 0)
-            .holds()
+            Moment { before: Some(before), now: before, events: &nothing_yet }.judge(self, 0).holds()
         })
     }
 
@@ -495,9 +484,7 @@ impl Condition {
     pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         visit(self);
         match self {
-            Self::AllOf(group) | Self::AnyOf(group) => {
-                group.conditions.iter().for_each(|c| c.visit(visit))
-            }
+            Self::AllOf(group) | Self::AnyOf(group) => group.conditions.iter().for_each(|c| c.visit(visit)),
             Self::Not(negated) => negated.condition.visit(visit),
             _ => {}
         }
@@ -506,10 +493,7 @@ impl Condition {
     /// Rewrites every target through `rewrite`.
     pub fn retarget(&mut self, rewrite: &dyn Fn(&TargetRef) -> TargetRef) {
         match self {
-            Self::AllOf(group) | Self::AnyOf(group) => group
-                .conditions
-                .iter_mut()
-                .for_each(|c| c.retarget(rewrite)),
+            Self::AllOf(group) | Self::AnyOf(group) => group.conditions.iter_mut().for_each(|c| c.retarget(rewrite)),
             Self::Not(negated) => negated.condition.retarget(rewrite),
             other => {
                 if let Some(target) = other.target_mut() {
@@ -599,18 +583,13 @@ impl Condition {
                         c.value = Scalar(Value::from(key.digest(text).as_str()));
                     }
                 }
-                Self::ElementTextContains(c) | Self::ElementTextEquals(c) => {
-                    c.text = c.text.redact(key)
-                }
+                Self::ElementTextContains(c) | Self::ElementTextEquals(c) => c.text = c.text.redact(key),
                 _ => {}
             }
         }
         match self {
             Self::AllOf(group) | Self::AnyOf(group) => {
-                group
-                    .conditions
-                    .iter_mut()
-                    .for_each(|c| c.redact_in_place(is_sensitive, key));
+                group.conditions.iter_mut().for_each(|c| c.redact_in_place(is_sensitive, key));
             }
             Self::Not(negated) => negated.condition.redact_in_place(is_sensitive, key),
             _ => {}
@@ -642,10 +621,7 @@ impl Condition {
                 if group.conditions.is_empty() {
                     return Err(ConditionError::EmptyGroup);
                 }
-                group
-                    .conditions
-                    .iter()
-                    .try_for_each(|c| c.validate_at(depth + 1))
+                group.conditions.iter().try_for_each(|c| c.validate_at(depth + 1))
             }
             Self::Not(negated) => negated.condition.validate_at(depth + 1),
             _ => Ok(()),
@@ -662,9 +638,7 @@ impl Condition {
             Self::ValueContains(c) => c.value.clear() == Some(""),
             Self::ElementTextContains(c) => c.text.clear() == Some(""),
             Self::Count(c) => {
-                c.equals.is_none()
-                    && c.at_most.is_none()
-                    && c.at_least.is_none_or(|least| least.get() == 0)
+                c.equals.is_none() && c.at_most.is_none() && c.at_least.is_none_or(|least| least.get() == 0)
             }
             Self::AnyOf(group) => {
                 group.conditions.iter().any(Self::is_vacuous)
@@ -673,8 +647,7 @@ impl Condition {
                             a.contradicts(b)
                                 && matches!(
                                     (a, b),
-                                    (Self::Exists(_), Self::Absent(_))
-                                        | (Self::Visible(_), Self::Hidden(_))
+                                    (Self::Exists(_), Self::Absent(_)) | (Self::Visible(_), Self::Hidden(_))
                                 )
                         })
                     })
@@ -691,28 +664,18 @@ impl Condition {
             (Self::Not(negated), c) => *negated.condition == *c,
             (Self::Absent(absent), c) => {
                 c.target() == Some(&absent.target)
-                    && !matches!(
-                        c,
-                        Self::Absent(_) | Self::Hidden(_) | Self::Disappears(_) | Self::Count(_)
-                    )
+                    && !matches!(c, Self::Absent(_) | Self::Hidden(_) | Self::Disappears(_) | Self::Count(_))
             }
-            (Self::Hidden(hidden), Self::Visible(c) | Self::Appears(c)) => {
-                hidden.target == c.target
-            }
+            (Self::Hidden(hidden), Self::Visible(c) | Self::Appears(c)) => hidden.target == c.target,
             (Self::Hidden(hidden), Self::InViewport(c)) => hidden.target == c.target,
             (Self::Checked(a), Self::Checked(b)) => {
                 a.target == b.target && a.checked.unwrap_or(true) != b.checked.unwrap_or(true)
             }
-            (Self::ValueEquals(a), Self::ValueEquals(b)) => {
-                a.target == b.target && a.value != b.value
-            }
-            (Self::AttrEquals(a), Self::AttrEquals(b))
-            | (Self::AriaState(a), Self::AriaState(b)) => {
+            (Self::ValueEquals(a), Self::ValueEquals(b)) => a.target == b.target && a.value != b.value,
+            (Self::AttrEquals(a), Self::AttrEquals(b)) | (Self::AriaState(a), Self::AriaState(b)) => {
                 a.target == b.target && a.name == b.name && a.value != b.value
             }
-            (Self::ElementTextEquals(a), Self::ElementTextEquals(b)) => {
-                a.target == b.target && a.text != b.text
-            }
+            (Self::ElementTextEquals(a), Self::ElementTextEquals(b)) => a.target == b.target && a.text != b.text,
             _ => false,
         };
         one_way(self, other) || one_way(other, self)
@@ -760,11 +723,7 @@ impl Moment<'_> {
             C::Enabled(c) => self.element(&c.target, |e| Verdict::from_bool(!e.states.disabled)),
             C::Editable(c) => self.element(&c.target, |e| Verdict::from_bool(e.states.editable)),
             C::Checked(c) => self.element(&c.target, |e| {
-                let wanted = if c.checked.unwrap_or(true) {
-                    Toggle::True
-                } else {
-                    Toggle::False
-                };
+                let wanted = if c.checked.unwrap_or(true) { Toggle::True } else { Toggle::False };
                 e.states
                     .checked
                     .or(e.states.pressed)
@@ -773,9 +732,7 @@ impl Moment<'_> {
             C::Focused(c) => self.element(&c.target, |e| Verdict::from_bool(e.states.focused)),
             C::InViewport(c) => self.element(&c.target, |e| {
                 let least = c.ratio.map_or(0.0, crate::wire::Probability::get);
-                e.in_viewport.map_or(Verdict::Unknown, |share| {
-                    Verdict::from_bool(share > 0.0 && share >= least)
-                })
+                e.in_viewport.map_or(Verdict::Unknown, |share| Verdict::from_bool(share > 0.0 && share >= least))
             }),
             C::UrlMatches(c) => Verdict::from_option(c.pattern.is_match(&self.now.url)),
             C::TitleMatches(c) => Verdict::from_option(c.pattern.is_match(&self.now.title)),
@@ -795,62 +752,48 @@ impl Moment<'_> {
             C::RequestObserved(c) => self.request(c),
             C::DialogOpened(c) => Verdict::from_bool(self.events.dialogs.iter().any(|dialog| {
                 c.dialog.is_none_or(|kind| dialog.kind == kind)
-                    && c.text
-                        .as_ref()
-                        .is_none_or(|text| dialog.message.contains(text.as_str()))
+                    && c.text.as_ref().is_none_or(|text| dialog.message.contains(text.as_str()))
             })),
-            C::DownloadStarted(c) => {
-                Verdict::from_bool(self.events.downloads.iter().any(|download| {
-                    c.filename
-                        .as_ref()
-                        .is_none_or(|name| download.filename.contains(name.as_str()))
-                }))
-            }
+            C::DownloadStarted(c) => Verdict::from_bool(
+                self.events
+                    .downloads
+                    .iter()
+                    .any(|download| c.filename.as_ref().is_none_or(|name| download.filename.contains(name.as_str()))),
+            ),
             C::UrlChanges(c) => self.before.map_or(Verdict::Unknown, |before| {
-                let there =
-                    c.to.as_ref()
-                        .is_none_or(|to| self.now.url.contains(to.as_str()));
+                let there = c.to.as_ref().is_none_or(|to| self.now.url.contains(to.as_str()));
                 Verdict::from_bool(before.url != self.now.url && there)
             }),
-            C::NewTab(c) => Verdict::from_bool(self.events.new_tabs.iter().any(|url| {
-                c.url
-                    .as_ref()
-                    .is_none_or(|part| url.contains(part.as_str()))
-            })),
-            C::Appears(c) => self
-                .visible(self.before, &c.target)
-                .negate()
-                .and(self.visible(Some(self.now), &c.target)),
-            C::Disappears(c) => self
-                .visible(self.before, &c.target)
-                .and(self.visible(Some(self.now), &c.target).negate()),
+            C::NewTab(c) => Verdict::from_bool(
+                self.events.new_tabs.iter().any(|url| c.url.as_ref().is_none_or(|part| url.contains(part.as_str()))),
+            ),
+            C::Appears(c) => self.visible(self.before, &c.target).negate().and(self.visible(Some(self.now), &c.target)),
+            C::Disappears(c) => {
+                self.visible(self.before, &c.target).and(self.visible(Some(self.now), &c.target).negate())
+            }
             C::Changed(c) => self.changed(c),
             C::NameEquals(c) => self.element(&c.target, |e| plain_equals(Some(&e.name), &c.text)),
-            C::DescriptionEquals(c) => self.element(&c.target, |e| {
-                plain_equals(e.description.as_deref().or(Some("")), &c.text)
-            }),
-            C::ErrorMessageEquals(c) => self.element(&c.target, |e| {
-                plain_equals(e.error_message.as_deref().or(Some("")), &c.text)
-            }),
+            C::DescriptionEquals(c) => {
+                self.element(&c.target, |e| plain_equals(e.description.as_deref().or(Some("")), &c.text))
+            }
+            C::ErrorMessageEquals(c) => {
+                self.element(&c.target, |e| plain_equals(e.error_message.as_deref().or(Some("")), &c.text))
+            }
             C::RoleEquals(c) => self.element(&c.target, |e| Verdict::from_bool(e.role == c.role)),
-            C::ClassContains(c) => self.element(&c.target, |e| {
-                Verdict::from_bool(e.classes.iter().any(|class| class == c.class.as_str()))
-            }),
+            C::ClassContains(c) => {
+                self.element(&c.target, |e| Verdict::from_bool(e.classes.iter().any(|class| class == c.class.as_str())))
+            }
             C::SelectedValues(c) => self.element(&c.target, |e| selected(e, &c.values)),
             C::AnyEffect(_) => match self.events.any_effect {
                 Some(true) => Verdict::Holds,
                 _ => Verdict::Unknown,
             },
-            C::AllOf(group) => group
-                .conditions
-                .iter()
-                .map(|c| self.judge(c, depth + 1))
-                .fold(Verdict::Holds, Verdict::and),
-            C::AnyOf(group) => group
-                .conditions
-                .iter()
-                .map(|c| self.judge(c, depth + 1))
-                .fold(Verdict::Fails, Verdict::or),
+            C::AllOf(group) => {
+                group.conditions.iter().map(|c| self.judge(c, depth + 1)).fold(Verdict::Holds, Verdict::and)
+            }
+            C::AnyOf(group) => {
+                group.conditions.iter().map(|c| self.judge(c, depth + 1)).fold(Verdict::Fails, Verdict::or)
+            }
             C::Not(negated) => self.judge(&negated.condition, depth + 1).negate(),
         }
     }
@@ -862,34 +805,22 @@ impl Moment<'_> {
 
     fn element(&self, target: &TargetRef, judge: impl Fn(&ElementFacts) -> Verdict) -> Verdict {
         match self.now.targets.get(target) {
-            Some(TargetFacts {
-                element: Some(element),
-                ..
-            }) => judge(element),
-            Some(TargetFacts {
-                matches: Some(0), ..
-            }) => Verdict::Fails,
+            Some(TargetFacts { element: Some(element), .. }) => judge(element),
+            Some(TargetFacts { matches: Some(0), .. }) => Verdict::Fails,
             _ => Verdict::Unknown,
         }
     }
 
     fn visible(&self, sample: Option<&Sample>, target: &TargetRef) -> Verdict {
         match sample.and_then(|sample| sample.targets.get(target)) {
-            Some(TargetFacts {
-                element: Some(element),
-                ..
-            }) => Verdict::from_option(element.visible),
-            Some(TargetFacts {
-                matches: Some(0), ..
-            }) => Verdict::Fails,
+            Some(TargetFacts { element: Some(element), .. }) => Verdict::from_option(element.visible),
+            Some(TargetFacts { matches: Some(0), .. }) => Verdict::Fails,
             _ => Verdict::Unknown,
         }
     }
 
     fn value(&self, target: &TargetRef, judge: impl Fn(&FactText) -> Verdict) -> Verdict {
-        self.element(target, |e| {
-            e.value.as_ref().map_or(Verdict::Unknown, &judge)
-        })
+        self.element(target, |e| e.value.as_ref().map_or(Verdict::Unknown, &judge))
     }
 
     fn text(&self, target: &TargetRef, stated: &WireText, comparison: Comparison) -> Verdict {
@@ -912,10 +843,7 @@ impl Moment<'_> {
     fn request(&self, wanted: &RequestObserved) -> Verdict {
         let mut verdict = Verdict::Fails;
         for request in &self.events.requests {
-            let method = wanted
-                .method
-                .as_ref()
-                .is_none_or(|m| request.method.eq_ignore_ascii_case(m));
+            let method = wanted.method.as_ref().is_none_or(|m| request.method.eq_ignore_ascii_case(m));
             let url = match &wanted.url {
                 None => Verdict::Holds,
                 Some(pattern) => Verdict::from_option(pattern.is_match(&request.url)),
@@ -932,29 +860,20 @@ impl Moment<'_> {
     }
 
     fn changed(&self, changed: &Changed) -> Verdict {
-        let at = |sample: &Sample| {
-            sample
-                .targets
-                .get(&changed.target)
-                .and_then(|t| t.element.clone())
-        };
+        let at = |sample: &Sample| sample.targets.get(&changed.target).and_then(|t| t.element.clone());
         let (Some(before), Some(now)) = (self.before.and_then(at), at(self.now)) else {
             return Verdict::Unknown;
         };
         let differs = |aspect: Aspect| match aspect {
             Aspect::Text => before.text != now.text,
-            Aspect::Value => {
-                before.value != now.value || before.selected_values != now.selected_values
-            }
+            Aspect::Value => before.value != now.value || before.selected_values != now.selected_values,
             Aspect::Name => before.name != now.name,
             Aspect::States => before.states != now.states,
             Aspect::Box => before.rect != now.rect,
         };
         Verdict::from_bool(match changed.aspect {
             Some(aspect) => differs(aspect),
-            None => [Aspect::Text, Aspect::Value, Aspect::Name, Aspect::States]
-                .into_iter()
-                .any(differs),
+            None => [Aspect::Text, Aspect::Value, Aspect::Name, Aspect::States].into_iter().any(differs),
         })
     }
 }
@@ -967,9 +886,7 @@ enum Comparison {
 
 fn plain_equals(seen: Option<&str>, stated: &WireText) -> Verdict {
     match (seen, stated.clear()) {
-        (Some(seen), Some(text)) => {
-            Verdict::from_bool(collapse_white_space(seen) == collapse_white_space(text))
-        }
+        (Some(seen), Some(text)) => Verdict::from_bool(collapse_white_space(seen) == collapse_white_space(text)),
         _ => Verdict::Unknown,
     }
 }
@@ -984,16 +901,10 @@ fn attribute(element: &ElementFacts, name: &str, stated: &WireText) -> Verdict {
         _ => Verdict::Unknown,
     };
     match name {
-        "value" if element.value.is_some() => element
-            .value
-            .as_ref()
-            .map_or(Verdict::Unknown, |v| v.equals(stated)),
-        "checked" if element.states.checked.is_some() => toggle(
-            element
-                .states
-                .checked
-                .map(|checked| checked == Toggle::True),
-        ),
+        "value" if element.value.is_some() => element.value.as_ref().map_or(Verdict::Unknown, |v| v.equals(stated)),
+        "checked" if element.states.checked.is_some() => {
+            toggle(element.states.checked.map(|checked| checked == Toggle::True))
+        }
         "selected" if element.states.selected.is_some() => toggle(element.states.selected),
         _ => match element.attributes.get(name) {
             Some(Some(seen)) => seen.equals(stated),
@@ -1004,18 +915,15 @@ fn attribute(element: &ElementFacts, name: &str, stated: &WireText) -> Verdict {
 }
 
 fn property(element: &ElementFacts, stated: &PropertyEquals) -> Verdict {
-    element
-        .properties
-        .get(stated.name.as_str())
-        .map_or(Verdict::Unknown, |seen| {
-            let wanted = stated.value.value();
-            // JSON has one kind of number: 1 and 1.0 are the same property value.
-            let same = match (seen.as_f64(), wanted.as_f64()) {
-                (Some(a), Some(b)) => (a - b).abs() < f64::EPSILON,
-                _ => seen == wanted,
-            };
-            Verdict::from_bool(same)
-        })
+    element.properties.get(stated.name.as_str()).map_or(Verdict::Unknown, |seen| {
+        let wanted = stated.value.value();
+        // JSON has one kind of number: 1 and 1.0 are the same property value.
+        let same = match (seen.as_f64(), wanted.as_f64()) {
+            (Some(a), Some(b)) => (a - b).abs() < f64::EPSILON,
+            _ => seen == wanted,
+        };
+        Verdict::from_bool(same)
+    })
 }
 
 fn aria_state(element: &ElementFacts, name: &str, stated: &WireText) -> Verdict {
@@ -1054,17 +962,9 @@ fn selected(element: &ElementFacts, wanted: &[ShortText]) -> Verdict {
         return Verdict::Holds;
     }
     // A custom list box shows its choice as a value or in its text, if it shows it at all.
-    match (
-        is_native,
-        wanted,
-        element.value.as_ref().and_then(FactText::clear),
-    ) {
+    match (is_native, wanted, element.value.as_ref().and_then(FactText::clear)) {
         (true, ..) => Verdict::Fails,
-        (false, [only], Some(value))
-            if collapse_white_space(value) == collapse_white_space(only) =>
-        {
-            Verdict::Holds
-        }
+        (false, [only], Some(value)) if collapse_white_space(value) == collapse_white_space(only) => Verdict::Holds,
         (false, ..) => Verdict::Unknown,
     }
 }

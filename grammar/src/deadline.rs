@@ -10,10 +10,7 @@ impl Deadline {
     /// The point `after` from `now`; a span that the platform cannot represent is cut at one day.
     #[must_use]
     pub fn after(now: Instant, after: Duration) -> Self {
-        Self(
-            now.checked_add(after)
-                .unwrap_or_else(|| now + Duration::from_secs(86_400)),
-        )
+        Self(now.checked_add(after).unwrap_or_else(|| now + Duration::from_secs(86_400)))
     }
 
     /// What is left at `now`; zero once the deadline has passed.

@@ -87,10 +87,7 @@ pub struct States {
     pub current: Option<String>,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature that serde wants"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
 fn is_false(value: &bool) -> bool {
     !*value
 }
@@ -205,19 +202,13 @@ impl TargetFacts {
     /// One element.
     #[must_use]
     pub fn one(element: ElementFacts) -> Self {
-        Self {
-            matches: Some(1),
-            element: Some(element),
-        }
+        Self { matches: Some(1), element: Some(element) }
     }
 
     /// No element.
     #[must_use]
     pub fn none() -> Self {
-        Self {
-            matches: Some(0),
-            element: None,
-        }
+        Self { matches: Some(0), element: None }
     }
 }
 
@@ -331,10 +322,6 @@ impl Facts {
     /// Facts of one moment, as a precondition is judged on.
     #[must_use]
     pub fn at(sample: Sample) -> Self {
-        Self {
-            before: None,
-            samples: vec![sample],
-            events: EventFacts::default(),
-        }
+        Self { before: None, samples: vec![sample], events: EventFacts::default() }
     }
 }

@@ -32,10 +32,7 @@ impl Rect {
     /// The middle.
     #[must_use]
     pub fn center(&self) -> Point {
-        Point {
-            x: self.x + self.width / 2.0,
-            y: self.y + self.height / 2.0,
-        }
+        Point { x: self.x + self.width / 2.0, y: self.y + self.height / 2.0 }
     }
 
     /// Whether the box has an area.
@@ -52,21 +49,13 @@ impl Rect {
         }
         let width = (self.x + self.width).min(other.x + other.width) - self.x.max(other.x);
         let height = (self.y + self.height).min(other.y + other.height) - self.y.max(other.y);
-        if width <= 0.0 || height <= 0.0 {
-            0.0
-        } else {
-            (width * height) / (self.width * self.height)
-        }
+        if width <= 0.0 || height <= 0.0 { 0.0 } else { (width * height) / (self.width * self.height) }
     }
 
     /// The same box moved by `(dx, dy)`.
     #[must_use]
     pub fn moved(&self, dx: f64, dy: f64) -> Self {
-        Self {
-            x: self.x + dx,
-            y: self.y + dy,
-            ..*self
-        }
+        Self { x: self.x + dx, y: self.y + dy, ..*self }
     }
 }
 

@@ -44,20 +44,7 @@ opaque_id! {
 }
 
 /// The number of an observation within its run, from 1.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ObservationId(pub u64);
 
@@ -130,16 +117,12 @@ impl TargetRef {
     /// [`BadTargetRef`] if `text` is not of the form.
     pub fn new(text: &str) -> Result<Self, BadTargetRef> {
         let mut bytes = text.bytes();
-        let first = bytes
-            .next()
-            .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let first = bytes.next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_');
         let rest = bytes.all(|b| b.is_ascii_alphanumeric() || b"_.:-".contains(&b));
         if first && rest && text.len() <= 64 {
             Ok(Self(text.to_owned()))
         } else {
-            Err(BadTargetRef {
-                seen: text.chars().take(64).flat_map(char::escape_debug).collect(),
-            })
+            Err(BadTargetRef { seen: text.chars().take(64).flat_map(char::escape_debug).collect() })
         }
     }
 

@@ -111,9 +111,7 @@ impl StateFilter {
             None => true,
             Some(wanted) => seen.map_or(!wanted, |seen| (seen == Toggle::True) == wanted),
         };
-        let flag = |wanted: Option<bool>, seen: Option<bool>| {
-            wanted.is_none_or(|w| seen.unwrap_or(false) == w)
-        };
+        let flag = |wanted: Option<bool>, seen: Option<bool>| wanted.is_none_or(|w| seen.unwrap_or(false) == w);
         toggle(self.checked, states.checked)
             && toggle(self.pressed, states.pressed)
             && flag(self.disabled, Some(states.disabled))
@@ -194,14 +192,7 @@ pub struct Locator {
 
 impl From<Strategy> for Locator {
     fn from(strategy: Strategy) -> Self {
-        Self {
-            strategy,
-            frame: Vec::new(),
-            within: None,
-            has_text: None,
-            has: None,
-            nth: None,
-        }
+        Self { strategy, frame: Vec::new(), within: None, has_text: None, has: None, nth: None }
     }
 }
 
@@ -212,32 +203,20 @@ impl Locator {
     /// The element with this test id.
     #[must_use]
     pub fn test_id(test_id: &str) -> Self {
-        Strategy::TestId(ByTestId {
-            test_id: TextPattern::literal(test_id),
-        })
-        .into()
+        Strategy::TestId(ByTestId { test_id: TextPattern::literal(test_id) }).into()
     }
 
     /// The element with this role and, letter by letter, this name.
     #[must_use]
     pub fn role(role: Role, name: &str) -> Self {
         let name = Some(TextPattern::literal(name));
-        Strategy::Role(ByRole {
-            role,
-            name,
-            exact: Some(true),
-            states: None,
-        })
-        .into()
+        Strategy::Role(ByRole { role, name, exact: Some(true), states: None }).into()
     }
 
     /// What this CSS selector matches.
     #[must_use]
     pub fn css(selector: &str) -> Self {
-        Strategy::Css(ByCss {
-            selector: SelectorText::cut(selector),
-        })
-        .into()
+        Strategy::Css(ByCss { selector: SelectorText::cut(selector) }).into()
     }
 
     /// Whether the locator or one inside it is css or xpath.
@@ -267,14 +246,8 @@ impl Locator {
         if let Some(pattern) = &self.has_text {
             pattern.validate()?;
         }
-        let inner = self
-            .frame
-            .iter()
-            .chain(self.within.as_deref())
-            .chain(self.has.as_deref());
-        inner
-            .into_iter()
-            .try_for_each(|locator| locator.validate_at(depth + 1))
+        let inner = self.frame.iter().chain(self.within.as_deref()).chain(self.has.as_deref());
+        inner.into_iter().try_for_each(|locator| locator.validate_at(depth + 1))
     }
 
     /// Whether an element with these facts is a match, `nth` left aside.
@@ -291,17 +264,13 @@ impl Locator {
         let (main, fit) = self.strategy.grade(facts);
         let has_text = match (&self.has_text, &facts.text) {
             (None, _) => Verdict::Holds,
-            (Some(pattern), Some(text)) => text.clear().map_or(Verdict::Unknown, |text| {
-                Verdict::from_bool(pattern.fit(text).is_some())
-            }),
+            (Some(pattern), Some(text)) => {
+                text.clear().map_or(Verdict::Unknown, |text| Verdict::from_bool(pattern.fit(text).is_some()))
+            }
             (Some(_), None) => Verdict::Unknown,
         };
-        let within = self.within.as_ref().map_or(Verdict::Holds, |_| {
-            Verdict::from_option(facts.relations.within)
-        });
-        let has = self.has.as_ref().map_or(Verdict::Holds, |_| {
-            Verdict::from_option(facts.relations.has)
-        });
+        let within = self.within.as_ref().map_or(Verdict::Holds, |_| Verdict::from_option(facts.relations.within));
+        let has = self.has.as_ref().map_or(Verdict::Holds, |_| Verdict::from_option(facts.relations.has));
         (main.and(has_text).and(within).and(has), fit)
     }
 
@@ -317,30 +286,16 @@ impl Locator {
             })
             .collect();
         let best = graded.iter().map(|(_, fit)| *fit).min();
-        let wanted = if self.strategy.wants_best_fit() {
-            best
-        } else {
-            None
-        };
-        let matches: Vec<usize> = graded
-            .iter()
-            .filter(|(_, fit)| wanted.is_none_or(|best| *fit == best))
-            .map(|(index, _)| *index)
-            .collect();
+        let wanted = if self.strategy.wants_best_fit() { best } else { None };
+        let matches: Vec<usize> =
+            graded.iter().filter(|(_, fit)| wanted.is_none_or(|best| *fit == best)).map(|(index, _)| *index).collect();
         let Some(nth) = self.nth else {
             return Selection { matches };
         };
         let position = usize::try_from(nth.get()).ok().or_else(|| {
-            usize::try_from(nth.get().unsigned_abs())
-                .ok()
-                .and_then(|back| matches.len().checked_sub(back))
+            usize::try_from(nth.get().unsigned_abs()).ok().and_then(|back| matches.len().checked_sub(back))
         });
-        Selection {
-            matches: position
-                .and_then(|p| matches.get(p).copied())
-                .into_iter()
-                .collect(),
-        }
+        Selection { matches: position.and_then(|p| matches.get(p).copied()).into_iter().collect() }
     }
 }
 
@@ -399,26 +354,14 @@ impl Strategy {
         match self {
             Self::TestId(_) => one(facts.test_id.as_deref()),
             Self::Role(by) => {
-                let plain = facts.role == by.role
-                    && by.states.is_none_or(|filter| filter.matches(&facts.states));
-                let (name, fit) = if by.name.is_some() {
-                    one(Some(&facts.name))
-                } else {
-                    (Verdict::Holds, Fit::Exact)
-                };
+                let plain = facts.role == by.role && by.states.is_none_or(|filter| filter.matches(&facts.states));
+                let (name, fit) = if by.name.is_some() { one(Some(&facts.name)) } else { (Verdict::Holds, Fit::Exact) };
                 (Verdict::from_bool(plain).and(name), fit)
             }
             Self::Label(_) => {
-                let best = facts
-                    .labels
-                    .iter()
-                    .map(|label| one(Some(label)))
-                    .filter(|(v, _)| v.holds())
-                    .map(|(_, f)| f)
-                    .min();
-                best.map_or((Verdict::Fails, Fit::Substring), |fit| {
-                    (Verdict::Holds, fit)
-                })
+                let best =
+                    facts.labels.iter().map(|label| one(Some(label))).filter(|(v, _)| v.holds()).map(|(_, f)| f).min();
+                best.map_or((Verdict::Fails, Fit::Substring), |fit| (Verdict::Holds, fit))
             }
             Self::Placeholder(_) => one(facts.placeholder.as_deref()),
             Self::AltText(_) => one(facts.alt.as_deref()),
@@ -426,18 +369,11 @@ impl Strategy {
             Self::Text(_) => {
                 let (text, fit) = match &facts.text {
                     None => (Verdict::Unknown, Fit::Substring),
-                    Some(text) => text
-                        .clear()
-                        .map_or((Verdict::Unknown, Fit::Substring), |t| one(Some(t))),
+                    Some(text) => text.clear().map_or((Verdict::Unknown, Fit::Substring), |t| one(Some(t))),
                 };
-                (
-                    text.and(Verdict::from_option(facts.relations.innermost_text)),
-                    fit,
-                )
+                (text.and(Verdict::from_option(facts.relations.innermost_text)), fit)
             }
-            Self::Css(_) | Self::XPath(_) => {
-                (Verdict::from_option(facts.relations.selector), Fit::Exact)
-            }
+            Self::Css(_) | Self::XPath(_) => (Verdict::from_option(facts.relations.selector), Fit::Exact),
         }
     }
 
@@ -478,8 +414,7 @@ impl Locator {
 impl Serialize for Locator {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::Error as _;
-        let to_value =
-            |v: Result<serde_json::Value, serde_json::Error>| v.map_err(S::Error::custom);
+        let to_value = |v: Result<serde_json::Value, serde_json::Error>| v.map_err(S::Error::custom);
         let mut value = to_value(serde_json::to_value(&self.strategy))?;
         if let Some(object) = value.as_object_mut() {
             if !self.frame.is_empty() {
@@ -542,15 +477,11 @@ impl std::fmt::Display for Locator {
         match &self.strategy {
             Strategy::Role(by) => {
                 write!(f, "role={}", by.role)?;
-                by.name
-                    .as_ref()
-                    .map_or(Ok(()), |name| write!(f, " name={}", text(name)))
+                by.name.as_ref().map_or(Ok(()), |name| write!(f, " name={}", text(name)))
             }
             Strategy::Css(by) => write!(f, "css={:?}", by.selector.as_str()),
             Strategy::XPath(by) => write!(f, "xpath={:?}", by.expression.as_str()),
-            other => other.text().map_or(Ok(()), |(pattern, _)| {
-                write!(f, "{}={}", other.tag(), text(pattern))
-            }),
+            other => other.text().map_or(Ok(()), |(pattern, _)| write!(f, "{}={}", other.tag(), text(pattern))),
         }
     }
 }

@@ -241,8 +241,7 @@ impl Observation {
     /// The candidate, valid now or until shortly, with this id.
     #[must_use]
     pub fn candidate_or_recent(&self, id: CandidateId) -> Option<&Candidate> {
-        self.candidate(id)
-            .or_else(|| self.recent.iter().find(|candidate| candidate.id == id))
+        self.candidate(id).or_else(|| self.recent.iter().find(|candidate| candidate.id == id))
     }
 
     /// The candidate that is most like a fingerprint, if it is unique and like enough; else all that are
@@ -257,15 +256,9 @@ impl Observation {
             .map(|candidate| (candidate, fingerprint.likeness(&candidate.fingerprint)))
             .filter(|(_, likeness)| *likeness >= Fingerprint::THRESHOLD)
             .collect();
-        let best = graded
-            .iter()
-            .map(|(_, likeness)| *likeness)
-            .fold(0.0, f64::max);
-        let matches: Vec<&Candidate> = graded
-            .into_iter()
-            .filter(|(_, likeness)| best - likeness < 1e-9)
-            .map(|(candidate, _)| candidate)
-            .collect();
+        let best = graded.iter().map(|(_, likeness)| *likeness).fold(0.0, f64::max);
+        let matches: Vec<&Candidate> =
+            graded.into_iter().filter(|(_, likeness)| best - likeness < 1e-9).map(|(candidate, _)| candidate).collect();
         match matches[..] {
             [only] if !only.ambiguous => Ok(only),
             _ => Err(matches),

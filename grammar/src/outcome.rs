@@ -14,9 +14,7 @@ use crate::policy::Rule;
 use crate::verdict::Verdict;
 
 /// Where in its life a step failed.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
     /// Binding it to the observation of the moment.
@@ -36,9 +34,7 @@ pub enum Stage {
 }
 
 /// Why a step failed. The list is closed (spec 4.5).
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
     /// Nothing matches.
@@ -237,10 +233,7 @@ pub struct EffectRecord {
     pub new_tabs: Vec<String>,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature that serde wants"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
 fn is_false(value: &bool) -> bool {
     !*value
 }
@@ -249,11 +242,7 @@ impl EffectRecord {
     /// Whether anything at all happened. Requests alone do not count: pages poll.
     #[must_use]
     pub fn is_any(&self) -> bool {
-        let quiet = Self {
-            requests: Vec::new(),
-            console_errors: Vec::new(),
-            ..self.clone()
-        };
+        let quiet = Self { requests: Vec::new(), console_errors: Vec::new(), ..self.clone() };
         quiet != Self::default()
     }
 
@@ -359,13 +348,7 @@ pub struct StepFailure {
 impl StepFailure {
     /// A failure with a message and nothing else yet.
     pub fn new(stage: Stage, cause: Cause, message: impl Into<String>) -> Self {
-        Self {
-            stage,
-            cause,
-            message: message.into(),
-            facts: FailureFacts::default(),
-            evidence: Evidence::default(),
-        }
+        Self { stage, cause, message: message.into(), facts: FailureFacts::default(), evidence: Evidence::default() }
     }
 }
 

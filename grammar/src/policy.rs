@@ -29,9 +29,7 @@ pub struct Denied {
 }
 
 /// The rules of the policy, as reports name them.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Rule {
@@ -99,32 +97,19 @@ impl OriginRule {
     /// # Errors
     /// [`BadOriginRule`] for paths, user names, wildcards elsewhere than in front, and what is no host.
     pub fn parse(entry: &str, default_scheme: &str) -> Result<Self, BadOriginRule> {
-        let bad = || BadOriginRule {
-            seen: entry
-                .chars()
-                .take(100)
-                .flat_map(char::escape_debug)
-                .collect(),
-        };
+        let bad = || BadOriginRule { seen: entry.chars().take(100).flat_map(char::escape_debug).collect() };
         let trimmed = entry.trim();
-        let (scheme, rest) = trimmed
-            .split_once("://")
-            .unwrap_or((default_scheme, trimmed));
+        let (scheme, rest) = trimmed.split_once("://").unwrap_or((default_scheme, trimmed));
         let (subdomains, authority) = match rest.strip_prefix("*.") {
             Some(rest) => (true, rest),
             None => (false, rest),
         };
-        if authority.is_empty()
-            || authority.contains(['/', '?', '#', '@', '*', '\\']) && !authority.ends_with('/')
-        {
+        if authority.is_empty() || authority.contains(['/', '?', '#', '@', '*', '\\']) && !authority.ends_with('/') {
             return Err(bad());
         }
         let authority = authority.strip_suffix('/').unwrap_or(authority);
         let url = Url::parse(&format!("{scheme}://{authority}/")).map_err(|_| bad())?;
-        if !matches!(url.scheme(), "http" | "https")
-            || !url.username().is_empty()
-            || url.path() != "/"
-        {
+        if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.path() != "/" {
             return Err(bad());
         }
         let host = url.host_str().ok_or_else(bad)?;
@@ -143,8 +128,7 @@ impl OriginRule {
             return false;
         };
         let host_fits = if self.subdomains {
-            host.strip_suffix(&self.host)
-                .is_some_and(|front| front.len() > 1 && front.ends_with('.'))
+            host.strip_suffix(&self.host).is_some_and(|front| front.len() > 1 && front.ends_with('.'))
         } else {
             host == self.host
         };
@@ -171,9 +155,7 @@ pub struct Grant {
 #[non_exhaustive]
 pub enum BadGrant {
     /// No `@`, or an unknown class.
-    #[error(
-        "expected CLASS@ORIGIN with class write, credential, send, money or destructive, saw `{seen}`"
-    )]
+    #[error("expected CLASS@ORIGIN with class write, credential, send, money or destructive, saw `{seen}`")]
     Form {
         /// The start of what was seen, escaped.
         seen: String,
@@ -189,21 +171,10 @@ impl Grant {
     /// # Errors
     /// [`BadGrant`].
     pub fn parse(text: &str, default_scheme: &str) -> Result<Self, BadGrant> {
-        let form = || BadGrant::Form {
-            seen: text
-                .chars()
-                .take(100)
-                .flat_map(char::escape_debug)
-                .collect(),
-        };
+        let form = || BadGrant::Form { seen: text.chars().take(100).flat_map(char::escape_debug).collect() };
         let (class, origin) = text.split_once('@').ok_or_else(form)?;
-        let class = RiskClass::parse(class)
-            .filter(|class| *class != RiskClass::Read)
-            .ok_or_else(form)?;
-        Ok(Self {
-            class,
-            origin: OriginRule::parse(origin, default_scheme)?,
-        })
+        let class = RiskClass::parse(class).filter(|class| *class != RiskClass::Read).ok_or_else(form)?;
+        Ok(Self { class, origin: OriginRule::parse(origin, default_scheme)? })
     }
 }
 
@@ -253,13 +224,7 @@ impl Policy {
     /// A policy that allows acting nowhere yet.
     #[must_use]
     pub const fn new(profile: Profile) -> Self {
-        Self {
-            profile,
-            start: None,
-            act: Vec::new(),
-            grants: Vec::new(),
-            registered: Vec::new(),
-        }
+        Self { profile, start: None, act: Vec::new(), grants: Vec::new(), registered: Vec::new() }
     }
 
     /// Starts at `url`, whose origin is allowed, private addresses included.
@@ -315,18 +280,13 @@ impl Policy {
     #[must_use]
     pub fn lowered_to(&self, wanted: Option<Profile>) -> Self {
         let profile = wanted.map_or(self.profile, |wanted| wanted.min(self.profile));
-        Self {
-            profile,
-            ..self.clone()
-        }
+        Self { profile, ..self.clone() }
     }
 
     /// The registered action of this name.
     #[must_use]
     pub fn registered(&self, name: &str) -> Option<&RegisteredAction> {
-        self.registered
-            .iter()
-            .find(|action| action.name.as_str() == name)
+        self.registered.iter().find(|action| action.name.as_str() == name)
     }
 
     /// Whether a run may go to `url`, and the URL in its canonical form.
@@ -338,29 +298,17 @@ impl Policy {
         if url.scheme() == "about" {
             return Ok(url);
         }
-        let named = self
-            .start
-            .as_ref()
-            .is_some_and(|start| start.origin() == url.origin())
-            || self
-                .act
-                .iter()
-                .any(|rule| rule.covers(&url) && (!rule.subdomains || !is_private(&url)));
+        let named = self.start.as_ref().is_some_and(|start| start.origin() == url.origin())
+            || self.act.iter().any(|rule| rule.covers(&url) && (!rule.subdomains || !is_private(&url)));
         if named {
             return Ok(url);
         }
         let (rule, what) = if is_private(&url) {
-            (
-                Rule::PrivateAddress,
-                "a public address or an origin that was allowed by name",
-            )
+            (Rule::PrivateAddress, "a public address or an origin that was allowed by name")
         } else {
             (Rule::Origin, "an allowed origin")
         };
-        let message = format!(
-            "expected {what}, saw {}",
-            url.origin().ascii_serialization()
-        );
+        let message = format!("expected {what}, saw {}", url.origin().ascii_serialization());
         Err(Denied { rule, message })
     }
 
@@ -370,10 +318,7 @@ impl Policy {
     /// [`Denied`] with rule `origin` or `privateAddress`; opaque origins are never allowed.
     pub fn acting_in(&self, origin: &str) -> Result<(), Denied> {
         if origin == "null" {
-            return Err(Denied {
-                rule: Rule::Origin,
-                message: "expected an allowed origin, saw an opaque one".into(),
-            });
+            return Err(Denied { rule: Rule::Origin, message: "expected an allowed origin, saw an opaque one".into() });
         }
         self.navigation(origin).map(drop)
     }
@@ -383,65 +328,39 @@ impl Policy {
     /// An operator's own file consents to the steps that are written in it. Elsewhere the profile decides,
     /// grants apply, and a planner's own estimate can only make it stricter.
     #[must_use]
-    pub fn consent(
-        &self,
-        class: RiskClass,
-        origin: &str,
-        author: Author,
-        estimate: Option<RiskLevel>,
-    ) -> Consent {
+    pub fn consent(&self, class: RiskClass, origin: &str, author: Author, estimate: Option<RiskLevel>) -> Consent {
         if author == Author::Operator {
             return Consent::Granted;
         }
         let url = Url::parse(origin).ok();
-        let on_start = self
-            .start
+        let on_start = self.start.as_ref().zip(url.as_ref()).is_some_and(|(start, url)| start.origin() == url.origin());
+        let granted = url
             .as_ref()
-            .zip(url.as_ref())
-            .is_some_and(|(start, url)| start.origin() == url.origin());
-        let granted = url.as_ref().is_some_and(|url| {
-            self.grants
-                .iter()
-                .any(|grant| grant.class == class && grant.origin.covers(url))
-        });
+            .is_some_and(|url| self.grants.iter().any(|grant| grant.class == class && grant.origin.covers(url)));
         let asks = match self.profile {
             Profile::Assisted => true,
             Profile::SemiAuto => class != RiskClass::Read,
             Profile::Auto | Profile::Unleashed => {
-                let beyond_login =
-                    class.needs_consent() && !(class == RiskClass::Credential && on_start);
+                let beyond_login = class.needs_consent() && !(class == RiskClass::Credential && on_start);
                 beyond_login || estimate == Some(RiskLevel::High)
             }
         };
         if !asks || granted {
             return Consent::Granted;
         }
-        let class = if class == RiskClass::Read {
-            RiskClass::Write
-        } else {
-            class
-        };
-        Consent::Ask {
-            grant: format!("{}@{origin}", class.as_str()),
-        }
+        let class = if class == RiskClass::Read { RiskClass::Write } else { class };
+        Consent::Ask { grant: format!("{}@{origin}", class.as_str()) }
     }
 }
 
 fn parse_url(text: &str) -> Result<Url, Denied> {
-    let shown: String = text
-        .chars()
-        .take(200)
-        .flat_map(char::escape_debug)
-        .collect();
+    let shown: String = text.chars().take(200).flat_map(char::escape_debug).collect();
     let url = Url::parse(text).map_err(|error| Denied {
         rule: Rule::Unparsable,
         message: format!("expected an absolute URL, saw `{shown}` ({error})"),
     })?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Denied {
-            rule: Rule::UserInfo,
-            message: "expected a URL without user name and password".into(),
-        });
+        return Err(Denied { rule: Rule::UserInfo, message: "expected a URL without user name and password".into() });
     }
     match url.scheme() {
         "http" | "https" => Ok(url),
@@ -479,9 +398,7 @@ pub fn is_private(url: &Url) -> bool {
 pub fn is_private_ip(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_private_v4(ip),
-        IpAddr::V6(ip) => ip
-            .to_ipv4_mapped()
-            .map_or_else(|| is_private_v6(ip), is_private_v4),
+        IpAddr::V6(ip) => ip.to_ipv4_mapped().map_or_else(|| is_private_v6(ip), is_private_v4),
     }
 }
 
@@ -516,11 +433,7 @@ mod tests {
     use super::*;
 
     fn policy() -> Policy {
-        Policy::default()
-            .starting_at("https://shop.test/cart")
-            .unwrap()
-            .allowing("*.cdn.test")
-            .unwrap()
+        Policy::default().starting_at("https://shop.test/cart").unwrap().allowing("*.cdn.test").unwrap()
     }
 
     fn rule(url: &str) -> Option<Rule> {
@@ -549,13 +462,9 @@ mod tests {
             assert_eq!(rule(url), Some(Rule::Origin), "{url}");
         }
         assert_eq!(rule("https://shop.test@evil.test/"), Some(Rule::UserInfo));
-        for url in [
-            "javascript:alert(1)",
-            "file:///etc/passwd",
-            "data:text/html,x",
-            "chrome://settings",
-            "about:srcdoc",
-        ] {
+        for url in
+            ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "chrome://settings", "about:srcdoc"]
+        {
             assert_eq!(rule(url), Some(Rule::Scheme), "{url}");
         }
     }
@@ -578,9 +487,7 @@ mod tests {
         ] {
             assert_eq!(rule(url), Some(Rule::PrivateAddress), "{url}");
         }
-        let named = Policy::default()
-            .starting_at("http://127.0.0.1:8000/")
-            .unwrap();
+        let named = Policy::default().starting_at("http://127.0.0.1:8000/").unwrap();
         assert!(named.navigation("http://127.0.0.1:8000/login").is_ok());
         assert!(named.navigation("http://127.0.0.1:8001/").is_err());
     }
@@ -588,49 +495,19 @@ mod tests {
     #[test]
     fn money_asks_for_the_grant_that_would_have_done() {
         let asked = policy().consent(RiskClass::Money, "https://shop.test", Author::Model, None);
-        assert_eq!(
-            asked,
-            Consent::Ask {
-                grant: "money@https://shop.test".into()
-            }
-        );
+        assert_eq!(asked, Consent::Ask { grant: "money@https://shop.test".into() });
         let granted = policy().granting("money@https://shop.test").unwrap();
-        assert_eq!(
-            granted.consent(RiskClass::Money, "https://shop.test", Author::Model, None),
-            Consent::Granted
-        );
-        assert_eq!(
-            policy().consent(
-                RiskClass::Credential,
-                "https://shop.test",
-                Author::Model,
-                None
-            ),
-            Consent::Granted
-        );
+        assert_eq!(granted.consent(RiskClass::Money, "https://shop.test", Author::Model, None), Consent::Granted);
+        assert_eq!(policy().consent(RiskClass::Credential, "https://shop.test", Author::Model, None), Consent::Granted);
         assert_ne!(
-            policy().consent(
-                RiskClass::Credential,
-                "https://a.cdn.test",
-                Author::Model,
-                None
-            ),
+            policy().consent(RiskClass::Credential, "https://a.cdn.test", Author::Model, None),
             Consent::Granted
         );
     }
 
     #[test]
     fn entries_that_are_no_origin_are_errors() {
-        for entry in [
-            "",
-            "https://",
-            "a b",
-            "*",
-            "shop.*.test",
-            "https://shop.test/path",
-            "ftp://x",
-            "user@host",
-        ] {
+        for entry in ["", "https://", "a b", "*", "shop.*.test", "https://shop.test/path", "ftp://x", "user@host"] {
             assert!(OriginRule::parse(entry, "https").is_err(), "{entry}");
         }
     }

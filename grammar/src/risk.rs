@@ -12,9 +12,7 @@ use crate::effect::EffectClass;
 use crate::role::Role;
 
 /// What a step may cost, as grants name it.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RiskClass {
     /// Reads.
@@ -48,25 +46,15 @@ impl RiskClass {
     /// Reads a class as a grant writes it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        [
-            Self::Read,
-            Self::Write,
-            Self::Credential,
-            Self::Send,
-            Self::Money,
-            Self::Destructive,
-        ]
-        .into_iter()
-        .find(|class| class.as_str() == text)
+        [Self::Read, Self::Write, Self::Credential, Self::Send, Self::Money, Self::Destructive]
+            .into_iter()
+            .find(|class| class.as_str() == text)
     }
 
     /// Whether a person is asked, unless it was granted.
     #[must_use]
     pub const fn needs_consent(self) -> bool {
-        matches!(
-            self,
-            Self::Credential | Self::Send | Self::Money | Self::Destructive
-        )
+        matches!(self, Self::Credential | Self::Send | Self::Money | Self::Destructive)
     }
 
     /// The effect class that goes with it.
@@ -168,13 +156,8 @@ pub fn of(action: &Action, target: Option<&Candidate>) -> RiskClass {
             _ => RiskClass::Write,
         },
         ActionKind::Type | ActionKind::SetValue => {
-            let secret =
-                action.credential().is_some() || target.is_some_and(Candidate::is_sensitive);
-            if secret {
-                RiskClass::Credential
-            } else {
-                RiskClass::Write
-            }
+            let secret = action.credential().is_some() || target.is_some_and(Candidate::is_sensitive);
+            if secret { RiskClass::Credential } else { RiskClass::Write }
         }
         kind => match kind.meta().effect {
             EffectClass::ReadOnly => RiskClass::Read,
@@ -189,15 +172,10 @@ fn presses_button(action: &Action) -> bool {
 }
 
 fn of_click(target: &Candidate) -> RiskClass {
-    let acts = matches!(
-        target.role,
-        Role::Button | Role::MenuItem | Role::Generic | Role::Option
-    ) && target.control == ControlKind::Plain;
+    let acts = matches!(target.role, Role::Button | Role::MenuItem | Role::Generic | Role::Option)
+        && target.control == ControlKind::Plain;
     let opens = target.states.haspopup.is_some() || target.states.expanded.is_some();
-    let leads = target
-        .destination
-        .as_deref()
-        .is_some_and(|url| !url.starts_with("javascript:"));
+    let leads = target.destination.as_deref().is_some_and(|url| !url.starts_with("javascript:"));
     if (!acts && leads) || opens {
         return if leads && of_name(&target.name) == Some(RiskClass::Destructive) {
             RiskClass::Destructive
@@ -212,16 +190,11 @@ fn of_click(target: &Candidate) -> RiskClass {
 }
 
 fn of_name(name: &str) -> Option<RiskClass> {
-    let words: Vec<String> = name
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|w| !w.is_empty())
-        .map(str::to_lowercase)
-        .collect();
+    let words: Vec<String> =
+        name.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect();
     let has = |lexicon: &[&str]| {
         words.iter().any(|word| lexicon.contains(&word.as_str()))
-            || lexicon
-                .iter()
-                .any(|entry| !entry.is_ascii() && name.to_lowercase().contains(entry))
+            || lexicon.iter().any(|entry| !entry.is_ascii() && name.to_lowercase().contains(entry))
     };
     if has(DESTRUCTIVE) {
         Some(RiskClass::Destructive)

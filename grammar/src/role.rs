@@ -64,23 +64,13 @@ impl Role {
     /// Whether text can be entered into what has this role, by its role alone.
     #[must_use]
     pub const fn is_text_entry(self) -> bool {
-        matches!(
-            self,
-            Self::TextBox | Self::SearchBox | Self::ComboBox | Self::SpinButton
-        )
+        matches!(self, Self::TextBox | Self::SearchBox | Self::ComboBox | Self::SpinButton)
     }
 
     /// Whether what has this role has a checked state.
     #[must_use]
     pub const fn is_checkable(self) -> bool {
-        matches!(
-            self,
-            Self::Checkbox
-                | Self::Radio
-                | Self::Switch
-                | Self::MenuItemCheckbox
-                | Self::MenuItemRadio
-        )
+        matches!(self, Self::Checkbox | Self::Radio | Self::Switch | Self::MenuItemCheckbox | Self::MenuItemRadio)
     }
 
     /// Whether what has this role owns options.

@@ -23,12 +23,7 @@ pub enum Document {
 
 impl Document {
     /// Every document.
-    pub const ALL: [Self; 4] = [
-        Self::Plan,
-        Self::Observation,
-        Self::StepRecord,
-        Self::Report,
-    ];
+    pub const ALL: [Self; 4] = [Self::Plan, Self::Observation, Self::StepRecord, Self::Report];
 
     /// The file under `schemas/` that holds its schema.
     #[must_use]

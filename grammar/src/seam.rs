@@ -268,11 +268,7 @@ pub trait SecretSource: Send + Sync {
 pub struct NoSecrets;
 
 impl SecretSource for NoSecrets {
-    async fn resolve(
-        &self,
-        reference: &CredentialRef,
-        _: &SecretScope,
-    ) -> Result<Secret, SecretRefusal> {
+    async fn resolve(&self, reference: &CredentialRef, _: &SecretScope) -> Result<Secret, SecretRefusal> {
         Err(SecretRefusal::Unknown(reference.clone()))
     }
 }
@@ -339,12 +335,7 @@ pub struct RepairCase<'a> {
 /// Decides the next move after a failure: synchronous and pure but for what it remembers itself.
 pub trait RepairPolicy: Send {
     /// The next move. It ends in `Abandon` or `Replan` once the budget is used up.
-    fn next(
-        &mut self,
-        case: &RepairCase<'_>,
-        observation: &Observation,
-        budget: &RepairBudget,
-    ) -> Repair;
+    fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair;
 }
 
 /// A question to a person.
@@ -370,11 +361,7 @@ pub enum ConfirmReply {
 /// Asks whoever is in charge.
 pub trait Confirm: Send {
     /// Asks, and waits until the deadline at most; then it is [`ConfirmReply::NoOne`].
-    fn confirm(
-        &mut self,
-        request: &ConfirmRequest,
-        deadline: Deadline,
-    ) -> impl Future<Output = ConfirmReply> + Send;
+    fn confirm(&mut self, request: &ConfirmRequest, deadline: Deadline) -> impl Future<Output = ConfirmReply> + Send;
 }
 
 /// Nobody is there.
@@ -406,10 +393,7 @@ pub trait StepLog: Send {
     /// Writes the header; durable when it returns.
     fn open(&mut self, header: &RunHeader) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// Durable when it returns: only then may the step send input.
-    fn begin(
-        &mut self,
-        intent: &StepIntent,
-    ) -> impl Future<Output = Result<StepTicket, Self::Error>> + Send;
+    fn begin(&mut self, intent: &StepIntent) -> impl Future<Output = Result<StepTicket, Self::Error>> + Send;
     /// Durable when it returns: only then may success be reported.
     fn commit(
         &mut self,
@@ -515,8 +499,5 @@ pub trait FixtureSource: Send + Sync {
     /// What breaks it.
     type Error: SeamError;
     /// The answer; `None` is a miss, and a miss fails the request.
-    fn answer(
-        &self,
-        request: &RequestKey,
-    ) -> impl Future<Output = Result<Option<Answer>, Self::Error>> + Send;
+    fn answer(&self, request: &RequestKey) -> impl Future<Output = Result<Option<Answer>, Self::Error>> + Send;
 }

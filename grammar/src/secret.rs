@@ -63,13 +63,7 @@ impl DigestKey {
         let mut hash = Sha256::new();
         hash.update(self.0);
         hash.update(text.as_bytes());
-        Digest(
-            hash.finalize()
-                .iter()
-                .take(16)
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
-        )
+        Digest(hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
     }
 }
 
@@ -82,11 +76,8 @@ impl Digest {
     /// Reads 32 lower-case hexadecimal digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        (text.len() == 32
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
-        .then(|| Self(text.to_owned()))
+        (text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+            .then(|| Self(text.to_owned()))
     }
 
     /// The digits.
@@ -176,24 +167,15 @@ impl Serialize for WireText {
 impl<'de> Deserialize<'de> for WireText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            Value::String(text) => LongText::new(text)
-                .map(Self::Clear)
-                .map_err(D::Error::custom),
+            Value::String(text) => LongText::new(text).map(Self::Clear).map_err(D::Error::custom),
             Value::Object(mut object) => {
-                let digest = object
-                    .remove("redacted")
-                    .and_then(|v| v.as_str().and_then(Digest::parse));
+                let digest = object.remove("redacted").and_then(|v| v.as_str().and_then(Digest::parse));
                 match digest {
                     Some(digest) if object.is_empty() => Ok(Self::Redacted(digest)),
-                    _ => Err(D::Error::custom(
-                        "expected {\"redacted\": 32 hexadecimal digits}",
-                    )),
+                    _ => Err(D::Error::custom("expected {\"redacted\": 32 hexadecimal digits}")),
                 }
             }
-            other => Err(D::Error::custom(format!(
-                "expected a string, saw {}",
-                crate::wire::shape(&other)
-            ))),
+            other => Err(D::Error::custom(format!("expected a string, saw {}", crate::wire::shape(&other)))),
         }
     }
 }
@@ -246,11 +228,7 @@ impl FactText {
         match self {
             Self::Clear(text) => Self::Redacted {
                 digest: key.digest(text),
-                contains: asked
-                    .into_iter()
-                    .filter(|part| text.contains(part))
-                    .map(|part| key.digest(part))
-                    .collect(),
+                contains: asked.into_iter().filter(|part| text.contains(part)).map(|part| key.digest(part)).collect(),
             },
             redacted @ Self::Redacted { .. } => redacted.clone(),
         }
@@ -261,9 +239,7 @@ impl FactText {
     pub fn equals(&self, stated: &WireText) -> Verdict {
         match (self, stated) {
             (Self::Clear(seen), WireText::Clear(text)) => Verdict::from_bool(seen == text.as_str()),
-            (Self::Redacted { digest, .. }, WireText::Redacted(stated)) => {
-                Verdict::from_bool(digest == stated)
-            }
+            (Self::Redacted { digest, .. }, WireText::Redacted(stated)) => Verdict::from_bool(digest == stated),
             _ => Verdict::Unknown,
         }
     }
@@ -272,9 +248,7 @@ impl FactText {
     #[must_use]
     pub fn contains(&self, stated: &WireText) -> Verdict {
         match (self, stated) {
-            (Self::Clear(seen), WireText::Clear(text)) => {
-                Verdict::from_bool(seen.contains(text.as_str()))
-            }
+            (Self::Clear(seen), WireText::Clear(text)) => Verdict::from_bool(seen.contains(text.as_str())),
             (Self::Redacted { digest, contains }, WireText::Redacted(stated)) => {
                 Verdict::from_bool(digest == stated || contains.contains(stated))
             }
@@ -294,11 +268,9 @@ impl Serialize for FactText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Clear(text) => text.serialize(serializer),
-            Self::Redacted { digest, contains } => RedactedFact {
-                redacted: digest.clone(),
-                contains: contains.clone(),
+            Self::Redacted { digest, contains } => {
+                RedactedFact { redacted: digest.clone(), contains: contains.clone() }.serialize(serializer)
             }
-            .serialize(serializer),
         }
     }
 }
@@ -308,10 +280,7 @@ impl<'de> Deserialize<'de> for FactText {
         match Value::deserialize(deserializer)? {
             Value::String(text) => Ok(Self::Clear(text)),
             other => crate::wire::read::<RedactedFact>(other)
-                .map(|fact| Self::Redacted {
-                    digest: fact.redacted,
-                    contains: fact.contains,
-                })
+                .map(|fact| Self::Redacted { digest: fact.redacted, contains: fact.contains })
                 .map_err(D::Error::custom),
         }
     }

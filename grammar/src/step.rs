@@ -11,9 +11,7 @@ use crate::secret::DigestKey;
 use crate::wire::{self, Millis, Object, Probability, ReadError, ShortText};
 
 /// How risky a planner thinks a step is. It may raise what the policy says, never lower it.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RiskLevel {
     /// Hardly any.
@@ -90,12 +88,7 @@ impl Step {
     /// Every target that the step names, its main one first, without repetitions.
     #[must_use]
     pub fn targets(&self) -> Vec<&TargetRef> {
-        let conditions = self
-            .action
-            .condition()
-            .into_iter()
-            .chain(&self.pre)
-            .chain(&self.post);
+        let conditions = self.action.condition().into_iter().chain(&self.pre).chain(&self.post);
         let mut targets = self.action.targets();
         targets.extend(conditions.flat_map(Condition::targets));
         let mut seen = std::collections::BTreeSet::new();
@@ -106,10 +99,7 @@ impl Step {
     /// Rewrites every target.
     pub fn retarget(&mut self, rewrite: &dyn Fn(&TargetRef) -> TargetRef) {
         self.action.retarget(rewrite);
-        self.pre
-            .iter_mut()
-            .chain(&mut self.post)
-            .for_each(|condition| condition.retarget(rewrite));
+        self.pre.iter_mut().chain(&mut self.post).for_each(|condition| condition.retarget(rewrite));
     }
 
     /// The step as it may be kept: texts that go into or are compared with a sensitive target become digests.
@@ -118,22 +108,14 @@ impl Step {
         let mut step = self.clone();
         if step.action.target().is_some_and(is_sensitive) {
             match &mut step.action {
-                Action::Type(action) => {
-                    action.text = action.text.as_ref().map(|text| text.redact(key))
-                }
-                Action::SetValue(action) => {
-                    action.value = action.value.as_ref().map(|text| text.redact(key))
-                }
+                Action::Type(action) => action.text = action.text.as_ref().map(|text| text.redact(key)),
+                Action::SetValue(action) => action.value = action.value.as_ref().map(|text| text.redact(key)),
                 _ => {}
             }
         }
         match &mut step.action {
-            Action::WaitFor(action) => {
-                action.condition = action.condition.redacted(is_sensitive, key)
-            }
-            Action::Assert(action) => {
-                action.condition = action.condition.redacted(is_sensitive, key)
-            }
+            Action::WaitFor(action) => action.condition = action.condition.redacted(is_sensitive, key),
+            Action::Assert(action) => action.condition = action.condition.redacted(is_sensitive, key),
             _ => {}
         }
         for condition in step.pre.iter_mut().chain(&mut step.post) {
@@ -146,10 +128,7 @@ impl Step {
 fn conditions(object: &mut Object, field: &str) -> Result<Vec<Condition>, ReadError> {
     let list: Vec<Condition> = wire::take(object, field)?.unwrap_or_default();
     if list.len() > MAX_CONDITIONS {
-        let message = format!(
-            "expected at most {MAX_CONDITIONS} conditions, saw {}",
-            list.len()
-        );
+        let message = format!("expected at most {MAX_CONDITIONS} conditions, saw {}", list.len());
         return Err(ReadError::new(message).under(field));
     }
     Ok(list)
@@ -161,9 +140,7 @@ impl Serialize for Step {
         let mut value = serde_json::to_value(&self.action).map_err(S::Error::custom)?;
         if let Some(object) = value.as_object_mut() {
             let mut put = |field: &str, value: Result<Value, serde_json::Error>| {
-                value
-                    .map(|value| object.insert(field.to_owned(), value))
-                    .map_err(S::Error::custom)
+                value.map(|value| object.insert(field.to_owned(), value)).map_err(S::Error::custom)
             };
             if !self.pre.is_empty() {
                 put(PRE, serde_json::to_value(&self.pre))?;
@@ -201,7 +178,8 @@ impl JsonSchema for Step {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let condition = generator.subschema_for::<Condition>();
-        let list = schemars::json_schema!({ "type": ["array", "null"], "items": condition, "maxItems": MAX_CONDITIONS });
+        let list =
+            schemars::json_schema!({ "type": ["array", "null"], "items": condition, "maxItems": MAX_CONDITIONS });
         let variants: Vec<Schema> = Action::variant_schemas(generator)
             .into_iter()
             .map(|mut schema| {

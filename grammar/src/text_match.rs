@@ -38,11 +38,7 @@ impl Pattern {
     /// [`PatternError::TooLong`].
     pub fn new(source: impl Into<String>) -> Result<Self, PatternError> {
         let source = source.into();
-        if source.len() > Self::MAX_BYTES {
-            Err(PatternError::TooLong(source.len()))
-        } else {
-            Ok(Self(source))
-        }
+        if source.len() > Self::MAX_BYTES { Err(PatternError::TooLong(source.len())) } else { Ok(Self(source)) }
     }
 
     /// The source text.
@@ -68,14 +64,7 @@ impl Pattern {
             .build()
             .map_err(|error| {
                 let text = error.to_string();
-                PatternError::Syntax(
-                    text.lines()
-                        .last()
-                        .unwrap_or_default()
-                        .chars()
-                        .take(200)
-                        .collect(),
-                )
+                PatternError::Syntax(text.lines().last().unwrap_or_default().chars().take(200).collect())
             })
     }
 
@@ -129,14 +118,10 @@ impl Flags {
     }
 
     fn letters(self) -> String {
-        [
-            (self.ignore_case, 'i'),
-            (self.multi_line, 'm'),
-            (self.dot_all, 's'),
-        ]
-        .into_iter()
-        .filter_map(|(on, letter)| on.then_some(letter))
-        .collect()
+        [(self.ignore_case, 'i'), (self.multi_line, 'm'), (self.dot_all, 's')]
+            .into_iter()
+            .filter_map(|(on, letter)| on.then_some(letter))
+            .collect()
     }
 }
 
@@ -177,11 +162,7 @@ impl TextPattern {
     #[must_use]
     pub fn fit(&self, text: &str) -> Option<Fit> {
         match self {
-            Self::Regex(pattern, flags) => pattern
-                .compile_with(flags.0)
-                .ok()?
-                .is_match(text)
-                .then_some(Fit::Exact),
+            Self::Regex(pattern, flags) => pattern.compile_with(flags.0).ok()?.is_match(text).then_some(Fit::Exact),
             Self::Literal(stated) => {
                 let (seen, stated) = (collapse_white_space(text), collapse_white_space(stated));
                 if seen == stated {
@@ -215,9 +196,7 @@ impl TextPattern {
 #[must_use]
 pub fn collapse_white_space(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let visible = text
-        .chars()
-        .filter(|c| !matches!(c, '\u{200b}' | '\u{00ad}' | '\u{feff}'));
+    let visible = text.chars().filter(|c| !matches!(c, '\u{200b}' | '\u{00ad}' | '\u{feff}'));
     let mut pending_space = false;
     for c in visible {
         if c.is_whitespace() {
@@ -246,11 +225,9 @@ impl Serialize for TextPattern {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Literal(text) => text.serialize(serializer),
-            Self::Regex(pattern, flags) => RegexForm {
-                regex: pattern.clone(),
-                flags: flags.0.letters(),
+            Self::Regex(pattern, flags) => {
+                RegexForm { regex: pattern.clone(), flags: flags.0.letters() }.serialize(serializer)
             }
-            .serialize(serializer),
         }
     }
 }
@@ -258,16 +235,14 @@ impl Serialize for TextPattern {
 impl<'de> Deserialize<'de> for TextPattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            Value::String(text) => ShortText::new(text)
-                .map(Self::Literal)
-                .map_err(D::Error::custom),
+            Value::String(text) => ShortText::new(text).map(Self::Literal).map_err(D::Error::custom),
             other => {
                 let form: RegexForm = crate::wire::read(other).map_err(D::Error::custom)?;
                 if form.flags.chars().count() > 8 {
                     return Err(D::Error::custom("expected at most 8 flags"));
                 }
-                let flags = Flags::parse(&form.flags)
-                    .ok_or_else(|| D::Error::custom("expected flags from `imsugv`"))?;
+                let flags =
+                    Flags::parse(&form.flags).ok_or_else(|| D::Error::custom("expected flags from `imsugv`"))?;
                 Ok(Self::Regex(form.regex, RegexFlags(flags)))
             }
         }
@@ -302,10 +277,7 @@ mod tests {
     fn a_regex_is_unanchored_and_keeps_its_flags_on_the_wire() {
         let pattern: TextPattern = serde_json::from_str(r#"{"regex":"^del","flags":"i"}"#).unwrap();
         assert_eq!(pattern.fit("Delete row"), Some(Fit::Exact));
-        assert_eq!(
-            serde_json::to_string(&pattern).unwrap(),
-            r#"{"regex":"^del","flags":"i"}"#
-        );
+        assert_eq!(serde_json::to_string(&pattern).unwrap(), r#"{"regex":"^del","flags":"i"}"#);
     }
 
     #[test]

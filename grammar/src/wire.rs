@@ -26,21 +26,14 @@ pub struct ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() {
-            f.write_str(&self.message)
-        } else {
-            write!(f, "at {}: {}", self.path, self.message)
-        }
+        if self.path.is_empty() { f.write_str(&self.message) } else { write!(f, "at {}: {}", self.path, self.message) }
     }
 }
 
 impl ReadError {
     /// An error about the value itself.
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            path: String::new(),
-            message: message.into(),
-        }
+        Self { path: String::new(), message: message.into() }
     }
 
     /// The same error seen from the object or array that holds the value under `segment`.
@@ -55,14 +48,8 @@ impl ReadError {
     /// `Deserialize`: an inner error of ours prints as `at /pointer: message`.
     fn from_serde(error: &serde_json::Error) -> Self {
         let text = error.to_string();
-        if let Some((path, message)) = text
-            .strip_prefix("at /")
-            .and_then(|rest| rest.split_once(": "))
-        {
-            return Self {
-                path: format!("/{path}"),
-                message: message.to_owned(),
-            };
+        if let Some((path, message)) = text.strip_prefix("at /").and_then(|rest| rest.split_once(": ")) {
+            return Self { path: format!("/{path}"), message: message.to_owned() };
         }
         Self::new(text)
     }
@@ -112,37 +99,21 @@ where
 }
 
 /// Adds `fields` to an object schema; a field named in `required` becomes mandatory.
-pub(crate) fn extend_object_schema(
-    schema: &mut Schema,
-    fields: Vec<(&str, Schema)>,
-    required: &[&str],
-) {
+pub(crate) fn extend_object_schema(schema: &mut Schema, fields: Vec<(&str, Schema)>, required: &[&str]) {
     let object = schema.ensure_object();
     object.entry("type").or_insert_with(|| "object".into());
-    object
-        .entry("additionalProperties")
-        .or_insert(Value::Bool(false));
-    if let Value::Object(properties) = object
-        .entry("properties")
-        .or_insert_with(|| Value::Object(Map::new()))
-    {
+    object.entry("additionalProperties").or_insert(Value::Bool(false));
+    if let Value::Object(properties) = object.entry("properties").or_insert_with(|| Value::Object(Map::new())) {
         for (name, field) in fields {
             properties.insert(name.to_owned(), field.to_value());
         }
     }
-    if let Value::Array(list) = object
-        .entry("required")
-        .or_insert_with(|| Value::Array(Vec::new()))
-    {
+    if let Value::Array(list) = object.entry("required").or_insert_with(|| Value::Array(Vec::new())) {
         for (position, name) in required.iter().enumerate() {
             list.insert(position, Value::from(*name));
         }
     }
-    if object
-        .get("required")
-        .and_then(Value::as_array)
-        .is_some_and(Vec::is_empty)
-    {
+    if object.get("required").and_then(Value::as_array).is_some_and(Vec::is_empty) {
         object.remove("required");
     }
 }
@@ -236,11 +207,7 @@ pub(crate) const fn shape(value: &Value) -> &'static str {
 
 pub(crate) fn unknown_tag(seen: &str, known: &[&str]) -> ReadError {
     let seen: String = seen.chars().take(60).collect();
-    ReadError::new(format!(
-        "unknown value `{}`, expected one of: {}",
-        seen.escape_debug(),
-        known.join(", ")
-    ))
+    ReadError::new(format!("unknown value `{}`, expected one of: {}", seen.escape_debug(), known.join(", ")))
 }
 
 /// A string of at most `MAX` characters (Unicode scalar values, as JSON Schema counts them).
@@ -273,11 +240,7 @@ impl<const MAX: usize> Bounded<MAX> {
     pub fn new(text: impl Into<String>) -> Result<Self, TooLong> {
         let text = text.into();
         let seen = text.chars().count();
-        if seen > MAX {
-            Err(TooLong { max: MAX, seen })
-        } else {
-            Ok(Self(text))
-        }
+        if seen > MAX { Err(TooLong { max: MAX, seen }) } else { Ok(Self(text)) }
     }
 
     /// Keeps the first `MAX` characters of `text`.
@@ -427,11 +390,7 @@ impl Probability {
     /// The nearest probability; 0 for what is no number.
     #[must_use]
     pub fn clamped(value: f64) -> Self {
-        Self(if value.is_nan() {
-            0.0
-        } else {
-            value.clamp(0.0, 1.0)
-        })
+        Self(if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) })
     }
 
     /// The number.
@@ -447,9 +406,7 @@ impl<'de> Deserialize<'de> for Probability {
         if (0.0..=1.0).contains(&value) {
             Ok(Self(value))
         } else {
-            Err(D::Error::custom(format!(
-                "expected a number from 0 to 1, saw {value}"
-            )))
+            Err(D::Error::custom(format!("expected a number from 0 to 1, saw {value}")))
         }
     }
 }

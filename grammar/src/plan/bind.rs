@@ -78,10 +78,7 @@ impl BoundStep {
     /// The action's main target.
     #[must_use]
     pub fn main_target(&self) -> Option<(&TargetRef, &BoundTarget)> {
-        self.step
-            .action
-            .target()
-            .and_then(|target| self.targets.get_key_value(target))
+        self.step.action.target().and_then(|target| self.targets.get_key_value(target))
     }
     /// What it risks, by what was observed. Declared targets are judged again when they are resolved.
     #[must_use]
@@ -91,9 +88,7 @@ impl BoundStep {
     /// What repeating it would cost.
     #[must_use]
     pub fn effect(&self) -> EffectClass {
-        self.risk
-            .effect()
-            .max(self.step.action.kind().meta().effect)
+        self.risk.effect().max(self.step.action.kind().meta().effect)
     }
     /// The origin that it acts on.
     #[must_use]
@@ -124,30 +119,17 @@ impl Plan {
     /// # Errors
     /// Every [`Violation`]: a target that is gone, one that lost its support or became ambiguous, or an
     /// origin that the policy does not allow. `index` beyond the plan is one too.
-    pub fn bind(
-        &self,
-        index: usize,
-        observation: &Observation,
-    ) -> Result<BoundStep, Vec<Violation>> {
+    pub fn bind(&self, index: usize, observation: &Observation) -> Result<BoundStep, Vec<Violation>> {
         let path = format!("/steps/{index}");
         let Some(checked) = self.steps.get(index) else {
             let message = format!("expected a step below {}, saw {index}", self.steps.len());
-            return Err(vec![Violation::new(
-                ViolationCode::InvalidArgument,
-                path,
-                message,
-            )]);
+            return Err(vec![Violation::new(ViolationCode::InvalidArgument, path, message)]);
         };
         let step = &checked.step;
         let mut targets = BTreeMap::new();
         let mut violations = Vec::new();
         let mut names: Vec<&TargetRef> = step.targets();
-        names.extend(
-            checked
-                .post
-                .iter()
-                .flat_map(|stated| stated.condition.targets()),
-        );
+        names.extend(checked.post.iter().flat_map(|stated| stated.condition.targets()));
         for name in names {
             if let Some(locator) = self.candidates.get(name) {
                 targets.insert(name.clone(), BoundTarget::Declared(locator.clone()));
@@ -155,47 +137,27 @@ impl Plan {
             }
             match name.candidate_id().and_then(|id| observation.candidate(id)) {
                 Some(candidate) if !candidate.ambiguous => {
-                    targets.insert(
-                        name.clone(),
-                        BoundTarget::Observed(Box::new(candidate.clone())),
-                    );
+                    targets.insert(name.clone(), BoundTarget::Observed(Box::new(candidate.clone())));
                 }
                 Some(candidate) => {
-                    let message = format!(
-                        "expected a target that can be told apart, saw {}",
-                        candidate.title()
-                    );
-                    violations.push(Violation::new(
-                        ViolationCode::AmbiguousTarget,
-                        &path,
-                        message,
-                    ));
+                    let message = format!("expected a target that can be told apart, saw {}", candidate.title());
+                    violations.push(Violation::new(ViolationCode::AmbiguousTarget, &path, message));
                 }
                 None => {
-                    let message =
-                        format!("{name} is not in the current observation; observe again");
+                    let message = format!("{name} is not in the current observation; observe again");
                     violations.push(Violation::new(ViolationCode::UnknownTarget, &path, message));
                 }
             }
         }
-        let main = step
-            .action
-            .target()
-            .and_then(|target| targets.get(target))
-            .and_then(BoundTarget::candidate);
+        let main = step.action.target().and_then(|target| targets.get(target)).and_then(BoundTarget::candidate);
         let need = match step.action.kind().meta().target {
             TargetNeed::None => None,
             TargetNeed::Optional(need) | TargetNeed::Required(need) => Some(need),
         };
-        if let Some(message) = main
-            .zip(need)
-            .and_then(|(candidate, need)| support_violation(&step.action, candidate, need))
+        if let Some(message) =
+            main.zip(need).and_then(|(candidate, need)| support_violation(&step.action, candidate, need))
         {
-            violations.push(Violation::new(
-                ViolationCode::UnsupportedVerb,
-                &path,
-                message,
-            ));
+            violations.push(Violation::new(ViolationCode::UnsupportedVerb, &path, message));
         }
         let origin = main
             .and_then(|candidate| observation.origin_of(candidate))
@@ -212,9 +174,8 @@ impl Plan {
             return Err(violations);
         }
         let risk = risk::of(&step.action, main);
-        let consent = self
-            .policy
-            .consent(risk, &origin, self.author, step.estimated_risk);
+        let author = if self.amended.contains(&index) { Author::Controller } else { self.author };
+        let consent = self.policy.consent(risk, &origin, author, step.estimated_risk);
         Ok(BoundStep {
             plan_index: index,
             step: step.clone(),
@@ -229,55 +190,31 @@ impl Plan {
 }
 
 fn origin_of_url(url: &str) -> String {
-    url::Url::parse(url).map_or_else(
-        |_| "null".to_owned(),
-        |url| url.origin().ascii_serialization(),
-    )
+    url::Url::parse(url).map_or_else(|_| "null".to_owned(), |url| url.origin().ascii_serialization())
 }
 
 /// Why the candidate does not support the action, if it does not.
-pub(super) fn support_violation(
-    action: &Action,
-    candidate: &Candidate,
-    need: Capability,
-) -> Option<String> {
+pub(super) fn support_violation(action: &Action, candidate: &Candidate, need: Capability) -> Option<String> {
     let verb = action.kind().meta().name;
     if !candidate.supports(need) {
-        return Some(format!(
-            "expected a target for `{verb}`, saw {} {}",
-            candidate.id,
-            candidate.title()
-        ));
+        return Some(format!("expected a target for `{verb}`, saw {} {}", candidate.id, candidate.title()));
     }
     if let Action::Select(select) = action
         && !candidate.options.is_empty()
         && candidate.options.len() < 100
     {
         use crate::action::OptionChoice as Choice;
-        let same = |a: &str, b: &str| {
-            crate::text_match::collapse_white_space(a) == crate::text_match::collapse_white_space(b)
-        };
+        let same =
+            |a: &str, b: &str| crate::text_match::collapse_white_space(a) == crate::text_match::collapse_white_space(b);
         let missing = select.option.choices.iter().find(|choice| match choice {
-            Choice::Text(text) => !candidate
-                .options
-                .iter()
-                .any(|o| o.value == text.as_str() || same(&o.label, text)),
+            Choice::Text(text) => !candidate.options.iter().any(|o| o.value == text.as_str() || same(&o.label, text)),
             Choice::Value(text) => !candidate.options.iter().any(|o| o.value == text.as_str()),
             Choice::Label(text) => !candidate.options.iter().any(|o| same(&o.label, text)),
-            Choice::Index(index) => {
-                usize::try_from(index.get()).is_ok_and(|i| i >= candidate.options.len())
-            }
+            Choice::Index(index) => usize::try_from(index.get()).is_ok_and(|i| i >= candidate.options.len()),
         });
         if let Some(missing) = missing {
-            let known: Vec<&str> = candidate
-                .options
-                .iter()
-                .take(10)
-                .map(|o| o.label.as_str())
-                .collect();
-            return Some(format!(
-                "expected one of the options {known:?}, saw {missing:?}"
-            ));
+            let known: Vec<&str> = candidate.options.iter().take(10).map(|o| o.label.as_str()).collect();
+            return Some(format!("expected one of the options {known:?}, saw {missing:?}"));
         }
     }
     None

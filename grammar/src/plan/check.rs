@@ -50,19 +50,12 @@ impl Plan {
     ///
     /// # Errors
     /// The [`Violation`]s of the new step, as [`PlanDraft::check`] finds them.
-    pub fn amend(
-        &self,
-        index: usize,
-        step: Step,
-        observation: &Observation,
-    ) -> Result<Self, Vec<Violation>> {
+    pub fn amend(&self, index: usize, step: Step, observation: &Observation) -> Result<Self, Vec<Violation>> {
         let mut draft = PlanDraft::of(self.author, vec![step]);
         draft.candidates = self.candidates.clone();
         let checked = draft.check(observation, &self.policy)?;
         let mut plan = self.clone();
-        if let (Some(slot), Some(step)) =
-            (plan.steps.get_mut(index), checked.steps.into_iter().next())
-        {
+        if let (Some(slot), Some(step)) = (plan.steps.get_mut(index), checked.steps.into_iter().next()) {
             *slot = step;
             plan.amended.insert(index);
         }
@@ -93,36 +86,18 @@ impl PlanDraft {
     ///
     /// # Errors
     /// Every [`Violation`], in the order of the steps.
-    pub fn check(
-        &self,
-        observation: &Observation,
-        policy: &Policy,
-    ) -> Result<Plan, Vec<Violation>> {
+    pub fn check(&self, observation: &Observation, policy: &Policy) -> Result<Plan, Vec<Violation>> {
         let mut violations = Vec::new();
         let mut policy = policy.lowered_to(self.autonomy_level);
         if self.steps.is_empty() {
-            violations.push(Violation::new(
-                ViolationCode::EmptyPlan,
-                "/steps",
-                "expected at least one step, saw none",
-            ));
+            violations.push(Violation::new(ViolationCode::EmptyPlan, "/steps", "expected at least one step, saw none"));
         }
         if self.steps.len() > MAX_STEPS {
-            let message = format!(
-                "expected at most {MAX_STEPS} steps, saw {}",
-                self.steps.len()
-            );
-            violations.push(Violation::new(
-                ViolationCode::TooManySteps,
-                "/steps",
-                message,
-            ));
+            let message = format!("expected at most {MAX_STEPS} steps, saw {}", self.steps.len());
+            violations.push(Violation::new(ViolationCode::TooManySteps, "/steps", message));
         }
         if self.author == Author::Operator {
-            let domains = self
-                .context
-                .iter()
-                .flat_map(|context| context.allowed_domains.iter().flatten());
+            let domains = self.context.iter().flat_map(|context| context.allowed_domains.iter().flatten());
             for (index, entry) in domains.enumerate() {
                 match policy.clone().allowing(entry) {
                     Ok(wider) => policy = wider,
@@ -150,10 +125,7 @@ impl PlanDraft {
             if leaves_page(step) {
                 left_page_at.get_or_insert(index);
             }
-            steps.push(CheckedStep {
-                step: step.clone(),
-                post,
-            });
+            steps.push(CheckedStep { step: step.clone(), post });
         }
         if violations.is_empty() {
             Ok(Plan {
@@ -161,6 +133,7 @@ impl PlanDraft {
                 candidates: self.candidates.clone(),
                 steps,
                 policy,
+                amended: BTreeSet::new(),
             })
         } else {
             Err(violations)
@@ -171,20 +144,11 @@ impl PlanDraft {
         for (name, locator) in &self.candidates {
             let path = format!("/candidates/{name}");
             if self.author != Author::Operator {
-                let message =
-                    "expected ids of observed candidates only, saw a declared locator".to_owned();
-                violations.push(Violation::new(
-                    ViolationCode::DeclaredByModel,
-                    &path,
-                    message,
-                ));
+                let message = "expected ids of observed candidates only, saw a declared locator".to_owned();
+                violations.push(Violation::new(ViolationCode::DeclaredByModel, &path, message));
             }
             if let Err(error) = locator.validate() {
-                violations.push(Violation::new(
-                    ViolationCode::InvalidLocator,
-                    path,
-                    error.to_string(),
-                ));
+                violations.push(Violation::new(ViolationCode::InvalidLocator, path, error.to_string()));
             }
         }
     }
@@ -200,11 +164,7 @@ struct StepCheck<'a> {
 
 impl StepCheck<'_> {
     fn report(&mut self, code: ViolationCode, field: &str, message: impl Into<String>) {
-        let path = if field.is_empty() {
-            self.path.clone()
-        } else {
-            format!("{}/{field}", self.path)
-        };
+        let path = if field.is_empty() { self.path.clone() } else { format!("{}/{field}", self.path) };
         self.violations.push(Violation::new(code, path, message));
     }
 
@@ -232,15 +192,9 @@ impl StepCheck<'_> {
         if self.draft.candidates.contains_key(target) {
             return;
         }
-        let candidate = target
-            .candidate_id()
-            .and_then(|id| self.observation.candidate(id));
+        let candidate = target.candidate_id().and_then(|id| self.observation.candidate(id));
         let Some(candidate) = candidate else {
-            let hint = if target.candidate_id().is_some() {
-                "; observe again"
-            } else {
-                ""
-            };
+            let hint = if target.candidate_id().is_some() { "; observe again" } else { "" };
             let message = format!("expected an observed or declared target, saw `{target}`{hint}");
             return self.report(ViolationCode::UnknownTarget, "", message);
         };
@@ -249,29 +203,19 @@ impl StepCheck<'_> {
                 .observation
                 .candidates
                 .iter()
-                .filter(|other| {
-                    other.ambiguous && other.role == candidate.role && other.name == candidate.name
-                })
+                .filter(|other| other.ambiguous && other.role == candidate.role && other.name == candidate.name)
                 .map(|other| other.id.to_string())
                 .collect();
-            let message = format!(
-                "expected a target that can be told apart, saw {} ({})",
-                twins.join(", "),
-                candidate.title()
-            );
+            let message =
+                format!("expected a target that can be told apart, saw {} ({})", twins.join(", "), candidate.title());
             self.report(ViolationCode::AmbiguousTarget, "", message);
         }
         if let Some(step) = left_page_at {
-            let message = format!(
-                "expected no observed candidate after step {step} leaves its page, saw `{target}`"
-            );
+            let message = format!("expected no observed candidate after step {step} leaves its page, saw `{target}`");
             self.report(ViolationCode::AfterPageChange, "", message);
         }
         if self.draft.author != Author::Operator
-            && let Some(Err(denied)) = self
-                .observation
-                .origin_of(candidate)
-                .map(|origin| self.policy.acting_in(origin))
+            && let Some(Err(denied)) = self.observation.origin_of(candidate).map(|origin| self.policy.acting_in(origin))
         {
             self.deny(denied.rule, "", denied.message);
         }
@@ -287,15 +231,9 @@ impl StepCheck<'_> {
             return;
         };
         let observed = (!self.draft.candidates.contains_key(target))
-            .then(|| {
-                target
-                    .candidate_id()
-                    .and_then(|id| self.observation.candidate(id))
-            })
+            .then(|| target.candidate_id().and_then(|id| self.observation.candidate(id)))
             .flatten();
-        if let Some(message) =
-            observed.and_then(|candidate| support_violation(&step.action, candidate, need))
-        {
+        if let Some(message) = observed.and_then(|candidate| support_violation(&step.action, candidate, need)) {
             self.report(ViolationCode::UnsupportedVerb, "targetRef", message);
         }
     }
@@ -313,35 +251,16 @@ impl StepCheck<'_> {
                     }
                 }
             }
-            Action::Type(a) => self.one_of_two(
-                "text",
-                a.text.is_some(),
-                "credentialRef",
-                a.credential_ref.is_some(),
-            ),
+            Action::Type(a) => self.one_of_two("text", a.text.is_some(), "credentialRef", a.credential_ref.is_some()),
             Action::SetValue(a) => {
-                self.one_of_two(
-                    "value",
-                    a.value.is_some(),
-                    "credentialRef",
-                    a.credential_ref.is_some(),
-                );
+                self.one_of_two("value", a.value.is_some(), "credentialRef", a.credential_ref.is_some());
             }
-            Action::ResolveSelector(a) => {
-                self.one_of_two("css", a.css.is_some(), "xpath", a.xpath.is_some())
-            }
+            Action::ResolveSelector(a) => self.one_of_two("css", a.css.is_some(), "xpath", a.xpath.is_some()),
             Action::Select(a) if a.option.choices.is_empty() && !a.option.is_list => {
-                self.report(
-                    ViolationCode::InvalidArgument,
-                    "option",
-                    "expected an option, saw none",
-                );
+                self.report(ViolationCode::InvalidArgument, "option", "expected an option, saw none");
             }
             Action::Scroll(a)
-                if a.target_ref.is_none()
-                    && a.direction.is_none()
-                    && a.delta_x.is_none()
-                    && a.delta_y.is_none() =>
+                if a.target_ref.is_none() && a.direction.is_none() && a.delta_x.is_none() && a.delta_y.is_none() =>
             {
                 self.report(
                     ViolationCode::InvalidArgument,
@@ -352,15 +271,11 @@ impl StepCheck<'_> {
             Action::SwitchTab(a) if !is_operator => self.tab(Some(a.tab.get())),
             Action::CloseTab(a) if !is_operator => self.tab(a.tab.map(crate::wire::Count::get)),
             Action::Call(call) if self.policy.registered(&call.name).is_none() => {
-                let message = format!(
-                    "expected a registered action, saw `{}`",
-                    call.name.escape_debug()
-                );
+                let message = format!("expected a registered action, saw `{}`", call.name.escape_debug());
                 self.report(ViolationCode::UnknownAction, "name", message);
             }
             Action::SearchPage(search) if search.regex == Some(true) => {
-                let compiled = Pattern::new(search.query.as_str())
-                    .and_then(|pattern| pattern.compile().map(drop));
+                let compiled = Pattern::new(search.query.as_str()).and_then(|pattern| pattern.compile().map(drop));
                 if let Err(error) = compiled {
                     self.report(ViolationCode::InvalidArgument, "query", error.to_string());
                 }
@@ -369,17 +284,11 @@ impl StepCheck<'_> {
         }
         let raw = matches!(
             kind,
-            ActionKind::ClickPoint
-                | ActionKind::DragPoints
-                | ActionKind::LongPressPoint
-                | ActionKind::ResolveSelector
+            ActionKind::ClickPoint | ActionKind::DragPoints | ActionKind::LongPressPoint | ActionKind::ResolveSelector
         ) || (kind.meta().owner == Owner::Handler && kind != ActionKind::Call);
         if raw && !is_operator && !self.policy.profile().opens_raw_access() {
-            let message = format!(
-                "expected a profile that opens `{}`, saw {}",
-                kind.meta().name,
-                self.policy.profile().as_str()
-            );
+            let message =
+                format!("expected a profile that opens `{}`, saw {}", kind.meta().name, self.policy.profile().as_str());
             self.deny(Rule::Profile, "type", message);
         }
     }
@@ -397,11 +306,7 @@ impl StepCheck<'_> {
         if let Some(tab) = tab
             && usize::try_from(tab).is_ok_and(|tab| tab >= open)
         {
-            self.report(
-                ViolationCode::InvalidArgument,
-                "tab",
-                format!("expected a tab below {open}, saw {tab}"),
-            );
+            self.report(ViolationCode::InvalidArgument, "tab", format!("expected a tab below {open}, saw {tab}"));
         }
     }
 
@@ -410,14 +315,9 @@ impl StepCheck<'_> {
             self.condition(&format!("{field}/{index}"), condition);
             for (later, other) in conditions.iter().enumerate().skip(index + 1) {
                 if condition.contradicts(other) {
-                    let message = format!(
-                        "expected conditions that can hold together, saw {index} and {later} contradict"
-                    );
-                    self.report(
-                        ViolationCode::ContradictoryConditions,
-                        &format!("{field}/{later}"),
-                        message,
-                    );
+                    let message =
+                        format!("expected conditions that can hold together, saw {index} and {later} contradict");
+                    self.report(ViolationCode::ContradictoryConditions, &format!("{field}/{later}"), message);
                 }
             }
         }
@@ -428,21 +328,14 @@ impl StepCheck<'_> {
             return self.report(ViolationCode::InvalidCondition, field, error.to_string());
         }
         if condition.is_vacuous() {
-            let message = format!(
-                "expected a condition that can fail, saw `{}` that always holds",
-                condition.tag()
-            );
+            let message = format!("expected a condition that can fail, saw `{}` that always holds", condition.tag());
             self.report(ViolationCode::VacuousCondition, field, message);
         }
         if let Condition::AllOf(group) = condition {
             let pairs = group.conditions.iter().enumerate();
-            let contradictory = pairs
-                .clone()
-                .any(|(i, a)| pairs.clone().skip(i + 1).any(|(_, b)| a.contradicts(b)));
+            let contradictory = pairs.clone().any(|(i, a)| pairs.clone().skip(i + 1).any(|(_, b)| a.contradicts(b)));
             if contradictory {
-                let message =
-                    "expected conditions that can hold together, saw a contradiction in `allOf`"
-                        .to_owned();
+                let message = "expected conditions that can hold together, saw a contradiction in `allOf`".to_owned();
                 self.report(ViolationCode::ContradictoryConditions, field, message);
             }
         }
@@ -453,30 +346,17 @@ impl StepCheck<'_> {
 fn leaves_page(step: &Step) -> bool {
     matches!(
         step.action.kind(),
-        ActionKind::Navigate
-            | ActionKind::GoBack
-            | ActionKind::GoForward
-            | ActionKind::Reload
-            | ActionKind::SwitchTab
+        ActionKind::Navigate | ActionKind::GoBack | ActionKind::GoForward | ActionKind::Reload | ActionKind::SwitchTab
     ) || step.post.iter().any(Condition::expects_page_change)
 }
 
 /// The stated postconditions, or the default ones of the verb if none is stated.
 fn with_defaults(step: &Step) -> Vec<StatedCondition> {
     if !step.post.is_empty() {
-        let state = |condition: &Condition| StatedCondition {
-            condition: condition.clone(),
-            is_default: false,
-        };
+        let state = |condition: &Condition| StatedCondition { condition: condition.clone(), is_default: false };
         return step.post.iter().map(state).collect();
     }
-    default_post(&step.action)
-        .into_iter()
-        .map(|condition| StatedCondition {
-            condition,
-            is_default: true,
-        })
-        .collect()
+    default_post(&step.action).into_iter().map(|condition| StatedCondition { condition, is_default: true }).collect()
 }
 
 fn default_post(action: &Action) -> Option<Condition> {
@@ -484,17 +364,13 @@ fn default_post(action: &Action) -> Option<Condition> {
     match action {
         Action::Navigate(navigate) => Some(url_reached(&navigate.url)),
         Action::Type(a) => match &a.text {
-            Some(text) if text.clear() != Some("") => Some(Condition::ValueContains(Valued {
-                target: a.target_ref.clone(),
-                value: text.clone(),
-            })),
+            Some(text) if text.clear() != Some("") => {
+                Some(Condition::ValueContains(Valued { target: a.target_ref.clone(), value: text.clone() }))
+            }
             _ => any_effect,
         },
         Action::SetValue(a) => match &a.value {
-            Some(value) => Some(Condition::ValueEquals(Valued {
-                target: a.target_ref.clone(),
-                value: value.clone(),
-            })),
+            Some(value) => Some(Condition::ValueEquals(Valued { target: a.target_ref.clone(), value: value.clone() })),
             None => any_effect,
         },
         Action::Clear(a) => Some(Condition::ValueEquals(Valued {
@@ -508,35 +384,28 @@ fn default_post(action: &Action) -> Option<Condition> {
                 .choices
                 .iter()
                 .map(|choice| match choice {
-                    Choice::Text(text) | Choice::Value(text) | Choice::Label(text) => {
-                        Some(text.clone())
-                    }
+                    Choice::Text(text) | Choice::Value(text) | Choice::Label(text) => Some(text.clone()),
                     Choice::Index(_) => None,
                 })
                 .collect();
             match values {
-                Some(values) => Some(Condition::SelectedValues(SelectedValues {
-                    target: a.target_ref.clone(),
-                    values,
-                })),
+                Some(values) => {
+                    Some(Condition::SelectedValues(SelectedValues { target: a.target_ref.clone(), values }))
+                }
                 None => any_effect,
             }
         }
-        Action::Check(a) => Some(Condition::Checked(condition::Checked {
-            target: a.target_ref.clone(),
-            checked: None,
-        })),
-        Action::Uncheck(a) => Some(Condition::Checked(condition::Checked {
-            target: a.target_ref.clone(),
-            checked: Some(false),
-        })),
+        Action::Check(a) => {
+            Some(Condition::Checked(condition::Checked { target: a.target_ref.clone(), checked: None }))
+        }
+        Action::Uncheck(a) => {
+            Some(Condition::Checked(condition::Checked { target: a.target_ref.clone(), checked: Some(false) }))
+        }
         Action::Click(click) if click.dry_run == Some(true) => None,
         other => {
             let meta = other.kind().meta();
-            let observes_pointer = matches!(
-                other.kind(),
-                ActionKind::Hover | ActionKind::Focus | ActionKind::SelectText
-            );
+            let observes_pointer =
+                matches!(other.kind(), ActionKind::Hover | ActionKind::Focus | ActionKind::SelectText);
             let changes = meta.effect != EffectClass::ReadOnly || observes_pointer;
             if changes { any_effect } else { None }
         }
@@ -552,9 +421,7 @@ fn url_reached(url: &str) -> Condition {
         .map(|pattern| Condition::UrlMatches(condition::PatternOnly { pattern }));
     let changed = Condition::UrlChanges(UrlChanges { to: None });
     match reached {
-        Ok(reached) => Condition::AnyOf(condition::Group {
-            conditions: vec![reached, changed],
-        }),
+        Ok(reached) => Condition::AnyOf(condition::Group { conditions: vec![reached, changed] }),
         Err(_) => changed,
     }
 }

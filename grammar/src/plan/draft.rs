@@ -120,11 +120,7 @@ impl PlanDraft {
     /// [`ViolationCode::UnsupportedVersion`] if the version is another one.
     pub fn read(text: &str, author: Author) -> Result<Self, Vec<Violation>> {
         let value = serde_json::from_str(text).map_err(|error| {
-            vec![Violation::new(
-                ViolationCode::Malformed,
-                "",
-                format!("expected a JSON document: {error}"),
-            )]
+            vec![Violation::new(ViolationCode::Malformed, "", format!("expected a JSON document: {error}"))]
         })?;
         Self::read_value(value, author)
     }
@@ -134,9 +130,7 @@ impl PlanDraft {
     /// # Errors
     /// As [`PlanDraft::read`].
     pub fn read_value(value: Value, author: Author) -> Result<Self, Vec<Violation>> {
-        let malformed = |error: wire::ReadError| {
-            Violation::new(ViolationCode::Malformed, error.path, error.message)
-        };
+        let malformed = |error: wire::ReadError| Violation::new(ViolationCode::Malformed, error.path, error.message);
         let Value::Object(plan) = value else {
             let message = format!("expected a plan object, saw {}", wire::shape(&value));
             return Err(vec![Violation::new(ViolationCode::Malformed, "", message)]);
@@ -149,11 +143,7 @@ impl PlanDraft {
         {
             let seen: String = version.to_string().chars().take(40).collect();
             let message = format!("expected version \"{PLAN_VERSION}\", saw {seen}");
-            return Err(vec![Violation::new(
-                ViolationCode::UnsupportedVersion,
-                "/version",
-                message,
-            )]);
+            return Err(vec![Violation::new(ViolationCode::UnsupportedVersion, "/version", message)]);
         }
         let steps = match plan.remove("steps") {
             Some(Value::Array(items)) => items,
@@ -163,11 +153,7 @@ impl PlanDraft {
                 Vec::new()
             }
             None => {
-                violations.push(Violation::new(
-                    ViolationCode::Malformed,
-                    "",
-                    "missing field `steps`",
-                ));
+                violations.push(Violation::new(ViolationCode::Malformed, "", "missing field `steps`"));
                 Vec::new()
             }
         };
@@ -188,34 +174,20 @@ impl PlanDraft {
                             .and_then(|target| Ok((target, wire::read::<Locator>(locator)?)));
                         match read {
                             Ok((target, locator)) => drop(candidates.insert(target, locator)),
-                            Err(error) => {
-                                violations.push(malformed(error.under(&name).under("candidates")))
-                            }
+                            Err(error) => violations.push(malformed(error.under(&name).under("candidates"))),
                         }
                     }
                 }
                 Value::Null => {}
                 other => {
-                    let message = format!(
-                        "expected an object of locators, saw {}",
-                        wire::shape(&other)
-                    );
-                    violations.push(Violation::new(
-                        ViolationCode::Malformed,
-                        "/candidates",
-                        message,
-                    ));
+                    let message = format!("expected an object of locators, saw {}", wire::shape(&other));
+                    violations.push(Violation::new(ViolationCode::Malformed, "/candidates", message));
                 }
             }
         }
         plan.insert("steps".to_owned(), Value::Array(Vec::new()));
         match wire::read::<Self>(Value::Object(plan)) {
-            Ok(head) if violations.is_empty() => Ok(Self {
-                steps: read_steps,
-                candidates,
-                author,
-                ..head
-            }),
+            Ok(head) if violations.is_empty() => Ok(Self { steps: read_steps, candidates, author, ..head }),
             Ok(_) => Err(violations),
             Err(error) => {
                 violations.push(malformed(error));
@@ -253,9 +225,7 @@ mod lenient {
                 for (name, member) in &mut renamed {
                     match name.as_str() {
                         "args" | "schema" | "headers" => {}
-                        "target" | "targetRef" | "to" | "within" if member.is_string() => {
-                            plain_reference(member)
-                        }
+                        "target" | "targetRef" | "to" | "within" if member.is_string() => plain_reference(member),
                         _ => deep(member),
                     }
                 }
@@ -267,10 +237,7 @@ mod lenient {
 
     fn plain_reference(value: &mut Value) {
         if let Value::String(text) = value {
-            let plain = text
-                .strip_prefix('@')
-                .or_else(|| text.strip_prefix("ref="))
-                .map(str::to_owned);
+            let plain = text.strip_prefix('@').or_else(|| text.strip_prefix("ref=")).map(str::to_owned);
             if let Some(plain) = plain {
                 *text = plain;
             }
@@ -278,10 +245,7 @@ mod lenient {
     }
 
     fn camel_members(object: Object) -> Object {
-        object
-            .into_iter()
-            .map(|(name, value)| (camel(&name), value))
-            .collect()
+        object.into_iter().map(|(name, value)| (camel(&name), value)).collect()
     }
 
     fn camel(name: &str) -> String {

@@ -4,9 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kinds of violation. Codes are stable: tools match on them, so they are added to, never renamed.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum ViolationCode {
@@ -88,11 +86,6 @@ pub struct Violation {
 impl Violation {
     /// A violation of no policy rule.
     pub fn new(code: ViolationCode, path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            path: path.into(),
-            message: message.into(),
-            rule: None,
-        }
+        Self { code, path: path.into(), message: message.into(), rule: None }
     }
 }
