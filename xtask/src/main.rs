@@ -1,2 +1,54 @@
 //! Repository chores: `cargo xtask help` lists them.
-fn main() {}
+//!
+//! Invariant: it links no crate of this workspace. It executes `cargo` and `cuebook`, as a user
+//! would, so that nothing works here only.
+
+#![expect(clippy::print_stdout, reason = "a chore reports to the terminal that started it")]
+
+mod check_deps;
+mod chrome;
+mod commands;
+mod demo;
+mod lint;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Repository chores. Each exits with 0 if all went well, 1 if not, 2 on wrong usage.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Compare what the crates depend on with what they may depend on
+    CheckDeps,
+    /// Check dependencies, formatting, lints and documentation
+    Lint,
+    /// All of lint, then every test, in real Chrome (installed if it is missing and this is
+    /// Debian or alike, as root)
+    Test(test::Arguments),
+    /// Start the built-in site, run a task and a plan file on it, and show what happened
+    Demo,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().chore {
+        Chore::CheckDeps => check_deps::run(),
+        Chore::Lint => lint::run(),
+        Chore::Test(arguments) => test::run(&arguments),
+        Chore::Demo => demo::run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nfailed: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

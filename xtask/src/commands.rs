@@ -1,0 +1,80 @@
+//! Running other programs: what they are called, where they run, and what their failure says.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+/// The directory of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// A variable of the environment, if it is set to something.
+#[expect(clippy::disallowed_methods, reason = "xtask is one of the two crates that may")]
+pub(crate) fn environment(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The cargo that runs this, with arguments, in the root of the workspace.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(environment("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Runs one stage of a chore: prints what it does and how long it took.
+///
+/// # Errors
+/// If the program cannot be started or does not succeed.
+pub(crate) fn stage(title: &str, command: &mut Command) -> Result<()> {
+    println!("\n== {title}");
+    let began = Instant::now();
+    let status = command.status().with_context(|| format!("{title}: cannot run {command:?}"))?;
+    if !status.success() {
+        bail!("{title}: {status}");
+    }
+    println!("== {title}: {} s", began.elapsed().as_secs());
+    Ok(())
+}
+
+/// What a program prints to standard output.
+///
+/// # Errors
+/// If the program cannot be started, does not succeed, or prints what is not text.
+pub(crate) fn output_of(command: &mut Command) -> Result<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot run {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?}: {}", output.status);
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed what is not text"))
+}
+
+/// Builds `cuebook` and returns where the executable is.
+///
+/// # Errors
+/// If it does not build, or cargo does not say where it put it.
+pub(crate) fn build_cuebook() -> Result<PathBuf> {
+    println!("\n== build cuebook");
+    let messages = output_of(&mut cargo(&[
+        "build",
+        "--package=cuebook-cli",
+        "--bin=cuebook",
+        "--message-format=json-render-diagnostics",
+    ]))?;
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .find_map(|message| {
+            let is_cuebook = message["target"]["name"] == "cuebook";
+            message["executable"].as_str().filter(|_| is_cuebook).map(PathBuf::from)
+        })
+        .context("cargo built no executable called cuebook")
+}

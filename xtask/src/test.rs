@@ -1,0 +1,44 @@
+//! Every test of the workspace, in real Chrome: what continuous integration runs.
+
+use std::process::Stdio;
+
+use anyhow::Result;
+
+use crate::commands::{build_cuebook, cargo, stage};
+use crate::{chrome, lint};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Run the tests only: no lints, no documentation
+    #[arg(long)]
+    quick: bool,
+    /// What to hand on to the test runner, such as the name of a test
+    #[arg(last = true, value_name = "ARGS")]
+    runner: Vec<String>,
+}
+
+/// Lints, builds `cuebook`, and runs all tests and the examples in the documentation.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let chrome = chrome::find_or_install()?;
+    println!("Chrome: {}", chrome.display());
+    if !arguments.quick {
+        lint::run()?;
+    }
+    let cuebook = build_cuebook()?;
+    let runner: &[&str] =
+        if has_nextest() { &["nextest", "run", "--workspace"] } else { &["test", "--workspace", "--all-targets"] };
+    stage("tests", cargo(runner).args(&arguments.runner).env("CHROME", &chrome).env("CUEBOOK_BIN", &cuebook))?;
+    if arguments.runner.is_empty() {
+        stage("documentation's examples", &mut cargo(&["test", "--doc", "--workspace", "--quiet"]))?;
+    }
+    Ok(())
+}
+
+fn has_nextest() -> bool {
+    cargo(&["nextest", "--version"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
