@@ -21,11 +21,7 @@ pub(super) struct Origins {
 impl Origins {
     /// The origin that a page served as `host` has to embed so that the frame is cross-site.
     pub(super) fn other_than(&self, host: &str) -> &str {
-        if self.second.strip_prefix("http://") == Some(host) {
-            &self.first
-        } else {
-            &self.second
-        }
+        if self.second.strip_prefix("http://") == Some(host) { &self.first } else { &self.second }
     }
 }
 
@@ -39,11 +35,7 @@ pub(super) struct App {
 
 impl App {
     pub(super) fn new(world: World, origins: Origins, stopped: watch::Receiver<bool>) -> Self {
-        Self {
-            world: Arc::new(Mutex::new(world)),
-            origins: Arc::new(origins),
-            stopped,
-        }
+        Self { world: Arc::new(Mutex::new(world)), origins: Arc::new(origins), stopped }
     }
 
     /// The state, locked. Never held across an await.
@@ -106,15 +98,9 @@ mod tests {
 
     #[test]
     fn each_origin_embeds_the_other() {
-        let origins = Origins {
-            first: "http://127.0.0.1:80".into(),
-            second: "http://localhost:80".into(),
-        };
+        let origins = Origins { first: "http://127.0.0.1:80".into(), second: "http://localhost:80".into() };
         assert_eq!(origins.other_than("127.0.0.1:80"), "http://localhost:80");
         assert_eq!(origins.other_than("localhost:80"), "http://127.0.0.1:80");
-        assert_eq!(
-            origins.other_than("evil.example\"><script>"),
-            "http://localhost:80"
-        );
+        assert_eq!(origins.other_than("evil.example\"><script>"), "http://localhost:80");
     }
 }

@@ -22,41 +22,13 @@ pub(super) const PRODUCTS: [Product; 6] = [
         cents: 2_450,
         glyph: "✒",
     },
+    Product { sku: "notebook", name: "Notebook", blurb: "Dotted, 192 pages, lies flat.", cents: 1_290, glyph: "▤" },
     Product {
-        sku: "notebook",
-        name: "Notebook",
-        blurb: "Dotted, 192 pages, lies flat.",
-        cents: 1_290,
-        glyph: "▤",
+        sku: "desk-lamp", name: "Desk lamp", blurb: "Warm light, clamps to any desk.", cents: 6_900, glyph: "☀"
     },
-    Product {
-        sku: "desk-lamp",
-        name: "Desk lamp",
-        blurb: "Warm light, clamps to any desk.",
-        cents: 6_900,
-        glyph: "☀",
-    },
-    Product {
-        sku: "paper-tray",
-        name: "Paper tray",
-        blurb: "Stackable, recycled steel.",
-        cents: 1_875,
-        glyph: "☰",
-    },
-    Product {
-        sku: "envelopes",
-        name: "Envelopes",
-        blurb: "Box of fifty, peel and seal.",
-        cents: 799,
-        glyph: "✉",
-    },
-    Product {
-        sku: "scissors",
-        name: "Scissors",
-        blurb: "Forged blades, left or right.",
-        cents: 1_420,
-        glyph: "✂",
-    },
+    Product { sku: "paper-tray", name: "Paper tray", blurb: "Stackable, recycled steel.", cents: 1_875, glyph: "☰" },
+    Product { sku: "envelopes", name: "Envelopes", blurb: "Box of fifty, peel and seal.", cents: 799, glyph: "✉" },
+    Product { sku: "scissors", name: "Scissors", blurb: "Forged blades, left or right.", cents: 1_420, glyph: "✂" },
 ];
 
 /// The product with this stock number.
@@ -66,8 +38,5 @@ pub(super) fn product(sku: &str) -> Option<&'static Product> {
 
 /// `name` if it is a size on sale, else the middle one, which the pages preselect.
 pub(super) fn size(name: &str) -> &'static str {
-    SIZES
-        .into_iter()
-        .find(|size| *size == name)
-        .unwrap_or(SIZES[1])
+    SIZES.into_iter().find(|size| *size == name).unwrap_or(SIZES[1])
 }

@@ -27,11 +27,7 @@ impl Fields {
 
     /// The last value of `name`, or the empty text.
     pub(super) fn get(&self, name: &str) -> &str {
-        self.0
-            .iter()
-            .rev()
-            .find(|(key, _)| key == name)
-            .map_or("", |(_, value)| value)
+        self.0.iter().rev().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 
     /// Whether `name` was sent at all; an unticked checkbox is not.
@@ -41,11 +37,7 @@ impl Fields {
 
     /// The number in `name`, kept within `limits`; `default` when there is none.
     pub(super) fn number(&self, name: &str, default: u64, limits: (u64, u64)) -> u64 {
-        self.get(name)
-            .trim()
-            .parse()
-            .unwrap_or(default)
-            .clamp(limits.0, limits.1)
+        self.get(name).trim().parse().unwrap_or(default).clamp(limits.0, limits.1)
     }
 
     /// Every name with its values joined by a comma, as the oracle shows them.
@@ -77,9 +69,7 @@ impl<S: Send + Sync> FromRequestParts<S> for FromQuery {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
         let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
-        Ok(Self(Fields::new(
-            pairs.map(|Query(pairs)| pairs).unwrap_or_default(),
-        )))
+        Ok(Self(Fields::new(pairs.map(|Query(pairs)| pairs).unwrap_or_default())))
     }
 }
 
@@ -88,9 +78,7 @@ impl<S: Send + Sync> FromRequest<S> for FromForm {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
         let pairs = Form::<Vec<(String, String)>>::from_request(request, state).await;
-        Ok(Self(Fields::new(
-            pairs.map(|Form(pairs)| pairs).unwrap_or_default(),
-        )))
+        Ok(Self(Fields::new(pairs.map(|Form(pairs)| pairs).unwrap_or_default())))
     }
 }
 
@@ -99,11 +87,7 @@ mod tests {
     use super::Fields;
 
     fn fields(pairs: &[(&str, &str)]) -> Fields {
-        Fields::new(
-            pairs
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
-        )
+        Fields::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
     }
 
     #[test]
@@ -126,11 +110,6 @@ mod tests {
         let flood = (0..5_000).map(|n| (n.to_string(), "v".repeat(10_000)));
         let fields = Fields::new(flood);
         assert_eq!(fields.0.len(), super::MOST_FIELDS);
-        assert!(
-            fields
-                .0
-                .iter()
-                .all(|(_, value)| value.len() <= super::LONGEST)
-        );
+        assert!(fields.0.iter().all(|(_, value)| value.len() <= super::LONGEST));
     }
 }

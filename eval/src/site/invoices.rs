@@ -8,9 +8,7 @@ use super::text::{LONGEST_NAME, clip};
 
 const FIRST_NUMBER: u64 = 1_001;
 const HOW_MANY: u64 = 24;
-const FIRST_NAMES: [&str; 8] = [
-    "Ada", "Bruno", "Chiara", "Dmitri", "Elena", "Farid", "Greta", "Hugo",
-];
+const FIRST_NAMES: [&str; 8] = ["Ada", "Bruno", "Chiara", "Dmitri", "Elena", "Farid", "Greta", "Hugo"];
 // Few family names on purpose: several rows then carry the same customer and differ by address.
 const FAMILY_NAMES: [&str; 3] = ["Lindqvist", "Okafor", "Moreau"];
 pub(super) const STATUSES: [&str; 4] = ["Open", "Paid", "Overdue", "Refunded"];
@@ -109,11 +107,7 @@ impl Listing {
         let key = SortKey::ALL.into_iter().find(|key| key.wire() == wire);
         Self {
             text: clip(fields.get("q").trim(), LONGEST_NAME),
-            status: STATUSES
-                .into_iter()
-                .find(|status| *status == fields.get("status"))
-                .unwrap_or_default()
-                .to_owned(),
+            status: STATUSES.into_iter().find(|status| *status == fields.get("status")).unwrap_or_default().to_owned(),
             key: key.unwrap_or(SortKey::Number),
             direction: match fields.get("dir") {
                 "descending" => Direction::Descending,
@@ -172,12 +166,7 @@ pub(super) fn seeded(seed: u64) -> Vec<Invoice> {
             Invoice {
                 number: format!("INV-{number}"),
                 customer: format!("{first} {family}"),
-                email: format!(
-                    "{}.{}{}@example.com",
-                    first.to_lowercase(),
-                    family.to_lowercase(),
-                    number
-                ),
+                email: format!("{}.{}{}@example.com", first.to_lowercase(), family.to_lowercase(), number),
                 status: random.pick(&STATUSES).copied().unwrap_or("Open").to_owned(),
                 cents: 900 + random.below(40_000),
             }
@@ -208,10 +197,7 @@ mod tests {
             let emails: BTreeSet<_> = invoices.iter().map(|invoice| &invoice.email).collect();
             let customers: BTreeSet<_> = invoices.iter().map(|invoice| &invoice.customer).collect();
             assert_eq!(emails.len(), invoices.len());
-            assert!(
-                customers.len() < invoices.len(),
-                "seed {seed} has no two alike"
-            );
+            assert!(customers.len() < invoices.len(), "seed {seed} has no two alike");
         }
     }
 
@@ -220,11 +206,7 @@ mod tests {
         let invoices = seeded(0);
         let mut seen = BTreeSet::new();
         for page in 1..=3 {
-            let rows = Listing {
-                page,
-                ..everything()
-            }
-            .apply(&invoices);
+            let rows = Listing { page, ..everything() }.apply(&invoices);
             assert_eq!((rows.pages, rows.rows.len()), (3, 8));
             seen.extend(rows.rows.into_iter().map(|invoice| invoice.number));
         }
@@ -233,27 +215,15 @@ mod tests {
 
     #[test]
     fn a_page_beyond_the_last_is_the_last() {
-        let rows = Listing {
-            page: usize::MAX,
-            ..everything()
-        }
-        .apply(&seeded(0));
+        let rows = Listing { page: usize::MAX, ..everything() }.apply(&seeded(0));
         assert_eq!(rows.page, 3);
-        let none = Listing {
-            text: "nobody".into(),
-            ..everything()
-        }
-        .apply(&seeded(0));
+        let none = Listing { text: "nobody".into(), ..everything() }.apply(&seeded(0));
         assert_eq!((none.page, none.found), (1, 0));
     }
 
     #[test]
     fn totals_sort_as_numbers() {
-        let listing = Listing {
-            key: SortKey::Total,
-            direction: Direction::Descending,
-            ..everything()
-        };
+        let listing = Listing { key: SortKey::Total, direction: Direction::Descending, ..everything() };
         let rows = listing.apply(&seeded(4)).rows;
         assert!(rows.windows(2).all(|pair| pair[0].cents >= pair[1].cents));
     }

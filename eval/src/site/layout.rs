@@ -9,17 +9,8 @@ use maud::{DOCTYPE, Markup, html};
 use super::visitor::Visitor;
 
 /// A page of the site: title, what goes into the head beside the style sheet, and the content.
-pub(super) fn page_with_head(
-    visitor: &Visitor,
-    title: &str,
-    head: &Markup,
-    main: &Markup,
-) -> Response {
-    let nav = [
-        ("/shop", "Shop"),
-        ("/orders", "Order desk"),
-        ("/dashboard", "Dashboard"),
-    ];
+pub(super) fn page_with_head(visitor: &Visitor, title: &str, head: &Markup, main: &Markup) -> Response {
+    let nav = [("/shop", "Shop"), ("/orders", "Order desk"), ("/dashboard", "Dashboard")];
     Html(
         html! {
             (DOCTYPE)

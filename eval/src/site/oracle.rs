@@ -22,9 +22,7 @@ pub(super) fn routes() -> Router<App> {
 
 async fn state(State(app): State<App>) -> impl IntoResponse {
     let state = serde_json::to_value(&*app.world());
-    state
-        .map(Json)
-        .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+    state.map(Json).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 async fn reset(State(app): State<App>, FromQuery(query): FromQuery) -> StatusCode {

@@ -68,9 +68,7 @@ impl Site {
         let listen = |source| SiteError::Listen { port, source };
         let mut attempts = 1..=ATTEMPTS;
         loop {
-            let v4 = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-                .await
-                .map_err(listen)?;
+            let v4 = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(listen)?;
             let chosen = port_of(&v4)?;
             match TcpListener::bind((Ipv6Addr::LOCALHOST, chosen)).await {
                 Ok(v6) => return self.start(v4, Some(v6)),
@@ -94,16 +92,9 @@ impl Site {
         self.start(listener, None)
     }
 
-    fn start(
-        self,
-        first: TcpListener,
-        second: Option<TcpListener>,
-    ) -> Result<SiteHandle, SiteError> {
+    fn start(self, first: TcpListener, second: Option<TcpListener>) -> Result<SiteHandle, SiteError> {
         let port = port_of(&first)?;
-        let origins = Origins {
-            first: format!("http://127.0.0.1:{port}"),
-            second: format!("http://localhost:{port}"),
-        };
+        let origins = Origins { first: format!("http://127.0.0.1:{port}"), second: format!("http://localhost:{port}") };
         let (stop, stopped) = watch::channel(false);
         let app = App::new(World::new(self.seed), origins, stopped.clone());
         let tasks = std::iter::once(first)
@@ -125,10 +116,7 @@ impl Site {
 }
 
 fn port_of(listener: &TcpListener) -> Result<u16, SiteError> {
-    listener
-        .local_addr()
-        .map(|address| address.port())
-        .map_err(|source| SiteError::Address { source })
+    listener.local_addr().map(|address| address.port()).map_err(|source| SiteError::Address { source })
 }
 
 /// A site that is being served, until this is dropped or [`SiteHandle::stop`] returns.

@@ -27,15 +27,11 @@ pub(super) struct Line {
 impl Line {
     /// The line that a product's form asks for; nothing if there is no such product.
     pub(super) fn from_fields(fields: &Fields) -> Option<Self> {
-        let Product {
-            sku, name, cents, ..
-        } = catalog::product(fields.get("sku"))?;
+        let Product { sku, name, cents, .. } = catalog::product(fields.get("sku"))?;
         let quantity = fields.number("quantity", 1, (1, MOST_OF_ONE));
         let gift_wrap = fields.has("gift-wrap");
-        let (delivery, delivery_cents) = DELIVERIES
-            .into_iter()
-            .find(|(delivery, _)| *delivery == fields.get("delivery"))
-            .unwrap_or(DELIVERIES[0]);
+        let (delivery, delivery_cents) =
+            DELIVERIES.into_iter().find(|(delivery, _)| *delivery == fields.get("delivery")).unwrap_or(DELIVERIES[0]);
         let wrapping = if gift_wrap { GIFT_WRAP_CENTS } else { 0 };
         Some(Self {
             sku,
@@ -112,11 +108,7 @@ impl Delivery {
         let name = fields.get("name").trim();
         let email = fields.get("email").trim();
         let date = fields.get("date").trim();
-        let card: String = fields
-            .get("card")
-            .chars()
-            .filter(|c| !c.is_whitespace())
-            .collect();
+        let card: String = fields.get("card").chars().filter(|c| !c.is_whitespace()).collect();
         let mut complaints = Vec::new();
         let mut complain = |field, message| complaints.push(Complaint { field, message });
         if name.is_empty() {
@@ -163,16 +155,10 @@ fn is_date(text: &str) -> bool {
     let &[year, month, day] = parts.as_slice() else {
         return false;
     };
-    if (year.len(), month.len(), day.len()) != (4, 2, 2)
-        || !text.chars().all(|c| c == '-' || c.is_ascii_digit())
-    {
+    if (year.len(), month.len(), day.len()) != (4, 2, 2) || !text.chars().all(|c| c == '-' || c.is_ascii_digit()) {
         return false;
     }
-    let (Ok(year), Ok(month), Ok(day)) = (
-        year.parse::<u32>(),
-        month.parse::<u32>(),
-        day.parse::<u32>(),
-    ) else {
+    let (Ok(year), Ok(month), Ok(day)) = (year.parse::<u32>(), month.parse::<u32>(), day.parse::<u32>()) else {
         return false;
     };
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -207,11 +193,7 @@ mod tests {
     use crate::site::fields::Fields;
 
     fn fields(pairs: &[(&str, &str)]) -> Fields {
-        Fields::new(
-            pairs
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
-        )
+        Fields::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
     }
 
     #[test]
@@ -219,15 +201,7 @@ mod tests {
         for good in ["2026-02-28", "2024-02-29", "2000-02-29", "2026-12-31"] {
             assert!(is_date(good), "{good}");
         }
-        for bad in [
-            "",
-            "2026-02-29",
-            "1900-02-29",
-            "2026-13-01",
-            "2026-00-10",
-            "26-01-01",
-            "+026-01-01",
-        ] {
+        for bad in ["", "2026-02-29", "1900-02-29", "2026-13-01", "2026-00-10", "26-01-01", "+026-01-01"] {
             assert!(!is_date(bad), "{bad}");
         }
     }
@@ -235,13 +209,7 @@ mod tests {
     #[test]
     fn cards_carry_their_check_digit() {
         assert!(is_card("4242424242424242"));
-        for bad in [
-            "",
-            "4242424242424241",
-            "4242",
-            "42424242424242424242",
-            "４２４２４２４２４２４２",
-        ] {
+        for bad in ["", "4242424242424241", "4242", "42424242424242424242", "４２４２４２４２４２４２"] {
             assert!(!is_card(bad), "{bad}");
         }
     }
@@ -249,16 +217,7 @@ mod tests {
     #[test]
     fn addresses_have_a_user_and_a_host() {
         assert!(is_email("ann@example.com"));
-        for bad in [
-            "",
-            "ann",
-            "@example.com",
-            "ann@",
-            "ann@host",
-            "ann@a..b",
-            "a b@example.com",
-            "a@b@c.d",
-        ] {
+        for bad in ["", "ann", "@example.com", "ann@", "ann@host", "ann@a..b", "a b@example.com", "a@b@c.d"] {
             assert!(!is_email(bad), "{bad}");
         }
     }

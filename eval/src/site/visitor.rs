@@ -37,11 +37,7 @@ impl FromRequestParts<App> for Visitor {
         Ok(cookie
             .and_then(|id| {
                 let session = world.session(&id)?;
-                Some(Self {
-                    user: session.user,
-                    cart_lines: session.cart.lines().len(),
-                    session: Some(id),
-                })
+                Some(Self { user: session.user, cart_lines: session.cart.lines().len(), session: Some(id) })
             })
             .unwrap_or_default())
     }
@@ -50,16 +46,10 @@ impl FromRequestParts<App> for Visitor {
 /// The response header that hands a session to the browser.
 pub(super) fn remember(id: &SessionId) -> AppendHeaders<[(HeaderName, String); 1]> {
     let id = id.as_str();
-    AppendHeaders([(
-        header::SET_COOKIE,
-        format!("{COOKIE}={id}; Path=/; HttpOnly; SameSite=Lax"),
-    )])
+    AppendHeaders([(header::SET_COOKIE, format!("{COOKIE}={id}; Path=/; HttpOnly; SameSite=Lax"))])
 }
 
 /// The response header that makes the browser forget its session.
 pub(super) fn forget() -> AppendHeaders<[(HeaderName, String); 1]> {
-    AppendHeaders([(
-        header::SET_COOKIE,
-        format!("{COOKIE}=; Path=/; HttpOnly; Max-Age=0"),
-    )])
+    AppendHeaders([(header::SET_COOKIE, format!("{COOKIE}=; Path=/; HttpOnly; Max-Age=0"))])
 }

@@ -25,16 +25,8 @@ struct Account {
 }
 
 const ACCOUNTS: [Account; 2] = [
-    Account {
-        user: "user@example.com",
-        password: "hunter2",
-        greeting: "Sam",
-    },
-    Account {
-        user: "ann",
-        password: "correct-horse",
-        greeting: "Ann",
-    },
+    Account { user: "user@example.com", password: "hunter2", greeting: "Sam" },
+    Account { user: "ann", password: "correct-horse", greeting: "Ann" },
 ];
 
 /// A session cookie's value.
@@ -166,23 +158,11 @@ impl World {
     }
 
     pub(super) fn submit(&mut self, form: &str, fields: BTreeMap<String, String>) {
-        keep(
-            &mut self.submissions,
-            Submission {
-                form: clip(form, LONGEST_NAME),
-                fields,
-            },
-        );
+        keep(&mut self.submissions, Submission { form: clip(form, LONGEST_NAME), fields });
     }
 
     pub(super) fn uploaded(&mut self, name: &str, size: u64) {
-        keep(
-            &mut self.uploads,
-            Upload {
-                name: clip(name, LONGEST_NAME),
-                size,
-            },
-        );
+        keep(&mut self.uploads, Upload { name: clip(name, LONGEST_NAME), size });
     }
 
     pub(super) fn last_uploads(&self) -> &[Upload] {
@@ -217,13 +197,8 @@ impl World {
 
     /// Whether `user` and `password` belong together; remembers the attempt either way.
     pub(super) fn check_login(&mut self, user: &str, password: &str) -> Option<&'static str> {
-        let account = ACCOUNTS
-            .iter()
-            .find(|account| account.user == user && account.password == password);
-        let attempt = LoginAttempt {
-            user: clip(user, LONGEST),
-            accepted: account.is_some(),
-        };
+        let account = ACCOUNTS.iter().find(|account| account.user == user && account.password == password);
+        let attempt = LoginAttempt { user: clip(user, LONGEST), accepted: account.is_some() };
         keep(&mut self.logins, attempt);
         account.map(|account| account.user)
     }
@@ -244,16 +219,7 @@ impl World {
         let id = self.next_order;
         self.next_order += 1;
         let cents = total(&lines);
-        keep(
-            &mut self.orders,
-            Order {
-                id,
-                user,
-                lines,
-                cents,
-                delivery,
-            },
-        );
+        keep(&mut self.orders, Order { id, user, lines, cents, delivery });
         id
     }
 
@@ -262,9 +228,7 @@ impl World {
     }
 
     pub(super) fn orders_of(&self, user: &str) -> impl Iterator<Item = &Order> {
-        self.orders
-            .iter()
-            .filter(move |order| order.user == Some(user))
+        self.orders.iter().filter(move |order| order.user == Some(user))
     }
 
     pub(super) fn invoices(&self) -> &[Invoice] {
@@ -272,18 +236,12 @@ impl World {
     }
 
     pub(super) fn invoice(&self, number: &str) -> Option<&Invoice> {
-        self.invoices
-            .iter()
-            .find(|invoice| invoice.number == number)
+        self.invoices.iter().find(|invoice| invoice.number == number)
     }
 
     /// Deletes an invoice; false if there is none of that number.
     pub(super) fn delete_invoice(&mut self, number: &str) -> bool {
-        let Some(index) = self
-            .invoices
-            .iter()
-            .position(|invoice| invoice.number == number)
-        else {
+        let Some(index) = self.invoices.iter().position(|invoice| invoice.number == number) else {
             return false;
         };
         let invoice = self.invoices.remove(index);
@@ -292,26 +250,13 @@ impl World {
     }
 
     /// Changes an invoice's customer, email and status; false if there is none of that number.
-    pub(super) fn edit_invoice(
-        &mut self,
-        number: &str,
-        customer: &str,
-        email: &str,
-        status: &str,
-    ) -> bool {
-        let Some(invoice) = self
-            .invoices
-            .iter_mut()
-            .find(|invoice| invoice.number == number)
-        else {
+    pub(super) fn edit_invoice(&mut self, number: &str, customer: &str, email: &str, status: &str) -> bool {
+        let Some(invoice) = self.invoices.iter_mut().find(|invoice| invoice.number == number) else {
             return false;
         };
         invoice.customer = clip(customer, LONGEST_NAME);
         invoice.email = clip(email, LONGEST_NAME);
-        if let Some(status) = invoices::STATUSES
-            .into_iter()
-            .find(|known| *known == status)
-        {
+        if let Some(status) = invoices::STATUSES.into_iter().find(|known| *known == status) {
             status.clone_into(&mut invoice.status);
         }
         keep(&mut self.edited, number.to_owned());
@@ -321,10 +266,7 @@ impl World {
 
 /// What the site calls a user.
 pub(super) fn greeting(user: &str) -> &'static str {
-    ACCOUNTS
-        .iter()
-        .find(|account| account.user == user)
-        .map_or("customer", |it| it.greeting)
+    ACCOUNTS.iter().find(|account| account.user == user).map_or("customer", |it| it.greeting)
 }
 
 fn keep<T>(events: &mut Vec<T>, event: T) {

@@ -25,11 +25,7 @@ pub(in crate::site) fn routes() -> Router<App> {
 }
 
 async fn login_form(visitor: Visitor, FromQuery(query): FromQuery) -> Response {
-    layout::page(
-        &visitor,
-        "Sign in",
-        &login_page("", query.get("next"), None),
-    )
+    layout::page(&visitor, "Sign in", &login_page("", query.get("next"), None))
 }
 
 async fn log_in(State(app): State<App>, visitor: Visitor, FromForm(form): FromForm) -> Response {
@@ -39,11 +35,7 @@ async fn log_in(State(app): State<App>, visitor: Visitor, FromForm(form): FromFo
         drop(world);
         let message = "That email and password do not belong together.";
         let page = login_page(email, form.get("next"), Some(message));
-        return (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            layout::page(&visitor, "Sign in", &page),
-        )
-            .into_response();
+        return (StatusCode::UNPROCESSABLE_ENTITY, layout::page(&visitor, "Sign in", &page)).into_response();
     };
     let session = match visitor.session {
         Some(session) if world.session(&session).is_some() => session,
@@ -57,9 +49,8 @@ async fn log_in(State(app): State<App>, visitor: Visitor, FromForm(form): FromFo
 
 /// `next` if it stays on this site, else the dashboard.
 fn own_path(next: &str) -> &str {
-    let stays = next.starts_with('/')
-        && !next.starts_with("//")
-        && next.chars().all(|c| c.is_ascii_graphic() && c != '\\');
+    let stays =
+        next.starts_with('/') && !next.starts_with("//") && next.chars().all(|c| c.is_ascii_graphic() && c != '\\');
     if stays { next } else { "/dashboard" }
 }
 
@@ -74,19 +65,11 @@ async fn dashboard(State(app): State<App>, visitor: Visitor) -> Response {
     let Some(user) = visitor.user else {
         return Redirect::to("/login?next=/dashboard").into_response();
     };
-    let orders: Vec<(u64, u64)> = app
-        .world()
-        .orders_of(user)
-        .map(|order| (order.id, order.cents))
-        .collect();
+    let orders: Vec<(u64, u64)> = app.world().orders_of(user).map(|order| (order.id, order.cents)).collect();
     layout::page(&visitor, "Dashboard", &dashboard_page(user, &orders))
 }
 
-async fn quick_order(
-    State(app): State<App>,
-    visitor: Visitor,
-    FromForm(form): FromForm,
-) -> Response {
+async fn quick_order(State(app): State<App>, visitor: Visitor, FromForm(form): FromForm) -> Response {
     let Some(user) = visitor.user else {
         return Redirect::to("/login?next=/dashboard").into_response();
     };
@@ -169,14 +152,7 @@ mod tests {
     #[test]
     fn signing_in_never_leaves_the_site() {
         assert_eq!(own_path("/shop?x=1"), "/shop?x=1");
-        for elsewhere in [
-            "",
-            "shop",
-            "//evil.example",
-            "/\\evil.example",
-            "https://evil.example",
-            "/a\nb",
-        ] {
+        for elsewhere in ["", "shop", "//evil.example", "/\\evil.example", "https://evil.example", "/a\nb"] {
             assert_eq!(own_path(elsewhere), "/dashboard", "{elsewhere}");
         }
     }

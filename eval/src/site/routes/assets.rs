@@ -8,21 +8,13 @@ use axum::routing::get;
 use crate::site::app::App;
 
 pub(in crate::site) fn routes() -> Router<App> {
-    Router::new()
-        .route("/site.css", get(style))
-        .route("/report.js", get(script))
+    Router::new().route("/site.css", get(style)).route("/report.js", get(script))
 }
 
 async fn style() -> impl IntoResponse {
-    (
-        [(CONTENT_TYPE, "text/css; charset=utf-8")],
-        include_str!("../pages/site.css"),
-    )
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("../pages/site.css"))
 }
 
 async fn script() -> impl IntoResponse {
-    (
-        [(CONTENT_TYPE, "text/javascript; charset=utf-8")],
-        include_str!("../pages/report.js"),
-    )
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../pages/report.js"))
 }

@@ -25,66 +25,33 @@ struct Control {
 }
 
 const CONTROLS: [Control; 4] = [
-    Control {
-        name: "name",
-        label: "Full name",
-        kind: "text",
-        autocomplete: "name",
-    },
-    Control {
-        name: "email",
-        label: "Email",
-        kind: "email",
-        autocomplete: "email",
-    },
-    Control {
-        name: "date",
-        label: "Delivery date",
-        kind: "date",
-        autocomplete: "off",
-    },
-    Control {
-        name: "card",
-        label: "Card number",
-        kind: "text",
-        autocomplete: "cc-number",
-    },
+    Control { name: "name", label: "Full name", kind: "text", autocomplete: "name" },
+    Control { name: "email", label: "Email", kind: "email", autocomplete: "email" },
+    Control { name: "date", label: "Delivery date", kind: "date", autocomplete: "off" },
+    Control { name: "card", label: "Card number", kind: "text", autocomplete: "cc-number" },
 ];
 
 pub(in crate::site) fn routes() -> Router<App> {
-    Router::new()
-        .route("/checkout", get(form).post(submit))
-        .route("/order/{id}", get(confirmation))
+    Router::new().route("/checkout", get(form).post(submit)).route("/order/{id}", get(confirmation))
 }
 
 async fn form(State(app): State<App>, visitor: Visitor) -> Response {
     let cents = current_cart(&app, &visitor).cents();
-    layout::page(
-        &visitor,
-        "Checkout",
-        &checkout_page(&Fields::default(), &[], cents),
-    )
+    layout::page(&visitor, "Checkout", &checkout_page(&Fields::default(), &[], cents))
 }
 
 async fn submit(State(app): State<App>, visitor: Visitor, FromForm(form): FromForm) -> Response {
     let refuse = |complaints: &[Complaint]| {
         let cents = current_cart(&app, &visitor).cents();
         let page = checkout_page(&form, complaints, cents);
-        (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            layout::page(&visitor, "Checkout", &page),
-        )
-            .into_response()
+        (StatusCode::UNPROCESSABLE_ENTITY, layout::page(&visitor, "Checkout", &page)).into_response()
     };
     let delivery = match Delivery::from_fields(&form) {
         Ok(delivery) => delivery,
         Err(complaints) => return refuse(&complaints),
     };
     if visitor.cart_lines == 0 {
-        return refuse(&[Complaint {
-            field: "cart",
-            message: "Your cart is empty.",
-        }]);
+        return refuse(&[Complaint { field: "cart", message: "Your cart is empty." }]);
     }
     let mut world = app.world();
     let lines = visitor
@@ -97,15 +64,8 @@ async fn submit(State(app): State<App>, visitor: Visitor, FromForm(form): FromFo
     Redirect::to(&format!("/order/{id}")).into_response()
 }
 
-async fn confirmation(
-    State(app): State<App>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-) -> Response {
-    let order = id
-        .parse()
-        .ok()
-        .and_then(|id| app.world().order(id).cloned());
+async fn confirmation(State(app): State<App>, visitor: Visitor, Path(id): Path<String>) -> Response {
+    let order = id.parse().ok().and_then(|id| app.world().order(id).cloned());
     match order {
         Some(order) => layout::page(&visitor, "Order confirmed", &confirmation_page(&order)),
         None => layout::failure(&visitor, StatusCode::NOT_FOUND),
@@ -113,10 +73,7 @@ async fn confirmation(
 }
 
 fn complaint_about(complaints: &[Complaint], field: &str) -> Option<&'static str> {
-    complaints
-        .iter()
-        .find(|complaint| complaint.field == field)
-        .map(|complaint| complaint.message)
+    complaints.iter().find(|complaint| complaint.field == field).map(|complaint| complaint.message)
 }
 
 /// The text under a control that its `aria-describedby` names.

@@ -15,9 +15,7 @@ use crate::site::visitor::Visitor;
 const COUNTER: &str = "counter";
 
 pub(in crate::site) fn routes() -> Router<App> {
-    Router::new()
-        .route("/counter", get(page))
-        .route("/counter/hit", post(count_one))
+    Router::new().route("/counter", get(page)).route("/counter/hit", post(count_one))
 }
 
 async fn page(State(app): State<App>, visitor: Visitor, FromQuery(query): FromQuery) -> Response {

@@ -42,11 +42,7 @@ async fn drift(State(app): State<App>, visitor: Visitor, FromQuery(query): FromQ
     let seed = query.number("seed", seed, (0, u64::MAX));
     let load = query.number("load", load, (0, u64::MAX));
     let saved = query.has("saved");
-    layout::page(
-        &visitor,
-        "Drift",
-        &preferences(Random::new(seed ^ load.rotate_left(32)), saved.into()),
-    )
+    layout::page(&visitor, "Drift", &preferences(Random::new(seed ^ load.rotate_left(32)), saved.into()))
 }
 
 async fn save(State(app): State<App>, FromForm(form): FromForm) -> Response {
@@ -63,11 +59,7 @@ enum Arrival {
 
 impl From<bool> for Arrival {
     fn from(saved: bool) -> Self {
-        if saved {
-            Self::AfterSaving
-        } else {
-            Self::Fresh
-        }
+        if saved { Self::AfterSaving } else { Self::Fresh }
     }
 }
 
@@ -122,10 +114,7 @@ fn frequency(random: &mut Random) -> Markup {
 
 /// `content` in up to three layers of nothing.
 fn wrapped(random: &mut Random, content: Markup) -> Markup {
-    (0..random.below(4)).fold(
-        content,
-        |inner, _| html! { div class=(random.class_name()) { (inner) } },
-    )
+    (0..random.below(4)).fold(content, |inner, _| html! { div class=(random.class_name()) { (inner) } })
 }
 
 /// Sometimes an advertisement with a link, sometimes nothing.
@@ -159,19 +148,8 @@ mod tests {
     fn every_control_survives_every_drift() {
         for seed in 0..50 {
             let page = page(seed);
-            for kept in [
-                "Display name",
-                "Phone",
-                "Company",
-                "Newsletter",
-                "Save preferences",
-                "Discard",
-            ] {
-                assert_eq!(
-                    page.matches(&format!(">{kept}<")).count(),
-                    1,
-                    "{kept} in seed {seed}"
-                );
+            for kept in ["Display name", "Phone", "Company", "Newsletter", "Save preferences", "Discard"] {
+                assert_eq!(page.matches(&format!(">{kept}<")).count(), 1, "{kept} in seed {seed}");
             }
         }
     }

@@ -14,10 +14,7 @@ use crate::site::visitor::Visitor;
 
 pub(in crate::site) fn routes() -> Router<App> {
     // The server's default limit of 2 MB a request holds for uploads as well.
-    Router::new()
-        .route("/editors", get(page))
-        .route("/editors/save", post(save))
-        .route("/upload", post(upload))
+    Router::new().route("/editors", get(page)).route("/editors/save", post(save)).route("/upload", post(upload))
 }
 
 async fn page(State(app): State<App>, visitor: Visitor) -> Response {
@@ -53,11 +50,7 @@ async fn upload(State(app): State<App>, visitor: Visitor, mut form: Multipart) -
             Err(error) => return layout::failure(&visitor, error.status()),
         };
         // A file input that was left alone sends a field with an empty file name.
-        let Some(name) = field
-            .file_name()
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-        else {
+        let Some(name) = field.file_name().filter(|name| !name.is_empty()).map(str::to_owned) else {
             continue;
         };
         let mut size = 0_u64;

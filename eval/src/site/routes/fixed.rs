@@ -10,38 +10,18 @@ use crate::site::visitor::Visitor;
 
 pub(in crate::site) fn routes() -> Router<App> {
     Router::new()
-        .route(
-            "/dialogs",
-            fixed("Dialogs", include_str!("../pages/dialogs.html")),
-        )
-        .route(
-            "/newsletter",
-            fixed("Newsletter", include_str!("../pages/newsletter.html")),
-        )
-        .route(
-            "/menus",
-            fixed("Menus", include_str!("../pages/menus.html")),
-        )
+        .route("/dialogs", fixed("Dialogs", include_str!("../pages/dialogs.html")))
+        .route("/newsletter", fixed("Newsletter", include_str!("../pages/newsletter.html")))
+        .route("/menus", fixed("Menus", include_str!("../pages/menus.html")))
         .route("/tabs", fixed("Tabs", include_str!("../pages/tabs.html")))
-        .route(
-            "/shadow",
-            fixed("Shadow", include_str!("../pages/shadow.html")),
-        )
-        .route(
-            "/toast",
-            fixed("Toast", include_str!("../pages/toast.html")),
-        )
-        .route(
-            "/covered",
-            fixed("Covered", include_str!("../pages/covered.html")),
-        )
+        .route("/shadow", fixed("Shadow", include_str!("../pages/shadow.html")))
+        .route("/toast", fixed("Toast", include_str!("../pages/toast.html")))
+        .route("/covered", fixed("Covered", include_str!("../pages/covered.html")))
         .route("/hostile", get(hostile))
 }
 
 fn fixed(title: &'static str, body: &'static str) -> MethodRouter<App> {
-    get(move |visitor: Visitor| async move {
-        layout::page(&visitor, title, &PreEscaped(body.to_owned()))
-    })
+    get(move |visitor: Visitor| async move { layout::page(&visitor, title, &PreEscaped(body.to_owned())) })
 }
 
 /// Its script has to run before any other of the page.

@@ -14,18 +14,12 @@ use crate::site::text::{LONGEST_NAME, clip};
 use crate::site::visitor::Visitor;
 
 pub(in crate::site) fn routes() -> Router<App> {
-    Router::new()
-        .route("/frames", get(frames))
-        .route("/frames/form", get(form))
-        .route("/frames/outer", get(outer))
+    Router::new().route("/frames", get(frames)).route("/frames/form", get(form)).route("/frames/outer", get(outer))
 }
 
 /// The origin that is cross-site to the one under which the browser asked.
 fn other_origin<'a>(app: &'a App, headers: &HeaderMap) -> &'a str {
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-        .unwrap_or_default();
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     app.origins().other_than(host)
 }
 

@@ -62,10 +62,7 @@ mod tests {
     #[test]
     fn a_last_row_may_be_short() {
         let page = controls(6).into_string();
-        assert_eq!(
-            page.matches("<a href").count() + page.matches("<input").count(),
-            4
-        );
+        assert_eq!(page.matches("<a href").count() + page.matches("<input").count(), 4);
         assert_eq!(page.matches("<button").count(), 1);
         assert!(!controls(0).into_string().contains("<a href"));
     }

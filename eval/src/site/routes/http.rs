@@ -40,24 +40,13 @@ async fn redirect(visitor: Visitor, FromQuery(query): FromQuery) -> Response {
 
 async fn download() -> impl IntoResponse {
     let rows = PRODUCTS.iter().map(|product| {
-        format!(
-            "{},{},{}.{:02}\n",
-            product.sku,
-            product.name,
-            product.cents / 100,
-            product.cents % 100
-        )
+        format!("{},{},{}.{:02}\n", product.sku, product.name, product.cents / 100, product.cents % 100)
     });
-    let body: String = std::iter::once("sku,name,price\n".to_owned())
-        .chain(rows)
-        .collect();
+    let body: String = std::iter::once("sku,name,price\n".to_owned()).chain(rows).collect();
     (
         [
             (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
-            (
-                header::CONTENT_DISPOSITION,
-                "attachment; filename=\"price-list.csv\"",
-            ),
+            (header::CONTENT_DISPOSITION, "attachment; filename=\"price-list.csv\""),
         ],
         body,
     )

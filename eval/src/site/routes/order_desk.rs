@@ -82,11 +82,7 @@ async fn delete(
     Redirect::to(&format!("/orders?confirm={asking}&done=deleted")).into_response()
 }
 
-async fn edit_form(
-    State(app): State<App>,
-    visitor: Visitor,
-    Path(number): Path<String>,
-) -> Response {
+async fn edit_form(State(app): State<App>, visitor: Visitor, Path(number): Path<String>) -> Response {
     let invoice = app.world().invoice(&number).cloned();
     match invoice {
         Some(invoice) => layout::page(&visitor, "Edit invoice", &edit_page(&invoice)),
@@ -101,10 +97,7 @@ async fn edit(
     FromForm(form): FromForm,
 ) -> Response {
     let (customer, email) = (form.get("customer"), form.get("email"));
-    if app
-        .world()
-        .edit_invoice(&number, customer, email, form.get("status"))
-    {
+    if app.world().edit_invoice(&number, customer, email, form.get("status")) {
         Redirect::to("/orders?done=saved").into_response()
     } else {
         layout::failure(&visitor, StatusCode::NOT_FOUND)
@@ -178,20 +171,8 @@ fn rows_table(listing: &Listing, asking: Asking, rows: &Rows) -> Markup {
 
 fn heading(listing: &Listing, asking: Asking, key: SortKey) -> Markup {
     let current = listing.key == key;
-    let direction = if current {
-        listing.direction.opposite()
-    } else {
-        Direction::Ascending
-    };
-    let href = address(
-        &Listing {
-            key,
-            direction,
-            ..listing.clone()
-        },
-        asking,
-        1,
-    );
+    let direction = if current { listing.direction.opposite() } else { Direction::Ascending };
+    let href = address(&Listing { key, direction, ..listing.clone() }, asking, 1);
     html! {
         th scope="col" aria-sort=[current.then(|| listing.direction.wire())] {
             a href=(href) { (key.heading()) }

@@ -81,12 +81,7 @@ async fn cart(State(app): State<App>, visitor: Visitor) -> Response {
 /// A copy of the visitor's cart; empty for a visitor without a session.
 pub(super) fn current_cart(app: &App, visitor: &Visitor) -> Cart {
     let world = app.world();
-    visitor
-        .session
-        .as_ref()
-        .and_then(|id| world.session(id))
-        .map(|session| session.cart.clone())
-        .unwrap_or_default()
+    visitor.session.as_ref().and_then(|id| world.session(id)).map(|session| session.cart.clone()).unwrap_or_default()
 }
 
 /// Whether lines can still be taken out.

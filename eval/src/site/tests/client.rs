@@ -22,10 +22,7 @@ pub(super) struct Answer {
 impl Client {
     pub(super) async fn new(seed: u64) -> Self {
         let site = Site::builder().seed(seed).build().bind(0).await.unwrap();
-        Self {
-            site,
-            cookies: BTreeMap::new(),
-        }
+        Self { site, cookies: BTreeMap::new() }
     }
 
     pub(super) async fn get(&mut self, path: &str) -> Answer {
@@ -33,17 +30,8 @@ impl Client {
     }
 
     pub(super) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let body: Vec<String> = fields
-            .iter()
-            .map(|(name, value)| format!("{name}={}", encode(value)))
-            .collect();
-        self.send(
-            "POST",
-            path,
-            "application/x-www-form-urlencoded",
-            &body.join("&"),
-        )
-        .await
+        let body: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
+        self.send("POST", path, "application/x-www-form-urlencoded", &body.join("&")).await
     }
 
     pub(super) async fn send(&mut self, verb: &str, path: &str, kind: &str, body: &str) -> Answer {
@@ -51,21 +39,10 @@ impl Client {
         self.send_as(&host, verb, path, kind, body).await
     }
 
-    pub(super) async fn send_as(
-        &mut self,
-        host: &str,
-        verb: &str,
-        path: &str,
-        kind: &str,
-        body: &str,
-    ) -> Answer {
+    pub(super) async fn send_as(&mut self, host: &str, verb: &str, path: &str, kind: &str, body: &str) -> Answer {
         let address = self.site.origin().trim_start_matches("http://").to_owned();
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let cookies: Vec<String> = self
-            .cookies
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let cookies: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let (cookies, length) = (cookies.join("; "), body.len());
         let request = format!(
             "{verb} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncookie: {cookies}\r\n\
@@ -89,11 +66,7 @@ impl Client {
             }
         }
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer {
-            status,
-            location,
-            body: body.to_owned(),
-        }
+        Answer { status, location, body: body.to_owned() }
     }
 
     pub(super) async fn state(&mut self) -> Value {
