@@ -9,14 +9,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use serde::Deserialize;
 
 use crate::error::{CallError, PageError};
 use crate::ids::{DocumentId, FrameId, TargetId};
 use crate::page::Page;
 use crate::queue::{Entry, Queue};
-use crate::session::{Session, Text, parse_lenient};
+use crate::session::{Session, Text};
 
 /// Unread control events that a subscriber may leave lying before the newest are dropped.
 pub(crate) const CONTROL_LANE: usize = 65_536;
@@ -47,10 +46,7 @@ impl RawEvent {
     /// # Errors
     /// [`CallError::Decode`]; the session and the subscription live on.
     pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, CallError> {
-        parse_lenient(&self.params).map_err(|source| CallError::Decode {
-            method: Cow::Borrowed(self.method),
-            source,
-        })
+        self.params.parse().map_err(|source| CallError::Decode { method: Cow::Borrowed(self.method), source })
     }
 }
 
@@ -153,15 +149,6 @@ pub enum PageEvent {
     SessionAttached {
         /// The session.
         session: Session,
-    },
-    /// A Runtime binding was called.
-    Bound {
-        /// The session of the calling context.
-        session: Session,
-        /// The binding.
-        name: String,
-        /// What was passed.
-        payload: String,
     },
     /// A renderer of the page crashed.
     Crashed {
@@ -278,19 +265,11 @@ impl OpenDialog {
                     DialogKind::Prompt => Some(self.default_prompt.as_str()),
                     _ => None,
                 });
-                Params {
-                    accept: true,
-                    prompt_text: text,
-                }
+                Params { accept: true, prompt_text: text }
             }
-            DialogAnswer::Dismiss => Params {
-                accept: false,
-                prompt_text: None,
-            },
+            DialogAnswer::Dismiss => Params { accept: false, prompt_text: None },
         };
-        self.session
-            .call_raw("Page.handleJavaScriptDialog", params, until)
-            .await?;
+        self.session.call_raw("Page.handleJavaScriptDialog", params, until).await?;
         Ok(())
     }
 }
@@ -372,8 +351,4 @@ fn browser_event(entry: Entry<BrowserEvent>) -> BrowserEvent {
         Entry::Item(event) => event,
         Entry::Lagged(missed) => BrowserEvent::Lagged(missed),
     }
-}
-
-pub(crate) fn bytes_of(text: &Text) -> &Bytes {
-    text.bytes()
 }

@@ -1,9 +1,23 @@
-//! How Chrome is started.
+//! How Chrome is started, and ended.
+//!
+//! Invariants: a fresh profile and a process group of its own per launch; whatever happens, dropping a
+//! [`Chrome`] leaves neither a process of the group nor the profile; its standard error is always
+//! drained, and its end kept.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncReadExt;
+use tokio::task::JoinHandle;
 
 use crate::discover::ChromeBinary;
+use crate::error::LaunchError;
+use crate::profile_dir::{ProfileDir, await_group_end, kill_group};
 
 /// Whether there is a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,11 +50,7 @@ pub enum Transport {
 
 impl Default for Transport {
     fn default() -> Self {
-        if cfg!(unix) {
-            Self::Pipe
-        } else {
-            Self::WebSocket
-        }
+        if cfg!(unix) { Self::Pipe } else { Self::WebSocket }
     }
 }
 
@@ -82,5 +92,299 @@ impl LaunchOptions {
             accept_downloads: None,
             transport: Transport::default(),
         }
+    }
+}
+
+/// Bytes of Chrome's standard error that are kept.
+const STDERR_CAP: usize = 8 << 10;
+const POLL: Duration = Duration::from_millis(10);
+
+/// Features that act on their own, or that move a page to another target behind our back.
+const DISABLED_FEATURES: &str = "--disable-features=AcceptCHFrame,AutoDeElevate,AutofillServerCommunication,\
+CertificateTransparencyComponentUpdater,DestroyProfileOnBrowserClose,DialMediaRouteProvider,GlobalMediaControls,\
+HttpsUpgrades,InterestFeedContentSuggestions,LensOverlay,MediaRouter,OptimizationHints,PaintHolding,\
+PasswordLeakDetection,Prerender2,ThirdPartyStoragePartitioning,Translate";
+
+/// What makes a browser quiet and the same everywhere.
+const QUIET: [&str; 27] = [
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-service-autorun",
+    "--no-pings",
+    "--disable-background-networking",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--disable-back-forward-cache",
+    "--disable-breakpad",
+    "--disable-client-side-phishing-detection",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-hang-monitor",
+    "--disable-infobars",
+    "--disable-ipc-flooding-protection",
+    "--disable-popup-blocking",
+    "--disable-prompt-on-repost",
+    "--disable-search-engine-choice-screen",
+    "--disable-sync",
+    "--metrics-recording-only",
+    "--password-store=basic",
+    "--use-mock-keychain",
+];
+
+impl LaunchOptions {
+    fn args(&self, profile: &Path) -> Vec<OsString> {
+        let mut args: Vec<OsString> = QUIET.iter().map(OsString::from).collect();
+        args.push(DISABLED_FEATURES.into());
+        let mut data = OsString::from("--user-data-dir=");
+        data.push(profile);
+        args.push(data);
+        args.push(match self.transport {
+            Transport::Pipe => "--remote-debugging-pipe".into(),
+            Transport::WebSocket => "--remote-debugging-port=0".into(),
+        });
+        let (width, height) = self.viewport;
+        args.push(format!("--window-size={width},{height}").into());
+        args.push("--force-color-profile=srgb".into());
+        if self.window == Window::Headless {
+            args.extend(["--headless=new", "--hide-scrollbars", "--mute-audio"].map(OsString::from));
+        }
+        if self.sandbox == Sandbox::Off || is_root() {
+            args.push("--no-sandbox".into());
+        }
+        if let Some(proxy) = &self.proxy {
+            args.push(format!("--proxy-server={proxy}").into());
+            // Chrome never sends loopback through a proxy unless told to.
+            args.push("--proxy-bypass-list=<-loopback>".into());
+        }
+        args.extend(self.extra_args.iter().cloned());
+        args.push("about:blank".into());
+        args
+    }
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[cfg(not(unix))]
+fn is_root() -> bool {
+    false
+}
+
+/// A running Chrome of ours.
+#[derive(Debug)]
+pub(crate) struct Chrome {
+    process_id: u32,
+    child: Mutex<Option<Child>>,
+    profile: Mutex<Option<ProfileDir>>,
+    profile_path: PathBuf,
+    stderr: Arc<Mutex<VecDeque<u8>>>,
+    stderr_task: Option<JoinHandle<()>>,
+}
+
+/// Our ends of the two pipes: to write to, to read from.
+#[cfg(unix)]
+pub(crate) type Pipes = (std::os::fd::OwnedFd, std::os::fd::OwnedFd);
+#[cfg(not(unix))]
+pub(crate) type Pipes = std::convert::Infallible;
+
+impl Chrome {
+    /// Starts the process. Must be called within a runtime.
+    pub(crate) fn start(options: &LaunchOptions) -> Result<(Self, Option<Pipes>), LaunchError> {
+        let profile = ProfileDir::create(&options.profile_root)
+            .map_err(|source| LaunchError::Profile { root: options.profile_root.clone(), source })?;
+        let mut command = Command::new(&options.binary.path);
+        command.args(options.args(profile.path())).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let spawn_error = |source| LaunchError::Spawn { binary: options.binary.path.clone(), source };
+        let pipes = own_group_and_pipes(&mut command, options.transport)?;
+        let mut child = command.spawn().map_err(spawn_error)?;
+        // The command holds Chrome's ends of the pipes; kept open, their end would never be seen.
+        drop(command);
+
+        let stderr = Arc::new(Mutex::new(VecDeque::new()));
+        let stderr_task = child
+            .stderr
+            .take()
+            .and_then(|pipe| tokio::process::ChildStderr::from_std(pipe).ok())
+            .map(|pipe| tokio::spawn(keep_tail(pipe, stderr.clone())));
+        let process_id = child.id();
+        let chrome = Self {
+            process_id,
+            child: Mutex::new(Some(child)),
+            profile_path: profile.path().to_owned(),
+            profile: Mutex::new(Some(profile)),
+            stderr,
+            stderr_task,
+        };
+        if let Some(profile) = &*lock(&chrome.profile) {
+            profile.used_by(process_id).map_err(spawn_error)?;
+        }
+        Ok((chrome, pipes))
+    }
+
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process_id
+    }
+
+    /// The end of what it wrote to standard error.
+    pub(crate) fn stderr(&self) -> String {
+        let tail: Vec<u8> = lock(&self.stderr).iter().copied().collect();
+        String::from_utf8_lossy(&tail).trim().to_owned()
+    }
+
+    /// How it exited, if it did.
+    pub(crate) fn exit_status(&self) -> Option<ExitStatus> {
+        lock(&self.child).as_mut().and_then(|child| child.try_wait().ok().flatten())
+    }
+
+    /// The address of its websocket, which Chrome writes into its profile.
+    pub(crate) async fn web_socket(&self, until: Instant) -> Result<String, LaunchError> {
+        let file = self.profile_path.join("DevToolsActivePort");
+        loop {
+            if let Ok(text) = std::fs::read_to_string(&file)
+                && let Some((port, path)) = text.split_once('\n')
+                && !path.is_empty()
+            {
+                return Ok(format!("ws://127.0.0.1:{}{}", port.trim(), path.trim()));
+            }
+            self.check(until)?;
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Fails if it exited or the deadline passed.
+    pub(crate) fn check(&self, until: Instant) -> Result<(), LaunchError> {
+        if let Some(status) = self.exit_status() {
+            return Err(LaunchError::Exited { status, stderr: self.stderr() });
+        }
+        if Instant::now() >= until {
+            return Err(LaunchError::DeadlineExceeded { stderr: self.stderr() });
+        }
+        Ok(())
+    }
+
+    /// Waits until it has exited by itself. Returns whether it did.
+    pub(crate) async fn exited(&self, until: Instant) -> bool {
+        while self.exit_status().is_none() {
+            if Instant::now() >= until {
+                return false;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+        true
+    }
+
+    /// Kills and reaps what is left, removes the profile. Blocks for some milliseconds; safe to repeat.
+    pub(crate) fn end(&self) {
+        if let Some(mut child) = lock(&self.child).take() {
+            // The leader is not reaped yet, unless it exited before: then its id stays taken for as long
+            // as a process of its group lives, and no other group can have it.
+            kill_group(self.process_id);
+            let _ = child.kill();
+            let _ = child.wait();
+            await_group_end(self.process_id);
+        }
+        drop(lock(&self.profile).take());
+    }
+}
+
+impl Drop for Chrome {
+    fn drop(&mut self) {
+        self.end();
+        if let Some(task) = &self.stderr_task {
+            task.abort();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(unix)]
+fn own_group_and_pipes(command: &mut Command, transport: Transport) -> Result<Option<Pipes>, LaunchError> {
+    use std::os::unix::process::CommandExt;
+
+    use command_fds::{CommandFdExt, FdMapping};
+
+    command.process_group(0);
+    if transport == Transport::WebSocket {
+        return Ok(None);
+    }
+    let binary = command.get_program().into();
+    let mut open = || -> io::Result<Pipes> {
+        let (chrome_reads, we_write) = std::io::pipe()?;
+        let (we_read, chrome_writes) = std::io::pipe()?;
+        command
+            .fd_mappings(vec![
+                FdMapping { parent_fd: chrome_reads.into(), child_fd: 3 },
+                FdMapping { parent_fd: chrome_writes.into(), child_fd: 4 },
+            ])
+            .map_err(|_| io::ErrorKind::InvalidInput)?;
+        Ok((we_write.into(), we_read.into()))
+    };
+    open().map(Some).map_err(|source| LaunchError::Spawn { binary, source })
+}
+
+#[cfg(not(unix))]
+fn own_group_and_pipes(_command: &mut Command, transport: Transport) -> Result<Option<Pipes>, LaunchError> {
+    match transport {
+        Transport::Pipe => Err(LaunchError::PipeUnsupported),
+        Transport::WebSocket => Ok(None),
+    }
+}
+
+async fn keep_tail(mut pipe: tokio::process::ChildStderr, tail: Arc<Mutex<VecDeque<u8>>>) {
+    let mut chunk = [0; 4096];
+    while let Ok(read @ 1..) = pipe.read(&mut chunk).await {
+        let mut tail = lock(&tail);
+        tail.extend(chunk.iter().take(read));
+        let surplus = tail.len().saturating_sub(STDERR_CAP);
+        tail.drain(..surplus);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{LaunchOptions, Sandbox, Window};
+    use crate::discover::{ChromeBinary, PlaceKind};
+
+    fn options() -> LaunchOptions {
+        let binary = ChromeBinary { path: "chrome".into(), found_by: PlaceKind::Path };
+        LaunchOptions::new(binary, "profiles")
+    }
+
+    fn has(options: &LaunchOptions, flag: &str) -> bool {
+        options.args(Path::new("p")).iter().any(|arg| arg == flag)
+    }
+
+    #[test]
+    fn the_sandbox_is_off_only_for_root_or_when_asked() {
+        assert_eq!(has(&options(), "--no-sandbox"), super::is_root());
+        let off = LaunchOptions { sandbox: Sandbox::Off, ..options() };
+        assert!(has(&off, "--no-sandbox"));
+    }
+
+    #[test]
+    fn a_proxy_takes_loopback_as_well() {
+        assert!(!has(&options(), "--proxy-bypass-list=<-loopback>"));
+        let proxied = LaunchOptions { proxy: Some("http://127.0.0.1:1".to_owned()), ..options() };
+        assert!(has(&proxied, "--proxy-server=http://127.0.0.1:1"));
+        assert!(has(&proxied, "--proxy-bypass-list=<-loopback>"));
+    }
+
+    #[test]
+    fn a_headed_browser_gets_no_headless_flag() {
+        assert!(has(&options(), "--headless=new"));
+        let headed = LaunchOptions { window: Window::Headed, ..options() };
+        assert!(!has(&headed, "--headless=new"));
     }
 }

@@ -39,8 +39,8 @@ pub use discover::{ChromeBinary, DiscoverError, PlaceKind, SearchPlaces, find_ch
 pub use domain::{Domain, DomainGuard};
 pub use error::{AttachError, CallError, GoneReason, LaunchError, PageError, WorldError};
 pub use events::{
-    BrowserEvent, BrowserEvents, Delivery, DetachKind, DialogAnswer, DialogKind, DownloadState,
-    EventQueue, OpenDialog, PageEvent, PageEvents, RawEvent,
+    BrowserEvent, BrowserEvents, Delivery, DetachKind, DialogAnswer, DialogKind, DownloadState, EventQueue, OpenDialog,
+    PageEvent, PageEvents, RawEvent,
 };
 pub use frames::Frame;
 pub use ids::{DocumentId, ExecutionContextId, FrameId, SessionId, TargetId};

@@ -1,7 +1,20 @@
 //! Fresh profile directories, and the janitor for those that a killed process left behind.
+//!
+//! Each profile `profile-x` has a lock file `profile-x.lock` beside it, made before it and removed after
+//! it, that names the owner and the browser, each by process id and start time (ids are reused).
+//!
+//! Invariants: a profile whose owner lives is never touched; a process is killed only if it is the one
+//! that was started for this profile; what cannot be told apart is left alone.
 
-use std::io;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+const PREFIX: &str = "profile-";
+const SUFFIX: &str = ".lock";
 
 /// What the janitor did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,11 +27,370 @@ pub struct SweepReport {
     pub in_use: usize,
 }
 
+/// Who a process is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Process {
+    pid: u32,
+    /// As the system tells it; unknown where it does not.
+    start: Option<String>,
+}
+
+impl Process {
+    fn of(pid: u32) -> Self {
+        Self { pid, start: process::start_time(pid) }
+    }
+
+    fn is_alive(&self) -> bool {
+        match &self.start {
+            Some(start) => process::start_time(self.pid).as_ref() == Some(start),
+            None => process::exists(self.pid),
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Lock {
+    owner: Process,
+    browser: Option<Process>,
+}
+
+/// A profile of ours. Dropping it removes the directory, then the lock.
+#[derive(Debug)]
+pub(crate) struct ProfileDir {
+    path: PathBuf,
+    lock_path: PathBuf,
+    lock: File,
+}
+
+impl ProfileDir {
+    pub(crate) fn create(root: &Path) -> io::Result<Self> {
+        fs::create_dir_all(root)?;
+        // Chrome needs an absolute path; it runs elsewhere than we do.
+        let root = root.canonicalize()?;
+        let (lock, lock_path) = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .suffix(SUFFIX)
+            .tempfile_in(&root)?
+            .keep()
+            .map_err(|error| error.error)?;
+        process::hold(&lock)?;
+        let profile = Self { path: lock_path.with_extension(""), lock_path, lock };
+        profile.write(None)?;
+        create_private(&profile.path)?;
+        Ok(profile)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Records the browser that uses it.
+    pub(crate) fn used_by(&self, browser: u32) -> io::Result<()> {
+        self.write(Some(Process::of(browser)))
+    }
+
+    fn write(&self, browser: Option<Process>) -> io::Result<()> {
+        let lock = Lock { owner: Process::of(std::process::id()), browser };
+        let text = serde_json::to_vec(&lock)?;
+        let mut file = &self.lock;
+        io::Seek::rewind(&mut file)?;
+        file.set_len(0)?;
+        file.write_all(&text)
+    }
+}
+
+impl Drop for ProfileDir {
+    fn drop(&mut self) {
+        if let Err(error) = remove_dir(&self.path) {
+            // The lock stays, so that the next sweep tries again.
+            tracing::debug!(%error, "profile not removed");
+            return;
+        }
+        let _ = fs::remove_file(&self.lock_path);
+    }
+}
+
+#[cfg(unix)]
+fn create_private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn create_private(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
+}
+
+/// Removes a directory that dying processes may still write to.
+fn remove_dir(path: &Path) -> io::Result<()> {
+    let until = Instant::now() + Duration::from_secs(2);
+    loop {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(_) if Instant::now() < until => pause(),
+            result => return result,
+        }
+    }
+}
+
+fn pause() {
+    #[expect(clippy::disallowed_methods, reason = "a poll interval inside a deadline, where nothing can be awaited")]
+    std::thread::sleep(Duration::from_millis(10));
+}
+
+/// Kills a launched browser's whole process group. The leader must not have been reaped yet.
+pub(crate) fn kill_group(leader: u32) {
+    process::kill_group(leader);
+}
+
+/// Waits until nothing of a killed group runs any more, at most two seconds.
+pub(crate) fn await_group_end(leader: u32) {
+    let until = Instant::now() + Duration::from_secs(2);
+    while process::group_is_alive(leader) && Instant::now() < until {
+        process::kill_group(leader);
+        pause();
+    }
+}
+
 /// Kills browsers whose owner was killed, and removes their profiles. Never touches a live owner's.
+/// Call it before the first launch; it blocks for as long as killing and removing take.
 ///
 /// # Errors
 /// The root cannot be read. A missing root is fine.
 pub fn sweep(profile_root: &Path) -> io::Result<SweepReport> {
-    let _ = profile_root;
-    todo!()
+    let mut report = SweepReport::default();
+    let root = match profile_root.canonicalize() {
+        Ok(root) => root,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(report),
+        Err(error) => return Err(error),
+    };
+    for entry in fs::read_dir(&root)? {
+        let Ok(entry) = entry else { continue };
+        let name = entry.file_name();
+        let is_lock = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        if is_lock && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            sweep_one(&entry.path(), &mut report);
+        }
+    }
+    Ok(report)
+}
+
+fn sweep_one(lock_path: &Path, report: &mut SweepReport) {
+    let Ok(file) = File::options().read(true).write(true).open(lock_path) else { return };
+    if !process::is_free(&file) {
+        report.in_use += 1;
+        return;
+    }
+    let Ok(text) = fs::read(lock_path) else { return };
+    // An empty lock belongs to somebody who is just starting.
+    let Ok(lock) = serde_json::from_slice::<Lock>(&text) else { return };
+    if lock.owner.is_alive() {
+        report.in_use += 1;
+        return;
+    }
+    let profile = lock_path.with_extension("");
+    let mut leaders = process::using_profile(&profile);
+    if let Some(browser) = lock.browser.filter(Process::is_alive)
+        && browser.start.is_some()
+        && !leaders.contains(&browser.pid)
+    {
+        leaders.push(browser.pid);
+    }
+    for leader in &leaders {
+        process::kill_group(*leader);
+    }
+    for leader in &leaders {
+        await_group_end(*leader);
+    }
+    report.killed += leaders.len();
+    if remove_dir(&profile).is_ok() {
+        report.removed += 1;
+        let _ = fs::remove_file(lock_path);
+    }
+}
+
+#[cfg(unix)]
+mod process {
+    //! What Unix tells about processes, mostly through `/proc`.
+
+    use std::fs::{self, File};
+    use std::io;
+    use std::path::Path;
+
+    use rustix::fs::{FlockOperation, flock};
+    use rustix::process::{Pid, Signal, kill_process_group, test_kill_process, test_kill_process_group};
+
+    fn id(pid: u32) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(pid).ok()?)
+    }
+
+    /// Holds the lock for as long as the file is open; the system lets go when the process ends.
+    pub(super) fn hold(file: &File) -> io::Result<()> {
+        Ok(flock(file, FlockOperation::LockExclusive)?)
+    }
+
+    pub(super) fn is_free(file: &File) -> bool {
+        flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+    }
+
+    pub(super) fn exists(pid: u32) -> bool {
+        id(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
+    }
+
+    pub(super) fn kill_group(leader: u32) {
+        if let Some(pid) = id(leader).filter(|_| leader > 1) {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    struct Stat {
+        state: String,
+        group: u32,
+        start: String,
+    }
+
+    /// The fields of `/proc/PID/stat` after the command, which is in brackets and may hold anything.
+    #[cfg(target_os = "linux")]
+    fn stat(pid: u32) -> Option<Stat> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (_, rest) = text.rsplit_once(") ")?;
+        let fields: Vec<&str> = rest.split(' ').collect();
+        Some(Stat {
+            state: (*fields.first()?).to_owned(),
+            group: fields.get(2)?.parse().ok()?,
+            start: (*fields.get(19)?).to_owned(),
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn all() -> impl Iterator<Item = u32> {
+        fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+    }
+
+    /// A process that has ended but was not reaped counts as ended.
+    #[cfg(target_os = "linux")]
+    pub(super) fn start_time(pid: u32) -> Option<String> {
+        stat(pid).filter(|stat| stat.state != "Z" && stat.state != "X").map(|stat| stat.start)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn start_time(pid: u32) -> Option<String> {
+        let output = std::process::Command::new("ps").args(["-o", "lstart=", "-p", &pid.to_string()]).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Orphans that nobody reaps stay in their group as zombies: those do not count.
+    #[cfg(target_os = "linux")]
+    pub(super) fn group_is_alive(leader: u32) -> bool {
+        if id(leader).is_none_or(|pid| test_kill_process_group(pid).is_err()) {
+            return false;
+        }
+        all().filter_map(stat).any(|stat| stat.group == leader && stat.state != "Z" && stat.state != "X")
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn group_is_alive(leader: u32) -> bool {
+        id(leader).is_some_and(|pid| test_kill_process_group(pid).is_ok())
+    }
+
+    /// The groups of processes that were started on this very profile.
+    #[cfg(target_os = "linux")]
+    pub(super) fn using_profile(profile: &Path) -> Vec<u32> {
+        use std::os::unix::ffi::OsStrExt;
+        let wanted = [b"--user-data-dir=", profile.as_os_str().as_bytes()].concat();
+        let mut groups = Vec::new();
+        for pid in all() {
+            let Ok(command) = fs::read(format!("/proc/{pid}/cmdline")) else { continue };
+            if command.split(|byte| *byte == 0).any(|argument| argument == wanted)
+                && let Some(stat) = stat(pid)
+                && stat.group == pid
+            {
+                groups.push(pid);
+            }
+        }
+        groups
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn using_profile(_profile: &Path) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+#[cfg(not(unix))]
+mod process {
+    //! Elsewhere nothing is told about processes; the janitor then removes only what nobody holds open.
+
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn hold(_file: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn is_free(_file: &File) -> bool {
+        true
+    }
+
+    /// Unknown counts as alive: nothing is touched.
+    pub(super) fn exists(_pid: u32) -> bool {
+        true
+    }
+
+    pub(super) fn start_time(_pid: u32) -> Option<String> {
+        None
+    }
+
+    pub(super) fn kill_group(_leader: u32) {}
+
+    pub(super) fn group_is_alive(_leader: u32) -> bool {
+        false
+    }
+
+    pub(super) fn using_profile(_profile: &Path) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+
+    use super::{Lock, Process, ProfileDir, SweepReport, sweep};
+
+    #[test]
+    fn a_live_owners_profile_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let profile = ProfileDir::create(root.path()).unwrap();
+        assert_eq!(sweep(root.path()).unwrap(), SweepReport { in_use: 1, ..SweepReport::default() });
+        assert!(profile.path().is_dir());
+        drop(profile);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_dead_owners_profile_is_removed_also_when_its_process_id_is_in_use_again() {
+        let root = tempfile::tempdir().unwrap();
+        let profile = root.path().join("profile-x");
+        fs::create_dir_all(profile.join("Default")).unwrap();
+        let again = Process { pid: std::process::id(), start: Some("long ago".to_owned()) };
+        let lock = Lock { owner: again.clone(), browser: Some(again) };
+        fs::write(root.path().join("profile-x.lock"), serde_json::to_vec(&lock).unwrap()).unwrap();
+        assert_eq!(sweep(root.path()).unwrap(), SweepReport { removed: 1, ..SweepReport::default() });
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_not_ours_or_just_starting_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("profile-y.lock"), "").unwrap();
+        fs::create_dir(root.path().join("profile-y")).unwrap();
+        fs::write(root.path().join("notes.lock"), "{}").unwrap();
+        assert_eq!(sweep(root.path()).unwrap(), SweepReport::default());
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3);
+        assert_eq!(sweep(&root.path().join("absent")).unwrap(), SweepReport::default());
+    }
 }

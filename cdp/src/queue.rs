@@ -30,10 +30,7 @@ struct State<T> {
 impl<T> Queue<T> {
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
         Arc::new(Self {
-            state: Mutex::new(State {
-                entries: VecDeque::new(),
-                is_closed: false,
-            }),
+            state: Mutex::new(State { entries: VecDeque::new(), is_closed: false }),
             changed: Notify::new(),
             capacity: capacity.max(1),
         })

@@ -1,22 +1,31 @@
 //! One flat session, and a call on it.
 //!
 //! Invariants: a command is queued for sending when `call` is invoked, in that order, not when the
-//! `Call` is awaited; dropping a `Call` forgets it.
+//! `Call` is awaited; dropping a `Call` forgets it; a session that is gone answers at once.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use bytes::Bytes;
 use chromiumoxide_types::Command;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio::time::Sleep;
 
+use crate::connection::{Answer, Connection, Sink};
 use crate::error::{CallError, GoneReason};
-use crate::events::EventQueue;
+use crate::events::{EventQueue, RawEvent};
 use crate::ids::{SessionId, TargetId};
+use crate::page::PageInner;
+use crate::queue::Queue;
 
 /// What a session is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,114 +37,528 @@ pub enum SessionKind {
     Page,
     /// An out-of-process frame.
     Frame,
-    /// A worker.
+    /// A dedicated worker.
     Worker,
 }
 
-/// One attachment to one target. Cloning costs a reference count.
+/// One attachment to one target. Cloning costs a reference count; two are equal if they are the same
+/// attachment.
 #[derive(Clone)]
 pub struct Session {
     pub(crate) inner: Arc<SessionInner>,
 }
 
-pub(crate) struct SessionInner {}
+pub(crate) struct SessionInner {
+    pub(crate) id: Option<SessionId>,
+    pub(crate) target: Option<TargetId>,
+    pub(crate) kind: SessionKind,
+    pub(crate) parent: Option<Session>,
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) page: OnceLock<Weak<PageInner>>,
+    gone: AtomicU8,
+    subscriptions: Mutex<Vec<Subscription>>,
+}
+
+const LIVE: u8 = 0;
+const DETACHED: u8 = 1;
+const CRASHED: u8 = 2;
+const BROWSER_GONE: u8 = 3;
+
+impl SessionInner {
+    pub(crate) fn new(
+        id: Option<SessionId>,
+        target: Option<TargetId>,
+        kind: SessionKind,
+        parent: Option<Session>,
+        connection: Arc<Connection>,
+    ) -> Self {
+        Self {
+            id,
+            target,
+            kind,
+            parent,
+            connection,
+            page: OnceLock::new(),
+            gone: AtomicU8::new(LIVE),
+            subscriptions: Mutex::new(Vec::new()),
+        }
+    }
+
+    fn gone(&self) -> Option<GoneReason> {
+        match self.gone.load(Ordering::Acquire) {
+            LIVE => None,
+            CRASHED => Some(GoneReason::Crashed),
+            BROWSER_GONE => Some(GoneReason::BrowserGone),
+            _ => Some(GoneReason::Detached),
+        }
+    }
+
+    /// Why a command cannot be sent now. The browser process itself still answers some commands of a
+    /// page whose renderer crashed, and those bring it back.
+    pub(crate) fn refuses(&self, method: &str) -> Option<GoneReason> {
+        let reason = self.gone()?;
+        let is_answered_by_the_browser = reason == GoneReason::Crashed
+            && (matches!(method, "Page.navigate" | "Page.reload" | "Page.close" | "Page.bringToFront")
+                || method.starts_with("Target."));
+        (!is_answered_by_the_browser).then_some(reason)
+    }
+
+    fn subscriptions(&self) -> MutexGuard<'_, Vec<Subscription>> {
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Marks the session, then answers everything that waits on it.
+    pub(crate) fn fail(&self, reason: GoneReason) {
+        let mark = match reason {
+            GoneReason::Detached => DETACHED,
+            GoneReason::Crashed => CRASHED,
+            GoneReason::BrowserGone => BROWSER_GONE,
+        };
+        self.gone.fetch_max(mark, Ordering::AcqRel);
+        self.connection.fail_session(self.id.as_ref(), reason);
+        if reason != GoneReason::Crashed {
+            for subscription in self.subscriptions().drain(..) {
+                subscription.close();
+            }
+        }
+    }
+
+    /// The browser replaced the crashed renderer.
+    pub(crate) fn revive(&self) {
+        let _ = self.gone.compare_exchange(CRASHED, LIVE, Ordering::AcqRel, Ordering::Acquire);
+    }
+}
+
+/// Who wants which raw events.
+pub(crate) struct Subscription {
+    methods: Box<[&'static str]>,
+    queue: Weak<Queue<RawEvent>>,
+}
+
+impl Subscription {
+    pub(crate) fn new(methods: &[&'static str], capacity: usize) -> (Self, EventQueue) {
+        let queue = Queue::new(capacity);
+        (Self { methods: methods.into(), queue: Arc::downgrade(&queue) }, EventQueue { queue })
+    }
+
+    pub(crate) fn close(&self) {
+        if let Some(queue) = self.queue.upgrade() {
+            queue.close();
+        }
+    }
+}
+
+/// Hands an event to those who want it, and drops the subscriptions of those who left.
+pub(crate) fn publish(subscriptions: &mut Vec<Subscription>, session: &Session, method: &str, params: &Text) {
+    subscriptions.retain(|subscription| {
+        let Some(queue) = subscription.queue.upgrade() else { return false };
+        if let Some(method) = subscription.methods.iter().find(|wanted| **wanted == method) {
+            queue.push(RawEvent { method, session: session.clone(), params: params.clone() });
+        }
+        true
+    });
+}
 
 impl Session {
-    /// Sends a typed command; the reply is awaited through the returned future.
+    pub(crate) fn new(inner: SessionInner) -> Self {
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Sends a typed command; the reply is awaited through the returned future. The command is queued
+    /// before this returns, so calls pipeline.
     pub fn call<C: Command>(&self, command: C, until: Instant) -> Call<C::Response> {
-        let _ = (command, until);
-        todo!()
+        let method = command.identifier();
+        self.start(method, &command, until, decode_owned::<C::Response>)
     }
 
-    /// Sends a command by name, with parameters of the caller's own shape.
-    pub fn call_raw(
-        &self,
-        method: &'static str,
-        params: impl Serialize,
-        until: Instant,
-    ) -> Call<RawReply> {
-        let _ = (method, params, until);
-        todo!()
+    /// Sends a command by name, with parameters of the caller's own shape (a struct or `json!({})`).
+    pub fn call_raw(&self, method: &'static str, params: impl Serialize, until: Instant) -> Call<RawReply> {
+        self.start(Cow::Borrowed(method), &params, until, Ok)
     }
 
-    /// Subscribes to events of this session by name.
+    /// Subscribes to events of this session by name, keeping at most `capacity` unread ones. What the
+    /// session tells from now on is seen; the domain must be enabled (`Page::require`).
+    #[must_use]
     pub fn events(&self, methods: &[&'static str], capacity: usize) -> EventQueue {
-        let _ = (methods, capacity);
-        todo!()
+        let (subscription, queue) = Subscription::new(methods, capacity);
+        let mut subscriptions = self.inner.subscriptions();
+        if matches!(self.gone(), Some(GoneReason::Detached | GoneReason::BrowserGone)) {
+            subscription.close();
+        } else {
+            subscriptions.push(subscription);
+        }
+        drop(subscriptions);
+        queue
     }
 
     /// The session's id; none for the browser's own.
     #[must_use]
     pub fn id(&self) -> Option<&SessionId> {
-        todo!()
+        self.inner.id.as_ref()
     }
 
     /// The target that it is attached to; none for the browser's own.
     #[must_use]
     pub fn target_id(&self) -> Option<&TargetId> {
-        todo!()
+        self.inner.target.as_ref()
     }
 
     /// What it is attached to.
     #[must_use]
     pub fn kind(&self) -> SessionKind {
-        todo!()
+        self.inner.kind
     }
 
     /// Why it does not answer any more, if so.
     #[must_use]
     pub fn gone(&self) -> Option<GoneReason> {
-        todo!()
+        self.inner.gone()
+    }
+
+    /// Sends a command whose answer nobody needs. What fails here shows in later calls.
+    pub(crate) fn post(&self, method: &'static str, params: &impl Serialize) {
+        let _ = self.inner.connection.send(&self.inner, Cow::Borrowed(method), params, Sink::Ignore);
+    }
+
+    /// Sends a command whose answer is handled on the reader, before the next event is looked at.
+    pub(crate) fn then(
+        &self,
+        method: &'static str,
+        params: &impl Serialize,
+        then: impl FnOnce(Answer) + Send + 'static,
+    ) -> Result<(), CallError> {
+        let sink = Sink::Then(Box::new(then));
+        self.inner.connection.send(&self.inner, Cow::Borrowed(method), params, sink).map(drop)
+    }
+
+    pub(crate) fn publish(&self, method: &str, params: &Text) {
+        let mut subscriptions = self.inner.subscriptions();
+        if !subscriptions.is_empty() {
+            publish(&mut subscriptions, self, method, params);
+        }
+    }
+
+    pub(crate) fn page(&self) -> Option<Arc<PageInner>> {
+        self.inner.page.get()?.upgrade()
+    }
+
+    fn start<R>(
+        &self,
+        method: Cow<'static, str>,
+        params: &impl Serialize,
+        until: Instant,
+        decode: fn(RawReply) -> Result<R, CallError>,
+    ) -> Call<R> {
+        let (caller, reply) = oneshot::channel();
+        let connection = &self.inner.connection;
+        let state = match connection.send(&self.inner, method.clone(), params, Sink::Caller(caller)) {
+            Ok(id) => State::Sent { connection: connection.clone(), id, reply, sleep: None },
+            Err(error) => State::Failed(Some(error)),
+        };
+        Call { state, method, until, decode }
     }
 }
 
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Session")
+impl PartialEq for Session {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 }
 
-/// A reply that has not been decoded.
+impl Eq for Session {}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Session({:?}", self.inner.kind)?;
+        if let Some(target) = &self.inner.target {
+            write!(f, " {target}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// A reply that has not been decoded. It owns the bytes that came off the wire.
 #[derive(Clone, Debug)]
-pub struct RawReply {}
+pub struct RawReply {
+    pub(crate) method: Cow<'static, str>,
+    pub(crate) text: Text,
+}
 
 impl RawReply {
-    /// Decodes the result, borrowing from the reply.
+    /// Decodes the result, borrowing from the reply. A lone surrogate in a page's text, which no Rust
+    /// string can hold, becomes U+FFFD.
     ///
     /// # Errors
     /// [`CallError::Decode`]
     pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, CallError> {
-        todo!()
+        self.text.parse().map_err(|source| CallError::Decode { method: self.method.clone(), source })
+    }
+
+    /// The result's JSON text.
+    #[must_use]
+    pub fn json(&self) -> &[u8] {
+        &self.text.json
     }
 }
 
-/// A command that was sent and whose reply is awaited.
+fn decode_owned<R: DeserializeOwned>(reply: RawReply) -> Result<R, CallError> {
+    reply.parse()
+}
+
+/// A command that was sent and whose reply is awaited. Cancellation safe: dropping it forgets it.
 #[must_use = "a call that is dropped is forgotten; its reply is discarded"]
 pub struct Call<R> {
-    _reply: PhantomData<fn() -> R>,
+    state: State,
+    method: Cow<'static, str>,
+    until: Instant,
+    decode: fn(RawReply) -> Result<R, CallError>,
+}
+
+enum State {
+    Sent {
+        connection: Arc<Connection>,
+        id: u64,
+        reply: oneshot::Receiver<Answer>,
+        /// Made at the first poll that has to wait: a call may be started outside a runtime.
+        sleep: Option<Pin<Box<Sleep>>>,
+    },
+    Failed(Option<CallError>),
 }
 
 impl<R> Future for Call<R> {
     type Output = Result<R, CallError>;
 
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
-        todo!()
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let answer = match &mut this.state {
+            State::Failed(error) => Err(error
+                .take()
+                .unwrap_or(CallError::SessionGone { method: this.method.clone(), reason: GoneReason::Detached })),
+            State::Sent { connection, id, reply, sleep } => match Pin::new(reply).poll(context) {
+                Poll::Ready(Ok(answer)) => answer,
+                Poll::Ready(Err(_)) => {
+                    Err(CallError::SessionGone { method: this.method.clone(), reason: GoneReason::BrowserGone })
+                }
+                Poll::Pending => {
+                    let sleep = sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(this.until.into())));
+                    if sleep.as_mut().poll(context).is_pending() {
+                        return Poll::Pending;
+                    }
+                    connection.forget(*id);
+                    Err(CallError::DeadlineExceeded { method: this.method.clone() })
+                }
+            },
+        };
+        this.state = State::Failed(None);
+        Poll::Ready(answer.and_then(this.decode))
     }
 }
 
-#[derive(Clone, Debug)]
+impl<R> Drop for Call<R> {
+    fn drop(&mut self) {
+        if let State::Sent { connection, id, .. } = &self.state {
+            connection.forget(*id);
+        }
+    }
+}
+
+impl<R> fmt::Debug for Call<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Call({})", self.method)
+    }
+}
+
+/// A piece of JSON off the wire, with a mended copy if a lone surrogate made that necessary.
+#[derive(Clone)]
 pub(crate) struct Text {
-    bytes: Bytes,
+    json: Bytes,
+    mended: OnceLock<Bytes>,
 }
 
 impl Text {
-    pub(crate) fn bytes(&self) -> &Bytes {
-        &self.bytes
+    /// The part of a message; an absent part reads as an empty object.
+    pub(crate) fn of(message: &Bytes, part: Option<&RawValue>) -> Self {
+        let json = match part {
+            Some(part) => message.slice_ref(part.get().as_bytes()),
+            None => Bytes::from_static(b"{}"),
+        };
+        Self { json, mended: OnceLock::new() }
+    }
+
+    pub(crate) fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        let error = match serde_json::from_slice(&self.json) {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        let mended = match self.mended.get() {
+            Some(mended) => mended,
+            None => match mend_surrogates(&self.json) {
+                Some(mended) => self.mended.get_or_init(|| mended.into()),
+                None => return Err(error),
+            },
+        };
+        serde_json::from_slice(mended)
     }
 }
 
-pub(crate) fn parse_lenient<'a, T: Deserialize<'a>>(
-    text: &'a Text,
-) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(&text.bytes)
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.json.len())
+    }
+}
+
+/// Replaces each escaped surrogate that has no partner by U+FFFD; `None` if there is none.
+///
+/// JavaScript strings may hold lone surrogates and Chrome writes them as `\ud800`, so any page can put
+/// one into its title.
+fn mend_surrogates(json: &[u8]) -> Option<Vec<u8>> {
+    let mut mended: Option<Vec<u8>> = None;
+    let mut at = 0;
+    while let Some(backslash) = json.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
+        let start = at + backslash;
+        match surrogate(json, start) {
+            Some(Half::High) if surrogate(json, start + 6) == Some(Half::Low) => at = start + 12,
+            Some(_) => {
+                let copy = mended.get_or_insert_with(|| json.to_vec());
+                if let Some(escape) = copy.get_mut(start..start + 6) {
+                    escape.copy_from_slice(b"\\ufffd");
+                }
+                at = start + 6;
+            }
+            None => at = start + 2,
+        }
+    }
+    mended
+}
+
+#[derive(PartialEq, Eq)]
+enum Half {
+    High,
+    Low,
+}
+
+fn surrogate(json: &[u8], at: usize) -> Option<Half> {
+    match json.get(at..at + 6)? {
+        [b'\\', b'u', b'd' | b'D', digit, _, _] => match digit {
+            b'8' | b'9' | b'a' | b'A' | b'b' | b'B' => Some(Half::High),
+            b'c' | b'C' | b'd' | b'D' | b'e' | b'E' | b'f' | b'F' => Some(Half::Low),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use bytes::Bytes;
+    use serde_json::json;
+
+    use super::{Session, SessionInner, SessionKind, Text, mend_surrogates};
+    use crate::connection::{Connection, Outgoing};
+    use crate::error::{CallError, GoneReason};
+
+    fn session() -> (Session, Arc<Connection>, Outgoing) {
+        let (connection, outgoing) = Connection::new();
+        let inner = SessionInner::new(Some("S".into()), Some("T".into()), SessionKind::Page, None, connection.clone());
+        (Session::new(inner), connection, outgoing)
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(5)
+    }
+
+    fn reply(connection: &Connection, text: &str) {
+        connection.arrive(&Bytes::copy_from_slice(text.as_bytes()), |_| {});
+    }
+
+    #[tokio::test]
+    async fn calls_are_queued_in_the_order_of_calling_before_any_is_awaited() {
+        let (session, connection, mut outgoing) = session();
+        let first = session.call_raw("A.one", json!({"x": 1}), soon());
+        let second = session.call_raw("A.two", json!({}), soon());
+        let sent = outgoing.next().await.unwrap();
+        assert_eq!(sent, br#"{"id":1,"method":"A.one","sessionId":"S","params":{"x":1}}"#);
+        assert!(outgoing.next().await.unwrap().starts_with(br#"{"id":2"#));
+        reply(&connection, r#"{"id":2,"sessionId":"S","result":{"n":2}}"#);
+        reply(&connection, r#"{"id":1,"sessionId":"S","error":{"code":-32000,"message":"no"}}"#);
+        assert_eq!(second.await.unwrap().json(), br#"{"n":2}"#);
+        assert!(matches!(first.await, Err(CallError::Protocol { code: -32000, .. })));
+        assert_eq!(connection.pending_calls(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_dropped_call_is_forgotten_and_its_late_reply_is_ignored() {
+        let (session, connection, _outgoing) = session();
+        drop(session.call_raw("A.one", json!({}), soon()));
+        assert_eq!(connection.pending_calls(), 0);
+        reply(&connection, r#"{"id":1,"result":{}}"#);
+    }
+
+    #[tokio::test]
+    async fn a_call_past_its_deadline_says_so_and_is_forgotten() {
+        let (session, connection, _outgoing) = session();
+        let call = session.call_raw("A.one", json!({}), Instant::now());
+        assert!(matches!(call.await, Err(CallError::DeadlineExceeded { .. })));
+        assert_eq!(connection.pending_calls(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_session_that_goes_away_fails_pending_and_later_calls() {
+        let (session, _connection, _outgoing) = session();
+        let pending = session.call_raw("A.one", json!({}), soon());
+        session.inner.fail(GoneReason::Detached);
+        assert_eq!(pending.await.unwrap_err().gone(), Some(GoneReason::Detached));
+        let later = session.call_raw("A.two", json!({}), soon());
+        assert_eq!(later.await.unwrap_err().gone(), Some(GoneReason::Detached));
+    }
+
+    #[tokio::test]
+    async fn a_crashed_session_still_sends_what_brings_it_back() {
+        let (session, connection, _outgoing) = session();
+        session.inner.fail(GoneReason::Crashed);
+        let refused = session.call_raw("Runtime.evaluate", json!({}), soon());
+        assert_eq!(refused.await.unwrap_err().gone(), Some(GoneReason::Crashed));
+        let _reload = session.call_raw("Page.reload", json!({}), soon());
+        assert_eq!(connection.pending_calls(), 1);
+        session.inner.revive();
+        assert_eq!(session.gone(), None);
+    }
+
+    #[tokio::test]
+    async fn a_message_beyond_the_cap_is_not_sent() {
+        let (session, connection, _outgoing) = session();
+        let call = session.call_raw("A.one", "x".repeat(65 << 20), soon());
+        assert!(matches!(call.await, Err(CallError::TooLarge { .. })));
+        assert_eq!(connection.pending_calls(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_reply_of_another_shape_is_one_typed_error() {
+        let (session, connection, _outgoing) = session();
+        let call = session.call_raw("A.one", json!({}), soon());
+        reply(&connection, "not json");
+        reply(&connection, r#"{"id":1,"result":{"n":"text"}}"#);
+        #[derive(Debug, serde::Deserialize)]
+        struct Number {
+            #[expect(dead_code, reason = "only its type matters")]
+            n: u32,
+        }
+        let reply = call.await.unwrap();
+        assert!(matches!(reply.parse::<Number>(), Err(CallError::Decode { .. })));
+    }
+
+    #[test]
+    fn lone_surrogates_become_replacement_characters() {
+        let text =
+            |json: &'static str| Text { json: Bytes::from_static(json.as_bytes()), mended: std::sync::OnceLock::new() };
+        let parse = |json| text(json).parse::<String>().unwrap();
+        assert_eq!(parse(r#""a\ud83d\ude00b""#), "a😀b");
+        assert_eq!(parse(r#""a\ud83db""#), "a\u{fffd}b");
+        assert_eq!(parse(r#""\ude00\ud83d""#), "\u{fffd}\u{fffd}");
+        assert_eq!(parse(r#""\\ud83d\udc00\udc00""#), "\\ud83d\u{fffd}\u{fffd}");
+        assert!(mend_surrogates(br#"{"plain":"\u00e9\\"}"#).is_none());
+    }
 }

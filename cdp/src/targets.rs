@@ -1,1 +1,404 @@
-//! Skeleton.
+//! Which targets there are: attaches to pages, their out-of-process frames and workers, sets each up
+//! before its first script, and routes what they tell.
+//!
+//! Invariants:
+//! - Everything here runs on the reader, in the order of arrival.
+//! - A paused target gets its set-up commands and its release in one go; no reply is awaited in between.
+//! - No lock is held while a session's calls are failed: whoever waits for them may take any lock.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::connection::{Arrived, Connection};
+use crate::error::GoneReason;
+use crate::events::{BrowserEvent, BrowserEvents, CONTROL_LANE, DownloadState};
+use crate::ids::{FrameId, SessionId, TargetId};
+use crate::page::Page;
+use crate::queue::Queue;
+use crate::session::{Session, SessionInner, SessionKind};
+
+/// What every page of a browser gets at its start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PageSetup {
+    /// Width and height in CSS pixels; none leaves the window's.
+    pub(crate) viewport: Option<(u32, u32)>,
+}
+
+pub(crate) struct Hub {
+    root: Session,
+    connection: Arc<Connection>,
+    setup: PageSetup,
+    state: Mutex<HubState>,
+}
+
+#[derive(Default)]
+struct HubState {
+    sessions: HashMap<SessionId, Session>,
+    pages: Vec<Page>,
+    scripts: Vec<Arc<str>>,
+    lanes: Vec<Weak<Queue<BrowserEvent>>>,
+    is_gone: bool,
+}
+
+impl HubState {
+    fn emit(&mut self, event: &BrowserEvent) {
+        self.lanes.retain(|lane| match lane.upgrade() {
+            Some(lane) => {
+                lane.push(event.clone());
+                true
+            }
+            None => false,
+        });
+    }
+}
+
+/// Pages that belong to the browser and not to the web; extensions and developer tools likewise.
+const FOREIGN_PAGES: [&str; 5] =
+    ["chrome://newtab", "chrome://new-tab-page", "chrome-untrusted://", "chrome-extension://", "devtools://"];
+
+/// Subscribes to targets of the wanted types and lets all others run unseen.
+pub(crate) fn auto_attach(types: &[&str]) -> Value {
+    let mut filter: Vec<Value> = types.iter().map(|kind| json!({"type": kind})).collect();
+    filter.push(json!({"exclude": true}));
+    json!({"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": filter})
+}
+
+impl Hub {
+    pub(crate) fn new(connection: Arc<Connection>, setup: PageSetup) -> Arc<Self> {
+        let root = SessionInner::new(None, None, SessionKind::Browser, None, connection.clone());
+        Arc::new(Self { root: Session::new(root), connection, setup, state: Mutex::default() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HubState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn root(&self) -> &Session {
+        &self.root
+    }
+
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+
+    pub(crate) fn pages(&self) -> Vec<Page> {
+        self.lock().pages.iter().filter(|page| page.inner.is_listed()).cloned().collect()
+    }
+
+    /// Whether a page is attached to that has not told its frames yet.
+    pub(crate) fn has_pages_starting(&self) -> bool {
+        self.lock().pages.iter().any(|page| !page.inner.is_listed())
+    }
+
+    pub(crate) fn add_script(&self, source: &str) {
+        self.lock().scripts.push(Arc::from(source));
+    }
+
+    pub(crate) fn events(&self) -> BrowserEvents {
+        let queue = Queue::new(CONTROL_LANE);
+        let mut state = self.lock();
+        if state.is_gone {
+            queue.push(BrowserEvent::Gone);
+            queue.close();
+        } else {
+            state.lanes.push(Arc::downgrade(&queue));
+        }
+        drop(state);
+        BrowserEvents { queue }
+    }
+
+    /// Routes one event.
+    pub(crate) fn arrived(self: &Arc<Self>, event: &Arrived<'_>) {
+        let session = match event.session {
+            None => self.root.clone(),
+            Some(id) => match self.lock().sessions.get(id) {
+                Some(session) => session.clone(),
+                None => return,
+            },
+        };
+        let (method, params) = (event.method, &event.params);
+        let handled = match method {
+            "Target.attachedToTarget" => params.parse().map(|event| self.attached(&session, event)),
+            "Target.detachedFromTarget" => params.parse().map(|event| self.detached(&session, &event)),
+            "Inspector.targetCrashed" => {
+                self.crashed(&session);
+                Ok(())
+            }
+            "Inspector.targetReloadedAfterCrash" => {
+                session.inner.revive();
+                if let Some(page) = session.page() {
+                    page.revived(&session);
+                }
+                Ok(())
+            }
+            "Browser.downloadWillBegin" => params.parse().map(|event| self.download_started(event)),
+            "Browser.downloadProgress" => params.parse().map(|event| self.download_progress(event)),
+            _ => Ok(()),
+        };
+        if let Err(error) = handled {
+            tracing::debug!(method, %error, "control event does not decode");
+        }
+        if let Some(page) = session.page() {
+            if session.kind() != SessionKind::Worker && method.starts_with("Page.") {
+                page.page_event(&session, method, params);
+            }
+            page.publish(&session, method, params);
+        }
+        session.publish(method, params);
+    }
+
+    fn attached(self: &Arc<Self>, parent: &Session, event: Attached) {
+        let info = event.target_info;
+        let is_root = parent.kind() == SessionKind::Browser;
+        let kind = match info.kind.as_str() {
+            "page" if is_root => Some(SessionKind::Page),
+            "iframe" if !is_root => Some(SessionKind::Frame),
+            "worker" if !is_root => Some(SessionKind::Worker),
+            _ => None,
+        };
+        let kind = kind.filter(|_| !FOREIGN_PAGES.iter().any(|prefix| info.url.starts_with(prefix)));
+        let session = Session::new(SessionInner::new(
+            Some(event.session_id.clone()),
+            Some(info.target_id.clone()),
+            kind.unwrap_or(SessionKind::Worker),
+            Some(parent.clone()),
+            self.connection.clone(),
+        ));
+        let page = match kind {
+            None => None,
+            Some(SessionKind::Page) => {
+                let mut state = self.lock();
+                if state.is_gone {
+                    return;
+                }
+                let scripts = state.scripts.clone();
+                let page = Page::new(
+                    session.clone(),
+                    self.root.clone(),
+                    info.target_id.clone(),
+                    info.opener_id.clone(),
+                    info.url,
+                    scripts,
+                );
+                state.pages.push(page.clone());
+                Some(page)
+            }
+            Some(_) => parent.page().map(|inner| Page { inner }),
+        };
+        let Some(page) = page else {
+            session.post("Runtime.runIfWaitingForDebugger", &json!({}));
+            parent.post("Target.detachFromTarget", &json!({"sessionId": event.session_id}));
+            return;
+        };
+        let _ = session.inner.page.set(Arc::downgrade(&page.inner));
+        self.lock().sessions.insert(event.session_id, session.clone());
+        if session.kind() == SessionKind::Frame {
+            let id = FrameId::from(info.target_id.as_str());
+            let parent_frame = info.parent_frame_id.or(info.parent_id);
+            page.inner.frame_moved(&id, parent_frame.as_ref(), &session);
+        }
+        self.set_up(&session, &page);
+    }
+
+    fn set_up(self: &Arc<Self>, session: &Session, page: &Page) {
+        if session.kind() == SessionKind::Worker {
+            page.inner.set_up(session);
+            session.post("Runtime.runIfWaitingForDebugger", &json!({}));
+            return;
+        }
+        session.post("Page.enable", &json!({}));
+        session.post("Inspector.enable", &json!({}));
+        session.post("Page.setLifecycleEventsEnabled", &json!({"enabled": true}));
+        session.post("Target.setAutoAttach", &auto_attach(&["iframe", "worker"]));
+        session.post("Page.setInterceptFileChooserDialog", &json!({"enabled": true}));
+        if session.kind() == SessionKind::Page
+            && let Some((width, height)) = self.setup.viewport
+        {
+            let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+            session.post("Emulation.setDeviceMetricsOverride", &metrics);
+            // A page in the background behaves as one in the foreground: there is no person whose focus
+            // could be meant.
+            session.post("Emulation.setFocusEmulationEnabled", &json!({"enabled": true}));
+        }
+        page.inner.set_up(session);
+        let (hub, of, page) = (self.clone(), session.clone(), page.clone());
+        // If it cannot be sent the session is gone already, and its end is told elsewhere.
+        let _ = session.then("Page.getFrameTree", &json!({}), move |answer| {
+            if let Ok(reply) = answer {
+                page.inner.frame_tree(&reply, &of);
+            }
+            if of.kind() == SessionKind::Page && page.inner.mark_ready() {
+                let opener = page.opener().cloned();
+                hub.lock().emit(&BrowserEvent::PageOpened { page, opener });
+            }
+        });
+        session.post("Runtime.runIfWaitingForDebugger", &json!({}));
+    }
+
+    fn detached(self: &Arc<Self>, parent: &Session, event: &Detached) {
+        let session = self.lock().sessions.get(&event.session_id).cloned();
+        let Some(session) = session else { return };
+        let Some(page) = session.page() else { return };
+        if session.kind() == SessionKind::Page {
+            self.page_gone(&page, GoneReason::Detached);
+            return;
+        }
+        for gone in page.take_sessions_below(&session) {
+            self.drop_session(&gone, GoneReason::Detached);
+        }
+        if session.kind() == SessionKind::Frame {
+            // Either the frame was removed, or it moves back into its parent's process; the parent's
+            // session tells which, but perhaps only after this.
+            let id = FrameId::from(event.target_id.as_ref().or(session.target_id()).map_or("", TargetId::as_str));
+            let inner = page.clone();
+            let (frame, of) = (id.clone(), session.clone());
+            let asked = parent.then("Page.enable", &json!({}), move |_| inner.frame_lost(&frame, &of));
+            if asked.is_err() {
+                page.frame_lost(&id, &session);
+            }
+        }
+    }
+
+    fn drop_session(&self, session: &Session, reason: GoneReason) {
+        if let Some(id) = session.id() {
+            self.lock().sessions.remove(id);
+        }
+        session.inner.fail(reason);
+    }
+
+    fn page_gone(&self, page: &Arc<crate::page::PageInner>, reason: GoneReason) {
+        let sessions = page.close();
+        let target = {
+            let mut state = self.lock();
+            state.pages.retain(|other| !Arc::ptr_eq(&other.inner, page));
+            page.main_session().target_id().cloned()
+        };
+        for session in sessions {
+            self.drop_session(&session, reason);
+        }
+        if let Some(page) = target {
+            self.lock().emit(&BrowserEvent::PageClosed { page });
+        }
+    }
+
+    fn crashed(&self, session: &Session) {
+        session.inner.fail(GoneReason::Crashed);
+        if let Some(page) = session.page() {
+            page.crashed(session);
+        }
+    }
+
+    /// The connection ended.
+    pub(crate) fn gone(&self) {
+        self.connection.shut_down();
+        let pages = {
+            let mut state = self.lock();
+            if std::mem::replace(&mut state.is_gone, true) {
+                return;
+            }
+            state.pages.clone()
+        };
+        for page in pages {
+            self.page_gone(&page.inner, GoneReason::BrowserGone);
+        }
+        self.root.inner.fail(GoneReason::BrowserGone);
+        let mut state = self.lock();
+        state.sessions.clear();
+        state.emit(&BrowserEvent::Gone);
+        for lane in state.lanes.drain(..) {
+            if let Some(lane) = lane.upgrade() {
+                lane.close();
+            }
+        }
+    }
+
+    fn download_started(&self, event: DownloadWillBegin) {
+        self.lock().emit(&BrowserEvent::DownloadStarted {
+            guid: event.guid,
+            url: event.url,
+            suggested_filename: event.suggested_filename,
+            frame: event.frame_id,
+        });
+    }
+
+    fn download_progress(&self, event: DownloadProgress) {
+        let state = match event.state.as_str() {
+            "completed" => DownloadState::Completed,
+            "canceled" => DownloadState::Canceled,
+            _ => DownloadState::InProgress,
+        };
+        self.lock().emit(&BrowserEvent::DownloadProgress {
+            guid: event.guid,
+            state,
+            received: whole(event.received_bytes),
+            total: whole(event.total_bytes),
+        });
+    }
+}
+
+/// Chrome writes byte counts as floating-point numbers.
+fn whole(bytes: f64) -> u64 {
+    // The conversion saturates, and takes what is no number for 0.
+    bytes as u64
+}
+
+/// What routes events from a connection to a hub.
+pub(crate) fn route(hub: &Arc<Hub>, message: &bytes::Bytes) {
+    hub.connection.arrive(message, |event| hub.arrived(&event));
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Attached {
+    session_id: SessionId,
+    target_info: TargetInfo,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TargetInfo {
+    target_id: TargetId,
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    url: String,
+    #[serde(default)]
+    opener_id: Option<TargetId>,
+    #[serde(default)]
+    parent_id: Option<FrameId>,
+    #[serde(default)]
+    parent_frame_id: Option<FrameId>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Detached {
+    session_id: SessionId,
+    #[serde(default)]
+    target_id: Option<TargetId>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DownloadWillBegin {
+    frame_id: FrameId,
+    guid: String,
+    url: String,
+    #[serde(default)]
+    suggested_filename: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DownloadProgress {
+    guid: String,
+    #[serde(default)]
+    received_bytes: f64,
+    #[serde(default)]
+    total_bytes: f64,
+    #[serde(default)]
+    state: String,
+}

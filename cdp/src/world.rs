@@ -1,103 +1,160 @@
 //! Our isolated world in one document: the only place where scripts of ours run.
+//!
+//! Invariants:
+//! - A world never outlives its document: a call on it runs in that document or fails with
+//!   [`WorldError::ContextGone`], also if another process uses the same context number by then.
+//! - The page can neither see nor change what happens there; its prototypes are not ours.
+//! - The Runtime domain is not enabled for it.
 
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
-use crate::error::WorldError;
+use crate::error::{CallError, GoneReason, WorldError};
 use crate::ids::{DocumentId, ExecutionContextId, FrameId};
-use crate::session::{RawReply, Session};
+use crate::page::PageInner;
+use crate::session::{RawReply, Session, SessionKind};
+use crate::wire::remote::Returned;
 
-/// Our isolated world in one document. Cloning costs reference counts.
-#[derive(Clone, Debug)]
+/// The name of our world. The page cannot see it; a person sees it in the developer tools.
+pub(crate) const WORLD_NAME: &str = "cuebook";
+
+/// Exceptions are cut to so many characters.
+const EXCEPTION_CAP: usize = 2_000;
+
+/// Our isolated world in one document. Cloning costs a reference count.
+#[derive(Clone)]
 pub struct World {
+    inner: Arc<WorldInner>,
+}
+
+struct WorldInner {
+    page: Weak<PageInner>,
     frame: FrameId,
     document: DocumentId,
     session: Session,
     context: ExecutionContextId,
+    /// Chrome's handle on the world's global object; it names the process, the context and the object.
+    global: String,
+}
+
+/// An argument of a function: a value, or an object that lives in the world.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Argument<'a> {
+    Value(&'a Value),
+    ObjectId(&'a str),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Return {
+    ByValue,
+    Nodes,
 }
 
 impl World {
+    pub(crate) fn new(
+        page: Weak<PageInner>,
+        frame: FrameId,
+        document: DocumentId,
+        session: Session,
+        context: ExecutionContextId,
+        global: &str,
+    ) -> Self {
+        let global = global.to_owned();
+        Self { inner: Arc::new(WorldInner { page, frame, document, session, context, global }) }
+    }
+
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// The frame.
     #[must_use]
     pub fn frame(&self) -> &FrameId {
-        &self.frame
+        &self.inner.frame
     }
 
     /// The document that it belongs to.
     #[must_use]
     pub fn document(&self) -> &DocumentId {
-        &self.document
+        &self.inner.document
     }
 
     /// The session that it answers on.
     #[must_use]
     pub fn session(&self) -> &Session {
-        &self.session
+        &self.inner.session
     }
 
     /// The context's number, unique within its renderer process only: prefer the calls here.
     #[must_use]
     pub fn context(&self) -> ExecutionContextId {
-        self.context
+        self.inner.context
     }
 
-    /// Evaluates one expression; a promise is awaited; the value comes back by value.
+    /// Evaluates one expression (not statements); a promise is awaited; the value comes back by value,
+    /// `undefined` as `null`.
     ///
     /// # Errors
     /// [`WorldError`]
-    pub async fn evaluate<T: DeserializeOwned>(
-        &self,
-        expression: &str,
-        until: Instant,
-    ) -> Result<T, WorldError> {
-        let _ = (expression, until);
-        todo!()
+    pub async fn evaluate<T: DeserializeOwned>(&self, expression: &str, until: Instant) -> Result<T, WorldError> {
+        self.call(&format!("() => (\n{expression}\n)"), &[], until).await
     }
 
-    /// Calls a function with JSON arguments; a promise is awaited; the value comes back by value.
+    /// Calls a function (its declaration) with JSON arguments; `this` is the world's global object; a
+    /// promise is awaited; the value comes back by value, `undefined` as `null`.
     ///
     /// # Errors
     /// [`WorldError`]
     pub async fn call<T: DeserializeOwned>(
         &self,
         function: &str,
-        args: &[serde_json::Value],
+        args: &[Value],
         until: Instant,
     ) -> Result<T, WorldError> {
-        let _ = (function, args, until);
-        todo!()
+        decode(&self.call_raw(function, args, until).await?)
     }
 
-    /// The same, undecoded: the reply parses as [`crate::wire::remote::Returned`], borrowing.
+    /// The same, undecoded: the reply parses as [`Returned`], borrowing, and holds no exception.
     ///
     /// # Errors
     /// [`WorldError`]
-    pub async fn call_raw(
-        &self,
-        function: &str,
-        args: &[serde_json::Value],
-        until: Instant,
-    ) -> Result<RawReply, WorldError> {
-        let _ = (function, args, until);
-        todo!()
+    pub async fn call_raw(&self, function: &str, args: &[Value], until: Instant) -> Result<RawReply, WorldError> {
+        let args: Vec<_> = args.iter().map(Argument::Value).collect();
+        self.run(function, &args, Return::ByValue, until).await
     }
 
     /// Calls a function that returns an array of nodes; answers with their backend node ids, in order.
+    /// About 3 ms per 100 nodes.
     ///
     /// # Errors
-    /// [`WorldError`]
-    pub async fn call_for_nodes(
-        &self,
-        function: &str,
-        args: &[serde_json::Value],
-        until: Instant,
-    ) -> Result<Vec<i64>, WorldError> {
-        let _ = (function, args, until);
-        todo!()
+    /// [`WorldError`]; [`WorldError::Call`] with a decode error if it returns anything else.
+    pub async fn call_for_nodes(&self, function: &str, args: &[Value], until: Instant) -> Result<Vec<i64>, WorldError> {
+        #[derive(Deserialize)]
+        struct Item {
+            value: Node,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Node {
+            backend_node_id: i64,
+        }
+        let args: Vec<_> = args.iter().map(Argument::Value).collect();
+        let reply = self.run(function, &args, Return::Nodes, until).await?;
+        let returned: Returned<'_> = reply.parse()?;
+        let _array = returned.result.object_id.as_deref().map(|id| Handle::new(self.session(), id));
+        let items = returned.result.deep_serialized_value.and_then(|deep| deep.value);
+        let items: Vec<Item> = serde_json::from_str(items.map_or("null", RawValue::get)).map_err(not_decoded)?;
+        Ok(items.into_iter().map(|item| item.value.backend_node_id).collect())
     }
 
-    /// Calls a function with a node as its first argument, JSON arguments after it.
+    /// Calls a function with a node of this document as its first argument, JSON arguments after it.
+    /// Reaches nodes in closed shadow roots. Two round trips.
     ///
     /// # Errors
     /// [`WorldError`]; [`WorldError::NodeGone`] if the node does not exist in this document.
@@ -105,10 +162,185 @@ impl World {
         &self,
         backend_node_id: i64,
         function: &str,
-        args: &[serde_json::Value],
+        args: &[Value],
         until: Instant,
     ) -> Result<T, WorldError> {
-        let _ = (backend_node_id, function, args, until);
-        todo!()
+        decode(&self.adopt_raw(backend_node_id, function, args, until).await?)
+    }
+
+    /// The same, undecoded: the reply parses as [`Returned`], borrowing, and holds no exception.
+    ///
+    /// # Errors
+    /// As [`World::adopt`].
+    pub async fn adopt_raw(
+        &self,
+        backend_node_id: i64,
+        function: &str,
+        args: &[Value],
+        until: Instant,
+    ) -> Result<RawReply, WorldError> {
+        #[derive(Deserialize)]
+        struct Resolved {
+            object: Object,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Object {
+            object_id: String,
+        }
+        let params = json!({"backendNodeId": backend_node_id, "executionContextId": self.inner.context});
+        let reply = match self.session().call_raw("DOM.resolveNode", params, until).await {
+            Err(CallError::Protocol { ref message, .. }) if is_node_gone(message) => {
+                return Err(WorldError::NodeGone);
+            }
+            reply => reply.map_err(|error| self.failed(error))?,
+        };
+        let node = Handle::new(self.session(), &reply.parse::<Resolved>()?.object.object_id);
+        if context_of(&node.id) != context_of(&self.inner.global) {
+            self.forget();
+            return Err(WorldError::ContextGone);
+        }
+        let args: Vec<_> =
+            std::iter::once(Argument::ObjectId(&node.id)).chain(args.iter().map(Argument::Value)).collect();
+        self.run(function, &args, Return::ByValue, until).await
+    }
+
+    async fn run(
+        &self,
+        function: &str,
+        args: &[Argument<'_>],
+        returned: Return,
+        until: Instant,
+    ) -> Result<RawReply, WorldError> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params<'a> {
+            function_declaration: &'a str,
+            object_id: &'a str,
+            arguments: &'a [Argument<'a>],
+            return_by_value: bool,
+            await_promise: bool,
+            silent: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            serialization_options: Option<Value>,
+        }
+        let by_value = returned == Return::ByValue;
+        let params = Params {
+            function_declaration: function,
+            object_id: &self.inner.global,
+            arguments: args,
+            return_by_value: by_value,
+            await_promise: true,
+            silent: true,
+            serialization_options: (!by_value).then(|| {
+                json!({
+                    "serialization": "deep",
+                    "maxDepth": 1,
+                    "additionalParameters": {"maxNodeDepth": 0, "includeShadowTree": "none"},
+                })
+            }),
+        };
+        let reply = self
+            .session()
+            .call_raw("Runtime.callFunctionOn", params, until)
+            .await
+            .map_err(|error| self.failed(error))?;
+        let exception = reply.parse::<Returned<'_>>()?.exception_details;
+        let Some(exception) = exception else { return Ok(reply) };
+        if let Some(id) = exception.exception.as_ref().and_then(|thrown| thrown.object_id.as_deref()) {
+            drop(Handle::new(self.session(), id));
+        }
+        let description = exception.exception.as_ref().and_then(|thrown| thrown.description.as_deref());
+        let text = description.unwrap_or(&exception.text).chars().take(EXCEPTION_CAP).collect();
+        Err(WorldError::Exception { text })
+    }
+
+    fn failed(&self, error: CallError) -> WorldError {
+        if is_context_gone(&error, self.session()) {
+            self.forget();
+            return WorldError::ContextGone;
+        }
+        error.into()
+    }
+
+    fn forget(&self) {
+        if let Some(page) = self.inner.page.upgrade() {
+            page.forget_world(self);
+        }
+    }
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "World({} {})", self.inner.frame, self.inner.document)
+    }
+}
+
+/// A remote object that is released when it is no longer needed, also if the caller gives up.
+struct Handle {
+    session: Session,
+    id: String,
+}
+
+impl Handle {
+    fn new(session: &Session, id: &str) -> Self {
+        Self { session: session.clone(), id: id.to_owned() }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.session.post("Runtime.releaseObject", &json!({"objectId": self.id}));
+    }
+}
+
+fn decode<T: DeserializeOwned>(reply: &RawReply) -> Result<T, WorldError> {
+    let returned: Returned<'_> = reply.parse()?;
+    serde_json::from_str(returned.result.value.map_or("null", RawValue::get)).map_err(not_decoded)
+}
+
+fn not_decoded(source: serde_json::Error) -> WorldError {
+    CallError::Decode { method: "Runtime.callFunctionOn".into(), source }.into()
+}
+
+/// The process and context that an object handle names: all but its last part.
+fn context_of(handle: &str) -> Option<&str> {
+    handle.rsplit_once('.').map(|(context, _)| context)
+}
+
+/// Whether this is how Chrome says that a document went away. It has no error codes for it; the texts
+/// are those of V8's inspector, verified on Chromium 156.
+pub(crate) fn is_context_gone(error: &CallError, session: &Session) -> bool {
+    match error {
+        CallError::Protocol { message, .. } => [
+            "Cannot find context with specified id",
+            "Cannot find default execution context",
+            "Could not find object with given id",
+            "Execution context was destroyed",
+            "Inspected target navigated or closed",
+            "Promise was collected",
+            "uniqueContextId not found",
+        ]
+        .iter()
+        .any(|text| message.contains(text)),
+        CallError::SessionGone { reason: GoneReason::Detached, .. } => session.kind() == SessionKind::Frame,
+        _ => false,
+    }
+}
+
+fn is_node_gone(message: &str) -> bool {
+    message.contains("No node with given id")
+        || message.contains("Could not find node with given id")
+        || message.contains("Node with given id does not belong")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::context_of;
+
+    #[test]
+    fn a_handle_names_its_process_and_context() {
+        assert_eq!(context_of("-6016373658666579655.2.17"), Some("-6016373658666579655.2"));
+        assert_eq!(context_of("odd"), None);
     }
 }

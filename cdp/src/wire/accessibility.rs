@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::Str;
 use serde_json::value::RawValue;
 
 /// The reply to `Accessibility.getFullAXTree`, `getPartialAXTree`, `queryAXTree`.

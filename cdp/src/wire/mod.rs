@@ -83,7 +83,5 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
 /// Decodes a JSON string, borrowing where it holds no escapes; `None` if it is something else.
 #[must_use]
 pub fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Str<'_>>(raw.get())
-        .ok()
-        .map(|text| text.0)
+    serde_json::from_str::<Str<'_>>(raw.get()).ok().map(|text| text.0)
 }

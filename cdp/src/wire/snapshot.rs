@@ -18,9 +18,7 @@ impl Snapshot<'_> {
     /// A string of the table; `None` for -1 and for anything out of range.
     #[must_use]
     pub fn string(&self, index: i64) -> Option<&str> {
-        self.strings
-            .get(usize::try_from(index).ok()?)
-            .map(AsRef::as_ref)
+        self.strings.get(usize::try_from(index).ok()?).map(AsRef::as_ref)
     }
 }
 
