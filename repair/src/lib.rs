@@ -1,1 +1,22 @@
-//! The controller: one budgeted sense, plan, check, act, verify loop over the seams, and the repair ladder.
+//! The controller: one budgeted loop of sense, plan, check, act and verify over the seams, and the ladder of
+//! deterministic repairs.
+//!
+//! The controller owns the run: the current tab, the observation that plans are bound to, the budgets and the
+//! log. It knows every layer by its seam only. What it inserts to repair a step is itself a plan: it passes the
+//! same check, the same policy, the same executor and the same log.
+//!
+//! Absent on purpose: selectors, prompts, the wire, and any second way to act.
+
+pub mod budget;
+pub mod controller;
+mod history;
+pub mod ladder;
+mod recording;
+pub mod request;
+mod state;
+pub mod stuck;
+
+pub use budget::Budgets;
+pub use controller::{Controller, Layers, NoPlanner};
+pub use ladder::Ladder;
+pub use request::{Interrupt, Listener, RunEvent, RunRequest, Work};

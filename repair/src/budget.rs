@@ -1,0 +1,53 @@
+//! Budgets: why a run ends.
+
+use std::time::Duration;
+
+/// How much a run may use. Every loop of the controller takes from one of these, so every run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budgets {
+    /// Plans that are asked for in one run.
+    pub iterations: u32,
+    /// Repairs of one step.
+    pub repairs_per_step: u32,
+    /// Repairs in one run.
+    pub repairs_per_run: u32,
+    /// Drafts in a row that fail the check before the run gives up.
+    pub invalid_drafts: u32,
+    /// Time for a step that does not say itself how long it may take.
+    pub step: Duration,
+    /// The most time for a step, whatever it says.
+    pub step_limit: Duration,
+    /// Time for one observation.
+    pub observation: Duration,
+    /// Time for one plan.
+    pub planning: Duration,
+    /// Time for a person to answer.
+    pub answer: Duration,
+    /// Time for the whole run.
+    pub run: Duration,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        Self {
+            iterations: 40,
+            repairs_per_step: 4,
+            repairs_per_run: 20,
+            invalid_drafts: 2,
+            step: Duration::from_secs(10),
+            step_limit: Duration::from_secs(600),
+            observation: Duration::from_secs(10),
+            planning: Duration::from_secs(120),
+            answer: Duration::from_secs(300),
+            run: Duration::from_secs(600),
+        }
+    }
+}
+
+impl Budgets {
+    /// Time for a step that asks for `stated`.
+    #[must_use]
+    pub fn time_for(&self, stated: Option<Duration>) -> Duration {
+        stated.unwrap_or(self.step).min(self.step_limit)
+    }
+}

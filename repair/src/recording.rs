@@ -1,0 +1,193 @@
+//! From bound steps and outcomes to records, with everything sensitive reduced on the way.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cuebook_grammar::id::{RunId, TargetRef};
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::outcome::{StepFailure, StepOutcome};
+use cuebook_grammar::plan::{BoundStep, BoundTarget};
+use cuebook_grammar::record::{
+    CdpCounts, Execution, Failure, RECORD_VERSION, RecordedTarget, StepIntent, StepOrigin, StepRecord, StepResult,
+};
+use cuebook_grammar::seam::Redactor;
+use cuebook_grammar::secret::{DigestKey, WireText};
+use cuebook_grammar::step::Step;
+use serde_json::Value;
+
+/// The most characters of JSON that a step's data may have in a record.
+const MAX_DATA: usize = 100_000;
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| millis(since))
+}
+
+/// A duration in whole milliseconds.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The place of a step in its run.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) run_id: RunId,
+    pub(crate) step_index: u32,
+    pub(crate) plan_index: Option<u32>,
+    pub(crate) origin: StepOrigin,
+    pub(crate) attempt: u32,
+}
+
+/// Which targets of a step hold text that must not be kept, before and after the executor looked.
+pub(crate) struct Sensitivity {
+    targets: Vec<TargetRef>,
+}
+
+impl Sensitivity {
+    /// What the observation tells. A declared target is not resolved yet: text for it counts as sensitive until
+    /// the executor says otherwise.
+    pub(crate) fn before(bound: &BoundStep) -> Self {
+        let sensitive = |target: &BoundTarget| target.candidate().is_none_or(|candidate| candidate.is_sensitive());
+        let targets = bound.targets().iter().filter(|(_, target)| sensitive(target)).map(|(name, _)| name.clone());
+        Self { targets: targets.collect() }
+    }
+
+    /// What the executor saw. A step that failed before its target was resolved stays as careful as before.
+    pub(crate) fn after(bound: &BoundStep, outcome: &StepOutcome) -> Self {
+        let evidence = outcome.evidence();
+        let resolved = evidence.input_sent || matches!(outcome, StepOutcome::Succeeded(_));
+        if !resolved {
+            let mut before = Self::before(bound);
+            before.targets.extend(evidence.sensitive.iter().cloned());
+            return before;
+        }
+        let observed = bound
+            .targets()
+            .iter()
+            .filter(|(_, target)| target.candidate().is_some_and(|candidate| candidate.is_sensitive()))
+            .map(|(name, _)| name.clone());
+        Self { targets: evidence.sensitive.iter().cloned().chain(observed).collect() }
+    }
+
+    pub(crate) fn redact(&self, step: &Step, key: &DigestKey) -> Step {
+        step.redacted(&|target| self.targets.contains(target), key)
+    }
+
+    /// The clear texts that the step enters into sensitive targets: from now on they are secrets.
+    pub(crate) fn teach(&self, bound: &BoundStep, redactor: &dyn Redactor) {
+        let is_main = bound.action().target().is_some_and(|target| self.targets.contains(target));
+        if let Some(text) = bound.action().text().and_then(WireText::clear).filter(|_| is_main) {
+            redactor.learn(text);
+        }
+    }
+}
+
+/// What is written before a step may send input.
+pub(crate) fn intent(place: &Place, step: Step) -> StepIntent {
+    StepIntent {
+        schema_version: RECORD_VERSION.to_owned(),
+        run_id: place.run_id.clone(),
+        step_index: place.step_index,
+        plan_index: place.plan_index,
+        origin: place.origin,
+        attempt: place.attempt,
+        action: step,
+        ts_ms: now_ms(),
+    }
+}
+
+/// What a record needs beside the outcome.
+pub(crate) struct RecordInput<'a> {
+    pub(crate) place: &'a Place,
+    pub(crate) bound: &'a BoundStep,
+    pub(crate) step: Step,
+    pub(crate) ground: &'a Observation,
+    pub(crate) url: &'a str,
+    pub(crate) ts_ms: u64,
+    pub(crate) took: Duration,
+    pub(crate) redactor: &'a dyn Redactor,
+}
+
+/// The record of a step that ran.
+pub(crate) fn record(input: RecordInput<'_>, outcome: &StepOutcome) -> StepRecord {
+    let RecordInput { place, bound, step, ground, url, ts_ms, took, redactor } = input;
+    let evidence = outcome.evidence().clone();
+    let (result, failure, data) = match outcome {
+        StepOutcome::Succeeded(success) => (StepResult::Ok, None, success.data.clone()),
+        StepOutcome::Failed(failure) => {
+            let result = if failure.cause.is_block() { StepResult::Blocked } else { StepResult::Failed };
+            (result, Some(failure_of(failure, redactor)), None)
+        }
+    };
+    let uses_observation = bound.targets().values().any(|target| target.candidate().is_some());
+    StepRecord {
+        schema_version: RECORD_VERSION.to_owned(),
+        run_id: place.run_id.clone(),
+        step_index: place.step_index,
+        plan_index: place.plan_index,
+        origin: place.origin,
+        attempt: place.attempt,
+        action: step,
+        candidates: targets(bound),
+        observation: uses_observation.then_some(ground.id),
+        url: redactor.redact(url).into_owned(),
+        risk: bound.risk(),
+        effect_class: bound.effect(),
+        pre_check: evidence.pre,
+        pre_facts: evidence.pre_facts,
+        execution: Execution {
+            ts_ms,
+            duration_ms: millis(took),
+            timings: evidence.timings,
+            cdp: CdpCounts { events: evidence.cdp_events.unwrap_or(0) },
+        },
+        post_check: evidence.post,
+        post_facts: evidence.post_facts,
+        effects: evidence.effects,
+        artifacts: evidence.artifacts,
+        result,
+        failure,
+        data: data.map(|data| bounded(data, redactor)),
+        input_sent: evidence.input_sent,
+        no_observed_effect: evidence.no_observed_effect,
+    }
+}
+
+fn targets(bound: &BoundStep) -> BTreeMap<TargetRef, RecordedTarget> {
+    let recorded = |target: &BoundTarget| match target {
+        BoundTarget::Declared(locator) => RecordedTarget::Declared(locator.clone()),
+        BoundTarget::Observed(candidate) => RecordedTarget::Observed(candidate.clone()),
+    };
+    bound.targets().iter().map(|(name, target)| (name.clone(), recorded(target))).collect()
+}
+
+/// The wire form of a failure.
+pub(crate) fn failure_of(failure: &StepFailure, redactor: &dyn Redactor) -> Failure {
+    Failure {
+        stage: failure.stage,
+        cause: failure.cause,
+        message: redactor.redact(&failure.message).into_owned(),
+        facts: failure.facts.clone(),
+    }
+}
+
+fn bounded(data: Value, redactor: &dyn Redactor) -> Value {
+    let data = redact_strings(data, redactor);
+    let text = data.to_string();
+    if text.len() <= MAX_DATA {
+        return data;
+    }
+    let start: String = text.chars().take(MAX_DATA).collect();
+    serde_json::json!({ "truncated": start, "bytes": text.len() })
+}
+
+fn redact_strings(value: Value, redactor: &dyn Redactor) -> Value {
+    match value {
+        Value::String(text) => Value::String(redactor.redact(&text).into_owned()),
+        Value::Array(items) => Value::Array(items.into_iter().map(|item| redact_strings(item, redactor)).collect()),
+        Value::Object(object) => {
+            Value::Object(object.into_iter().map(|(name, item)| (name, redact_strings(item, redactor))).collect())
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,113 @@
+//! What a run is asked to do, who watches it, and how it is interrupted.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use cuebook_grammar::id::{PageId, RunId};
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::plan::{Plan, PlanDraft, Violation};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::record::{StepOrigin, StepRecord};
+use cuebook_grammar::seam::Repair;
+use cuebook_grammar::step::Step;
+use tokio::sync::watch;
+
+/// What a run is to do.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// A task in words, for the planner.
+    Task(String),
+    /// A plan.
+    Plan(Box<PlanDraft>),
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// Its name.
+    pub run_id: RunId,
+    /// Where its log lies, for the report.
+    pub run_dir: Option<String>,
+    /// What to do.
+    pub work: Work,
+    /// What is opened first.
+    pub start_url: Option<String>,
+    /// The tab to work in.
+    pub page: PageId,
+    /// What is allowed.
+    pub policy: Policy,
+    /// The version of the program, for the log.
+    pub program: String,
+    /// The browser, for the log.
+    pub browser: Option<String>,
+}
+
+/// What happens in a run, for whoever watches.
+#[derive(Clone, Copy, Debug)]
+pub enum RunEvent<'a> {
+    /// The page was looked at.
+    Observed(&'a Observation),
+    /// There is a plan.
+    Planned(&'a Plan),
+    /// A draft did not pass the check.
+    Rejected(&'a [Violation]),
+    /// The planner's own words.
+    Noted(&'a str),
+    /// A step begins.
+    StepBegun {
+        /// In order of execution.
+        index: u32,
+        /// Why it runs.
+        origin: StepOrigin,
+        /// The step.
+        step: &'a Step,
+        /// What its target was, in words.
+        target: Option<&'a str>,
+    },
+    /// A step ended.
+    StepEnded(&'a StepRecord),
+    /// A repair was chosen.
+    Repairing(&'a Repair),
+}
+
+/// Watches a run.
+pub trait Listener: Send {
+    /// Something happened.
+    fn event(&mut self, event: RunEvent<'_>);
+}
+
+impl Listener for () {
+    fn event(&mut self, _: RunEvent<'_>) {}
+}
+
+/// Interrupts a run from outside. Clones interrupt the same run.
+#[derive(Clone, Debug)]
+pub struct Interrupt {
+    sender: Arc<watch::Sender<bool>>,
+}
+
+impl Default for Interrupt {
+    fn default() -> Self {
+        Self { sender: Arc::new(watch::channel(false).0) }
+    }
+}
+
+impl Interrupt {
+    /// Ends the run at its next await; the step at hand stays open in the log.
+    pub fn trigger(&self) {
+        self.sender.send_replace(true);
+    }
+
+    /// Runs `work` unless the interrupt comes first.
+    pub(crate) async fn guard<T>(&self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
+        let mut receiver = self.sender.subscribe();
+        tokio::select! {
+            biased;
+            _ = receiver.wait_for(|triggered| *triggered) => Err(Interrupted),
+            value = work => Ok(value),
+        }
+    }
+}
+
+/// The interrupt came first.
+pub(crate) struct Interrupted;

@@ -1,0 +1,97 @@
+//! What a run has come to: the tab, the ground that plans are bound to, the budgets that are left, the past.
+
+use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::outcome::StepSuccess;
+use cuebook_grammar::plan::{BoundStep, BoundTarget};
+use cuebook_grammar::report::{StepReport, Usage};
+use cuebook_grammar::seam::HistoryEntry;
+
+use crate::request::RunRequest;
+use crate::stuck::{StuckDetector, Tier};
+
+/// The observation at hand.
+pub(crate) struct Ground {
+    pub(crate) observation: Observation,
+    pub(crate) is_current: bool,
+}
+
+/// What a run has come to.
+pub(crate) struct Run {
+    pub(crate) request: RunRequest,
+    pub(crate) page: PageId,
+    pub(crate) ground: Option<Ground>,
+    pub(crate) next_index: u32,
+    pub(crate) repairs_left: u32,
+    pub(crate) reports: Vec<StepReport>,
+    pub(crate) history: Vec<HistoryEntry>,
+    pub(crate) usage: Usage,
+    pub(crate) stuck: StuckDetector,
+    pub(crate) deadline: Deadline,
+}
+
+impl Run {
+    pub(crate) fn take_index(&mut self) -> u32 {
+        let index = self.next_index;
+        self.next_index += 1;
+        index
+    }
+
+    /// One report for each step: that of its last attempt.
+    pub(crate) fn put_report(&mut self, report: StepReport) {
+        match self.reports.iter_mut().find(|known| known.index == report.index) {
+            Some(known) => *known = report,
+            None => self.reports.push(report),
+        }
+        self.reports.sort_by_key(|report| report.index);
+    }
+
+    pub(crate) fn ground_or_blank(&self) -> Observation {
+        self.ground.as_ref().map_or_else(
+            || {
+                let url = self.request.start_url.as_deref().unwrap_or("about:blank");
+                Observation::blank(self.page.clone(), url)
+            },
+            |ground| ground.observation.clone(),
+        )
+    }
+
+    pub(crate) fn age(&mut self) {
+        if let Some(ground) = &mut self.ground {
+            ground.is_current = false;
+        }
+    }
+
+    /// After a step the ground is old, unless the step only read.
+    pub(crate) fn after_success(&mut self, bound: &BoundStep, success: &StepSuccess) {
+        let reads = bound.action().kind().meta().effect == EffectClass::ReadOnly
+            && matches!(
+                bound.action().kind(),
+                ActionKind::Extract | ActionKind::Screenshot | ActionKind::GetDom | ActionKind::Assert
+            );
+        let effects = success.evidence.effects.as_ref();
+        if !reads || effects.is_some_and(|effects| effects.is_any()) || success.page.is_some() {
+            self.age();
+        }
+        if let (Some(ground), Some(url)) = (&mut self.ground, effects.and_then(|effects| effects.url_after.as_ref())) {
+            ground.observation.url.clone_from(url);
+        }
+    }
+
+    pub(crate) fn note_action(&mut self, bound: &BoundStep, ground: &Observation) -> Option<Tier> {
+        let changes = bound.action().kind().meta().effect != EffectClass::ReadOnly;
+        let target = bound.main_target().map(|(_, target)| match target {
+            BoundTarget::Observed(candidate) => candidate.fingerprint.short(),
+            BoundTarget::Declared(locator) => locator.to_string(),
+        });
+        changes.then(|| {
+            let page = if ground.fingerprint.is_empty() { &ground.url } else { &ground.fingerprint };
+            let action = format!("{} {}", bound.action().kind().meta().name, target.unwrap_or_default());
+            let text = bound.action().text().map_or_else(String::new, |text| format!("{text:?}"));
+            self.stuck.note(page, &format!("{action} {text}"))
+        })
+    }
+}
