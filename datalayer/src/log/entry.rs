@@ -1,0 +1,124 @@
+//! One line of a log.
+
+use cuebook_grammar::id::RunId;
+use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::seam::Redactor;
+use cuebook_grammar::wire::{self, ReadError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::{DataError, shown};
+use crate::scrub::to_json;
+
+/// The longest line in bytes, its end included: what is longer is neither written nor read.
+pub const MAX_LINE: u64 = 64 << 20;
+
+const TAG: &str = "entry";
+
+/// One entry of a log.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// The run, first.
+    Header(Box<RunHeader>),
+    /// A step that may send input from now on.
+    Begin(Box<StepIntent>),
+    /// A step that ran.
+    Commit(Box<StepRecord>),
+    /// The end of the run, last.
+    End(Box<RunEnd>),
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// The run, first.
+    Header,
+    /// A step that may send input from now on.
+    Begin,
+    /// A step that ran.
+    Commit,
+    /// The end of the run, last.
+    End,
+}
+
+impl EntryKind {
+    /// The tag on the line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Header => "header",
+            Self::Begin => "begin",
+            Self::Commit => "commit",
+            Self::End => "end",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Header, Self::Begin, Self::Commit, Self::End].into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// The line of a value of this kind, its end included, without the secrets that `redactor` knows.
+    pub(crate) fn line<T: Serialize + DeserializeOwned>(
+        self,
+        body: &T,
+        redactor: Option<&dyn Redactor>,
+    ) -> Result<Vec<u8>, DataError> {
+        let json = to_json(body, redactor)?;
+        let fields = json.strip_prefix('{').unwrap_or(&json);
+        let line = format!("{{\"{TAG}\":\"{}\",{fields}\n", self.as_str()).into_bytes();
+        let seen = line.len() as u64;
+        if seen > MAX_LINE { Err(DataError::TooLong { limit: MAX_LINE, seen }) } else { Ok(line) }
+    }
+}
+
+impl Entry {
+    /// What it is.
+    #[must_use]
+    pub const fn kind(&self) -> EntryKind {
+        match self {
+            Self::Header(_) => EntryKind::Header,
+            Self::Begin(_) => EntryKind::Begin,
+            Self::Commit(_) => EntryKind::Commit,
+            Self::End(_) => EntryKind::End,
+        }
+    }
+
+    /// The run that it belongs to.
+    #[must_use]
+    pub const fn run_id(&self) -> &RunId {
+        match self {
+            Self::Header(header) => &header.run_id,
+            Self::Begin(intent) => &intent.run_id,
+            Self::Commit(record) => &record.run_id,
+            Self::End(end) => &end.run_id,
+        }
+    }
+
+    /// Reads one whole line.
+    ///
+    /// # Errors
+    /// [`DataError::NotJson`], [`DataError::NotAnEntry`], or [`DataError::Version`] for a header of a later
+    /// format.
+    pub fn read(line: &[u8]) -> Result<Self, DataError> {
+        let mut fields: Map<String, Value> =
+            serde_json::from_slice(line).map_err(|source| DataError::NotJson { column: source.column(), source })?;
+        let kind = fields.remove(TAG).as_ref().and_then(Value::as_str).and_then(EntryKind::parse).ok_or_else(|| {
+            let message = "expected the tag header, begin, commit or end";
+            DataError::NotAnEntry(ReadError::new(message).under(TAG))
+        })?;
+        if let Some(Value::String(version)) = fields.get("schemaVersion")
+            && version.split('.').next() != cuebook_grammar::record::RECORD_VERSION.split('.').next()
+        {
+            return Err(DataError::Version { seen: shown(version) });
+        }
+        let body = Value::Object(fields);
+        match kind {
+            EntryKind::Header => wire::read(body).map(|body| Self::Header(Box::new(body))),
+            EntryKind::Begin => wire::read(body).map(|body| Self::Begin(Box::new(body))),
+            EntryKind::Commit => wire::read(body).map(|body| Self::Commit(Box::new(body))),
+            EntryKind::End => wire::read(body).map(|body| Self::End(Box::new(body))),
+        }
+        .map_err(DataError::NotAnEntry)
+    }
+}

@@ -1,0 +1,98 @@
+//! Which entry of a log may come next: one set of rules for writers, the reader and the log in memory.
+//!
+//! Invariant: after the first entry that breaks a rule, every other is refused.
+
+use std::collections::BTreeSet;
+
+use cuebook_grammar::id::RunId;
+use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::seam::StepTicket;
+
+use crate::error::DataError;
+
+/// What was entered so far, as far as the rules need it.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    phase: Phase,
+    run_id: Option<RunId>,
+    begun: BTreeSet<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    New,
+    Open,
+    Closed,
+    Failed,
+}
+
+impl Ledger {
+    pub(crate) fn open(&mut self, header: &RunHeader) -> Result<(), DataError> {
+        match self.phase {
+            Phase::New => {
+                self.phase = Phase::Open;
+                self.run_id = Some(header.run_id.clone());
+                Ok(())
+            }
+            Phase::Open => {
+                self.refuse(DataError::OutOfOrder { expected: "a step or the end", seen: "a second header" })
+            }
+            Phase::Closed => self.refuse(AFTER_END),
+            Phase::Failed => Err(DataError::LogRefuses),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, intent: &StepIntent) -> Result<StepTicket, DataError> {
+        self.step(&intent.run_id)?;
+        let StepIntent { step_index, attempt, .. } = *intent;
+        if !self.begun.insert((step_index, attempt)) {
+            return self.refuse(DataError::Ticket { expected: "one begin", step_index, attempt });
+        }
+        Ok(StepTicket { step_index, attempt })
+    }
+
+    pub(crate) fn commit(&mut self, ticket: &StepTicket, record: &StepRecord) -> Result<(), DataError> {
+        self.step(&record.run_id)?;
+        let StepTicket { step_index, attempt } = *ticket;
+        if (record.step_index, record.attempt) != (step_index, attempt) {
+            return self.refuse(DataError::Ticket { expected: "a record that fits the ticket", step_index, attempt });
+        }
+        if !self.begun.remove(&(step_index, attempt)) {
+            return self.refuse(DataError::Ticket { expected: "a begin before the one commit", step_index, attempt });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn close(&mut self, end: &RunEnd) -> Result<(), DataError> {
+        self.step(&end.run_id)?;
+        self.phase = Phase::Closed;
+        Ok(())
+    }
+
+    pub(crate) fn fail(&mut self) {
+        self.phase = Phase::Failed;
+    }
+
+    fn step(&mut self, run_id: &RunId) -> Result<(), DataError> {
+        match (self.phase, &self.run_id) {
+            (Phase::Open, Some(expected)) if expected == run_id => Ok(()),
+            (Phase::Open, Some(expected)) => {
+                let error = DataError::OtherRun { expected: expected.clone(), seen: run_id.clone() };
+                self.refuse(error)
+            }
+            (Phase::Closed, _) => self.refuse(AFTER_END),
+            (Phase::Failed, _) => Err(DataError::LogRefuses),
+            (Phase::New | Phase::Open, _) => {
+                self.refuse(DataError::OutOfOrder { expected: "a header", seen: "another entry" })
+            }
+        }
+    }
+
+    fn refuse<T>(&mut self, error: DataError) -> Result<T, DataError> {
+        self.fail();
+        Err(error)
+    }
+}
+
+const AFTER_END: DataError = DataError::OutOfOrder { expected: "nothing after the end", seen: "another entry" };

@@ -1,0 +1,228 @@
+//! Writes the log: one thread owns the file, and each entry is on the disk before its call returns.
+//!
+//! Invariants:
+//! - No log, no action: after the first error no entry is taken any more, so that a half-written line is
+//!   the last one.
+//! - A call whose future is dropped may or may not have written its entry; it never writes half of one, and
+//!   entries keep their order.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::seam::{Redactor, StepLog, StepTicket};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::error::{DataError, Doing};
+use crate::log::EntryKind;
+use crate::log::ledger::Ledger;
+use crate::run_dir::{RunDir, sync_dir};
+
+/// The log of one run as a file.
+///
+/// Dropping it ends its thread after the entries that were handed over.
+pub struct JsonlLog {
+    jobs: mpsc::Sender<Job>,
+    path: PathBuf,
+    ledger: Ledger,
+    redactor: Option<Arc<dyn Redactor>>,
+}
+
+/// Entries under way at most: more than one only where futures were dropped.
+const QUEUE: usize = 8;
+
+impl JsonlLog {
+    /// Makes the log's file in the run's folder, durable itself, and starts the thread that owns it. Every
+    /// entry goes through `redactor`, as the last line of defence behind whoever made the record.
+    ///
+    /// # Errors
+    /// [`DataError::Io`], also if there is a log already.
+    pub fn create(dir: &RunDir, redactor: Option<Arc<dyn Redactor>>) -> Result<Self, DataError> {
+        let path = dir.log_path();
+        let mut options = OpenOptions::new();
+        options.append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path).map_err(DataError::io(Doing::Create, &path))?;
+        file.sync_all().map_err(DataError::io(Doing::Sync, &path))?;
+        sync_dir(dir.path())?;
+        Self::on(file, path, redactor)
+    }
+
+    fn on(disk: impl Disk, path: PathBuf, redactor: Option<Arc<dyn Redactor>>) -> Result<Self, DataError> {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        thread::Builder::new()
+            .name("step-log".into())
+            .spawn(move || work(disk, receiver))
+            .map_err(DataError::io(Doing::Create, &path))?;
+        Ok(Self { jobs: sender, path, ledger: Ledger::default(), redactor })
+    }
+
+    async fn append<T: Serialize + DeserializeOwned>(&mut self, kind: EntryKind, body: &T) -> Result<(), DataError> {
+        let line = match kind.line(body, self.redactor.as_deref()) {
+            Ok(line) => line,
+            Err(error) => {
+                self.ledger.fail();
+                return Err(error);
+            }
+        };
+        let (done, answer) = oneshot::channel();
+        let result = match self.jobs.send(Job { line, done }).await {
+            Ok(()) => answer.await.unwrap_or(Err(Refusal::Earlier)),
+            Err(_) => Err(Refusal::Earlier),
+        };
+        result.map_err(|refusal| {
+            self.ledger.fail();
+            match refusal {
+                Refusal::Earlier => DataError::LogRefuses,
+                Refusal::Now(doing, source) => DataError::Io { doing, path: self.path.clone(), source },
+            }
+        })
+    }
+}
+
+impl StepLog for JsonlLog {
+    type Error = DataError;
+
+    async fn open(&mut self, header: &RunHeader) -> Result<(), DataError> {
+        self.ledger.open(header)?;
+        self.append(EntryKind::Header, header).await
+    }
+
+    async fn begin(&mut self, intent: &StepIntent) -> Result<StepTicket, DataError> {
+        let ticket = self.ledger.begin(intent)?;
+        self.append(EntryKind::Begin, intent).await?;
+        Ok(ticket)
+    }
+
+    async fn commit(&mut self, ticket: StepTicket, record: &StepRecord) -> Result<(), DataError> {
+        self.ledger.commit(&ticket, record)?;
+        self.append(EntryKind::Commit, record).await
+    }
+
+    async fn close(&mut self, end: &RunEnd) -> Result<(), DataError> {
+        self.ledger.close(end)?;
+        self.append(EntryKind::End, end).await
+    }
+}
+
+struct Job {
+    line: Vec<u8>,
+    done: oneshot::Sender<Result<(), Refusal>>,
+}
+
+#[derive(Debug)]
+enum Refusal {
+    /// An entry before this one failed.
+    Earlier,
+    /// This one did.
+    Now(Doing, io::Error),
+}
+
+/// Where lines go: a file, or in tests something that fails.
+trait Disk: Send + 'static {
+    fn append(&mut self, line: &[u8]) -> io::Result<()>;
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Disk for File {
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        self.write_all(line)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+fn work(mut disk: impl Disk, mut jobs: mpsc::Receiver<Job>) {
+    while let Some(Job { line, done }) = jobs.blocking_recv() {
+        let result = disk
+            .append(&line)
+            .map_err(|error| Refusal::Now(Doing::Write, error))
+            .and_then(|()| disk.sync().map_err(|error| Refusal::Now(Doing::Sync, error)));
+        let failed = result.is_err();
+        // Whoever asked may have stopped waiting; the entry counts all the same.
+        let _ = done.send(result);
+        if failed {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebook_grammar::id::RunId;
+    use cuebook_grammar::record::RECORD_VERSION;
+    use cuebook_grammar::report::RunResult;
+
+    use super::*;
+
+    /// Takes `good` whole appends and syncs, then fails in its own way.
+    struct Failing {
+        good: u32,
+        at: Doing,
+    }
+
+    impl Disk for Failing {
+        fn append(&mut self, _: &[u8]) -> io::Result<()> {
+            self.fail_at(Doing::Write)
+        }
+        fn sync(&mut self) -> io::Result<()> {
+            self.fail_at(Doing::Sync)?;
+            self.good = self.good.saturating_sub(1);
+            Ok(())
+        }
+    }
+
+    impl Failing {
+        fn fail_at(&self, doing: Doing) -> io::Result<()> {
+            if self.good == 0 && self.at == doing { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        }
+    }
+
+    fn header() -> RunHeader {
+        RunHeader {
+            schema_version: RECORD_VERSION.into(),
+            run_id: RunId::new("r1"),
+            ts_ms: 0,
+            cuebook: "0".into(),
+            browser: None,
+            command: "exec".into(),
+            task: None,
+            url: None,
+        }
+    }
+
+    fn end() -> RunEnd {
+        RunEnd { run_id: RunId::new("r1"), ts_ms: 1, result: RunResult::Ok }
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_fails_is_an_error_and_the_log_refuses_from_then_on() {
+        for at in [Doing::Write, Doing::Sync] {
+            let mut log = JsonlLog::on(Failing { good: 1, at }, "log".into(), None).unwrap();
+            log.open(&header()).await.unwrap();
+            let error = log.close(&end()).await.unwrap_err();
+            assert!(matches!(&error, DataError::Io { doing, .. } if *doing == at), "{error}");
+            assert!(matches!(log.close(&end()).await, Err(DataError::LogRefuses)));
+        }
+    }
+
+    #[tokio::test]
+    #[cfg(target_os = "linux")]
+    async fn a_full_disk_is_an_error() {
+        let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
+        let mut log = JsonlLog::on(full, "/dev/full".into(), None).unwrap();
+        let error = log.open(&header()).await.unwrap_err();
+        assert!(
+            matches!(&error, DataError::Io { doing: Doing::Write, source, .. } if source.kind() == io::ErrorKind::StorageFull),
+            "{error:?}"
+        );
+        assert!(matches!(log.close(&end()).await, Err(DataError::LogRefuses)));
+    }
+}

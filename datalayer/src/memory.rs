@@ -1,0 +1,106 @@
+//! A log and a store of artifacts in memory, under the same rules as those on disk.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cuebook_grammar::outcome::ArtifactRef;
+use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, StepLog, StepTicket};
+
+use crate::artifact::reference;
+use crate::error::DataError;
+use crate::log::{Entry, Ledger};
+
+/// A log in memory. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryLog {
+    inner: Arc<Mutex<(Ledger, Vec<Entry>)>>,
+}
+
+impl MemoryLog {
+    /// The entries so far.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        self.lock().1.clone()
+    }
+
+    /// The records of the steps that were committed so far.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepRecord> {
+        let records = self.entries().into_iter().filter_map(|entry| match entry {
+            Entry::Commit(record) => Some(*record),
+            _ => None,
+        });
+        records.collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Ledger, Vec<Entry>)> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl StepLog for MemoryLog {
+    type Error = DataError;
+
+    async fn open(&mut self, header: &RunHeader) -> Result<(), DataError> {
+        let (ledger, entries) = &mut *self.lock();
+        ledger.open(header)?;
+        entries.push(Entry::Header(Box::new(header.clone())));
+        Ok(())
+    }
+
+    async fn begin(&mut self, intent: &StepIntent) -> Result<StepTicket, DataError> {
+        let (ledger, entries) = &mut *self.lock();
+        let ticket = ledger.begin(intent)?;
+        entries.push(Entry::Begin(Box::new(intent.clone())));
+        Ok(ticket)
+    }
+
+    async fn commit(&mut self, ticket: StepTicket, record: &StepRecord) -> Result<(), DataError> {
+        let (ledger, entries) = &mut *self.lock();
+        ledger.commit(&ticket, record)?;
+        entries.push(Entry::Commit(Box::new(record.clone())));
+        Ok(())
+    }
+
+    async fn close(&mut self, end: &RunEnd) -> Result<(), DataError> {
+        let (ledger, entries) = &mut *self.lock();
+        ledger.close(end)?;
+        entries.push(Entry::End(Box::new(end.clone())));
+        Ok(())
+    }
+}
+
+/// Artifacts in memory, by digest. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryArtifacts {
+    files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+}
+
+impl MemoryArtifacts {
+    /// The content that a reference names.
+    #[must_use]
+    pub fn read(&self, reference: &ArtifactRef) -> Option<Vec<u8>> {
+        self.lock().get(&reference.sha256).cloned()
+    }
+
+    /// How many different contents there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ArtifactSink for MemoryArtifacts {
+    type Error = DataError;
+
+    async fn store(&self, kind: ArtifactKind, media_type: &str, bytes: Vec<u8>) -> Result<ArtifactRef, DataError> {
+        let reference = reference(kind, media_type, &bytes);
+        self.lock().insert(reference.sha256.clone(), bytes);
+        Ok(reference)
+    }
+}

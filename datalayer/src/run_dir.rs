@@ -1,0 +1,229 @@
+//! The folder of a run: `<out>/<run id>/` with `log.jsonl`, `report.json` and `artifacts/`.
+//!
+//! Invariants:
+//! - A folder belongs to one run: making it fails where something of that name exists.
+//! - That nothing can be written there is known before a run does anything else.
+//! - It can be read by its owner only: it holds what pages said.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use cuebook_grammar::id::RunId;
+
+use crate::error::{DataError, Doing, shown};
+
+const LOG: &str = "log.jsonl";
+const REPORT: &str = "report.json";
+const ARTIFACTS: &str = "artifacts";
+
+/// The folder of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDir {
+    path: PathBuf,
+}
+
+impl RunDir {
+    /// Makes the folder of a new run below `out`, which is made too where it is missing. Writes and removes
+    /// one file there first, so that an unwritable disk shows now. Blocks for a few file operations.
+    ///
+    /// # Errors
+    /// [`DataError::BadRunId`]; [`DataError::Io`] if `out` cannot be written, or the run's folder exists.
+    pub fn create(out: &Path, run_id: &RunId) -> Result<Self, DataError> {
+        check_name(run_id)?;
+        fs::create_dir_all(out).map_err(DataError::io(Doing::Create, out))?;
+        let path = out.join(run_id.as_str());
+        private_dir(&path)?;
+        let artifacts = path.join(ARTIFACTS);
+        private_dir(&artifacts)?;
+        probe(&path)?;
+        sync_dir(&path)?;
+        sync_dir(out)?;
+        Ok(Self { path })
+    }
+
+    /// The folder of a run that was made before.
+    ///
+    /// # Errors
+    /// [`DataError::Io`] if it is no folder.
+    pub fn open(path: &Path) -> Result<Self, DataError> {
+        fs::read_dir(path).map_err(DataError::io(Doing::Read, path))?;
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its log.
+    #[must_use]
+    pub fn log_path(&self) -> PathBuf {
+        self.path.join(LOG)
+    }
+
+    /// Its report.
+    #[must_use]
+    pub fn report_path(&self) -> PathBuf {
+        self.path.join(REPORT)
+    }
+
+    /// The folder of its artifacts.
+    #[must_use]
+    pub fn artifacts_path(&self) -> PathBuf {
+        self.path.join(ARTIFACTS)
+    }
+}
+
+/// A name for a run such as `2025-01-09T120000Z-abc123`: its start in UTC, then three random bytes. Names
+/// sort by their start. Times after the year 9999 are cut there.
+#[must_use]
+pub fn run_id(ms_since_1970: u64, random: [u8; 3]) -> RunId {
+    let Civil { year, month, day, second } = civil(ms_since_1970);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let [a, b, c] = random;
+    RunId::new(format!("{year:04}-{month:02}-{day:02}T{hour:02}{minute:02}{second:02}Z-{a:02x}{b:02x}{c:02x}"))
+}
+
+/// Waits until the entries of a folder are on the disk, where the platform can.
+pub(crate) fn sync_dir(path: &Path) -> Result<(), DataError> {
+    if cfg!(unix) {
+        File::open(path).and_then(|dir| dir.sync_all()).map_err(DataError::io(Doing::Sync, path))?;
+    }
+    Ok(())
+}
+
+fn check_name(run_id: &RunId) -> Result<(), DataError> {
+    let name = run_id.as_str();
+    let fits = (1..=100).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        && name.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
+    if fits { Ok(()) } else { Err(DataError::BadRunId { seen: shown(name) }) }
+}
+
+fn private_dir(path: &Path) -> Result<(), DataError> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(DataError::io(Doing::Create, path))
+}
+
+fn probe(dir: &Path) -> Result<(), DataError> {
+    let path = dir.join(".probe");
+    let write = || -> std::io::Result<()> {
+        use std::io::Write as _;
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        file.write_all(b"probe")?;
+        file.sync_data()?;
+        drop(file);
+        fs::remove_file(&path)
+    };
+    write().map_err(DataError::io(Doing::Write, &path))
+}
+
+struct Civil {
+    year: u64,
+    month: u64,
+    day: u64,
+    second: u64,
+}
+
+const DAY: u64 = 86_400;
+const LAST_YEAR: u64 = 9999;
+
+fn civil(ms_since_1970: u64) -> Civil {
+    let seconds = ms_since_1970 / 1000;
+    let (mut days, second) = (seconds / DAY, seconds % DAY);
+    let mut year = 1970;
+    while days >= days_of_year(year) {
+        if year == LAST_YEAR {
+            return Civil { year, month: 12, day: 31, second: DAY - 1 };
+        }
+        days -= days_of_year(year);
+        year += 1;
+    }
+    let february = days_of_year(year) - 337;
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    Civil { year, month, day: days + 1, second }
+}
+
+const fn days_of_year(year: u64) -> u64 {
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    if leap { 366 } else { 365 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_utc_and_sort_by_start() {
+        let name = |ms| run_id(ms, [0xab, 0xc1, 0x23]).as_str().to_owned();
+        assert_eq!(name(1_736_424_000_999), "2025-01-09T120000Z-abc123");
+        assert_eq!(name(0), "1970-01-01T000000Z-abc123");
+        assert_eq!(name(951_782_399_000), "2000-02-28T235959Z-abc123");
+        assert_eq!(name(951_782_400_000), "2000-02-29T000000Z-abc123");
+        assert_eq!(name(1_735_689_599_000), "2024-12-31T235959Z-abc123");
+        assert_eq!(name(u64::MAX), "9999-12-31T235959Z-abc123");
+        let mut last = String::new();
+        for day in 0..40_000 {
+            let next = name(day * DAY * 1000);
+            assert!(next > last, "{next} comes after {last}");
+            last = next;
+        }
+    }
+
+    #[test]
+    fn a_new_run_gets_its_folders_and_leaves_no_probe() {
+        let out = tempfile::tempdir().unwrap();
+        let nested = out.path().join("a/b");
+        let dir = RunDir::create(&nested, &run_id(0, [0; 3])).unwrap();
+        assert!(dir.artifacts_path().is_dir());
+        let entries: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(entries, [ARTIFACTS]);
+        assert_eq!(RunDir::open(dir.path()).unwrap(), dir);
+    }
+
+    #[test]
+    fn a_folder_belongs_to_one_run() {
+        let out = tempfile::tempdir().unwrap();
+        RunDir::create(out.path(), &RunId::new("r1")).unwrap();
+        let error = RunDir::create(out.path(), &RunId::new("r1")).unwrap_err();
+        assert!(matches!(error, DataError::Io { doing: Doing::Create, .. }), "{error}");
+    }
+
+    #[test]
+    fn an_unwritable_out_is_an_error() {
+        let out = tempfile::tempdir().unwrap();
+        let file = out.path().join("file");
+        fs::write(&file, "").unwrap();
+        for bad in [file.clone(), file.join("below")] {
+            let error = RunDir::create(&bad, &RunId::new("r1")).unwrap_err();
+            assert!(matches!(error, DataError::Io { doing: Doing::Create, .. }), "{error}");
+        }
+        assert!(RunDir::open(&file).is_err());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_system_that_takes_no_folders_is_an_error() {
+        assert!(RunDir::create(Path::new("/proc/self"), &RunId::new("r1")).is_err());
+    }
+
+    #[test]
+    fn a_run_id_cannot_leave_its_folder() {
+        let out = tempfile::tempdir().unwrap();
+        for bad in ["", "..", ".hidden", "a/b", "../up", "a\\b", "a\0b", "-rf", "é", &"x".repeat(101)] {
+            let error = RunDir::create(out.path(), &RunId::new(bad)).unwrap_err();
+            assert!(matches!(error, DataError::BadRunId { .. }), "{bad:?}: {error}");
+        }
+        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
+    }
+}

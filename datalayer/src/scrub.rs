@@ -1,0 +1,168 @@
+//! Takes secrets out of whole documents before they are written.
+//!
+//! Invariants:
+//! - What comes out is JSON that reads back as the same type.
+//! - Text that a page, a person or a model wrote is always redacted. Words of a closed vocabulary and
+//!   digests that this crate made stay, even where a secret happens to be spelled like one of them.
+//! - What a step read is cut where it is nested deeper than readers go.
+
+use std::borrow::Cow;
+
+use cuebook_grammar::seam::Redactor;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::DataError;
+
+/// The field of records and reports that holds what a step read: JSON of any form.
+const FREE_FIELD: &str = "data";
+/// Readers stop at 128 levels; the document around takes a few.
+const MAX_DEPTH: usize = 100;
+const TOO_DEEP: &str = "[nested too deeply]";
+
+/// The JSON text of `body` without the secrets that `redactor` knows. Fields keep the order of the type
+/// unless something had to be changed.
+///
+/// # Errors
+/// [`DataError::Encode`]; [`DataError::Unredactable`] if a secret stands where nothing else can.
+pub(crate) fn to_json<T: Serialize + DeserializeOwned>(
+    body: &T,
+    redactor: Option<&dyn Redactor>,
+) -> Result<String, DataError> {
+    let value = serde_json::to_value(body).map_err(DataError::Encode)?;
+    let mut changes = Vec::new();
+    collect(&value, &mut String::new(), redactor, &mut changes);
+    if changes.is_empty() {
+        return serde_json::to_string(body).map_err(DataError::Encode);
+    }
+    let reads_back = |value: &Value| serde_json::from_value::<T>(value.clone()).is_ok();
+    let all_at_once = changes.iter().fold(value.clone(), |mut value, change| {
+        change.apply(&mut value, change.to.clone());
+        value
+    });
+    if reads_back(&all_at_once) {
+        return serde_json::to_string(&all_at_once).map_err(DataError::Encode);
+    }
+    let mut redacted = value;
+    for change in &changes {
+        redacted = change.one(redacted, &reads_back)?;
+    }
+    serde_json::to_string(&redacted).map_err(DataError::Encode)
+}
+
+/// What a step read, or any other JSON of no fixed form, without secrets.
+pub(crate) fn free(value: &Value, redactor: Option<&dyn Redactor>) -> Value {
+    free_at(value, redactor, 0)
+}
+
+struct Change {
+    pointer: String,
+    from: Value,
+    to: Value,
+}
+
+impl Change {
+    fn apply(&self, document: &mut Value, to: Value) {
+        if let Some(place) = document.pointer_mut(&self.pointer) {
+            *place = to;
+        }
+    }
+
+    /// Makes this change, or the nearest one that leaves the document readable.
+    fn one(&self, document: Value, reads_back: &dyn Fn(&Value) -> bool) -> Result<Value, DataError> {
+        let mut options = vec![self.to.clone()];
+        if let (Value::String(from), Value::String(to)) = (&self.from, &self.to) {
+            // Bounded text: the mark may be longer than what it stands for.
+            options.push(to.chars().take(from.chars().count()).collect::<String>().into());
+            if is_word(from) {
+                options.push(self.from.clone());
+            }
+        }
+        for option in options {
+            let mut changed = document.clone();
+            self.apply(&mut changed, option);
+            if reads_back(&changed) {
+                return Ok(changed);
+            }
+        }
+        Err(DataError::Unredactable { pointer: self.pointer.clone() })
+    }
+}
+
+/// Whether the text has the form of a word of a vocabulary, a digest or the name of a target.
+fn is_word(text: &str) -> bool {
+    text.len() <= 64 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.:-".contains(&b))
+}
+
+fn redact<'a>(redactor: Option<&dyn Redactor>, text: &'a str) -> Cow<'a, str> {
+    redactor.map_or(Cow::Borrowed(text), |redactor| redactor.redact(text))
+}
+
+fn collect(value: &Value, pointer: &mut String, redactor: Option<&dyn Redactor>, changes: &mut Vec<Change>) {
+    let mut below = |segment: &str, child: &Value, is_free: bool| {
+        let length = pointer.len();
+        pointer.push('/');
+        pointer.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+        if is_free {
+            let to = free(child, redactor);
+            if to != *child {
+                changes.push(Change { pointer: pointer.clone(), from: child.clone(), to });
+            }
+        } else {
+            collect(child, pointer, redactor, changes);
+        }
+        pointer.truncate(length);
+    };
+    match value {
+        Value::String(text) => {
+            let to = redact(redactor, text);
+            if to != text.as_str() {
+                let to = Value::String(to.into_owned());
+                changes.push(Change { pointer: pointer.clone(), from: value.clone(), to });
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                below(&index.to_string(), item, false);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                if !is_own_digest(fields, name) {
+                    below(name, field, name == FREE_FIELD);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The digest and path of an artifact are hexadecimal digits of our own making; a short secret may be
+/// among them by chance.
+fn is_own_digest(fields: &Map<String, Value>, name: &str) -> bool {
+    let text = |name: &str| fields.get(name).and_then(Value::as_str);
+    let Some((digest, path)) = text("sha256").zip(text("path")) else { return false };
+    let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+    is_digest && (name == "sha256" || (name == "path" && crate::artifact::names(path, digest)))
+}
+
+fn free_at(value: &Value, redactor: Option<&dyn Redactor>, depth: usize) -> Value {
+    match value {
+        Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => TOO_DEEP.into(),
+        Value::String(text) => redact(redactor, text).into_owned().into(),
+        Value::Number(number) => {
+            let text = number.to_string();
+            match redact(redactor, &text) {
+                redacted if redacted != text.as_str() => redacted.into_owned().into(),
+                _ => value.clone(),
+            }
+        }
+        Value::Array(items) => items.iter().map(|item| free_at(item, redactor, depth + 1)).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, field)| (redact(redactor, name).into_owned(), free_at(field, redactor, depth + 1)))
+            .collect(),
+        Value::Null | Value::Bool(_) => value.clone(),
+    }
+}

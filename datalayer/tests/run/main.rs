@@ -1,0 +1,5 @@
+//! What the log and the judge promise, on files and under fire.
+
+mod kill;
+mod log;
+mod sample;
