@@ -201,7 +201,7 @@ pub fn find_chrome(places: &SearchPlaces) -> Result<ChromeBinary, DiscoverError>
 fn collect_cached(folder: &Path, depth: u8, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut entries: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-    entries.sort_by(|a, b| version_key(b).cmp(&version_key(a)));
+    entries.sort_by_key(|path| std::cmp::Reverse(version_key(path)));
     for entry in entries {
         if entry.is_dir() {
             if depth > 0 {
@@ -232,7 +232,8 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;

@@ -269,9 +269,9 @@ impl Chrome {
         Ok(())
     }
 
-    /// Waits until it has exited by itself. Returns whether it did.
+    /// Waits until it has exited by itself, or was ended by us. Returns whether that came to be.
     pub(crate) async fn exited(&self, until: Instant) -> bool {
-        while self.exit_status().is_none() {
+        while lock(&self.child).is_some() && self.exit_status().is_none() {
             if Instant::now() >= until {
                 return false;
             }
@@ -319,8 +319,8 @@ fn own_group_and_pipes(command: &mut Command, transport: Transport) -> Result<Op
     }
     let binary = command.get_program().into();
     let mut open = || -> io::Result<Pipes> {
-        let (chrome_reads, we_write) = std::io::pipe()?;
-        let (we_read, chrome_writes) = std::io::pipe()?;
+        let (chrome_reads, we_write) = io::pipe()?;
+        let (we_read, chrome_writes) = io::pipe()?;
         command
             .fd_mappings(vec![
                 FdMapping { parent_fd: chrome_reads.into(), child_fd: 3 },

@@ -284,7 +284,12 @@ impl Page {
     }
 
     /// Runs a script in our world of every document, present and future, in every frame and process of
-    /// the page, before the page's own scripts. Once per document.
+    /// the page, before the page's own scripts.
+    ///
+    /// It must bear to run twice in one world. The empty document that a popup starts with hands its
+    /// window on to the first document of the same origin: our listeners on the window and our globals
+    /// live on there and the script does not run again, but what was bound to `document` is stale
+    /// (Chromium 156).
     ///
     /// # Errors
     /// [`CallError`] of the page's own session; frames that went away meanwhile do not count.

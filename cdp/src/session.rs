@@ -26,6 +26,7 @@ use crate::events::{EventQueue, RawEvent};
 use crate::ids::{SessionId, TargetId};
 use crate::page::PageInner;
 use crate::queue::Queue;
+use crate::wire::surrogates::mend;
 
 /// What a session is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -392,7 +393,7 @@ impl Text {
         };
         let mended = match self.mended.get() {
             Some(mended) => mended,
-            None => match mend_surrogates(&self.json) {
+            None => match mend(&self.json) {
                 Some(mended) => self.mended.get_or_init(|| mended.into()),
                 None => return Err(error),
             },
@@ -407,47 +408,6 @@ impl fmt::Debug for Text {
     }
 }
 
-/// Replaces each escaped surrogate that has no partner by U+FFFD; `None` if there is none.
-///
-/// JavaScript strings may hold lone surrogates and Chrome writes them as `\ud800`, so any page can put
-/// one into its title.
-fn mend_surrogates(json: &[u8]) -> Option<Vec<u8>> {
-    let mut mended: Option<Vec<u8>> = None;
-    let mut at = 0;
-    while let Some(backslash) = json.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
-        let start = at + backslash;
-        match surrogate(json, start) {
-            Some(Half::High) if surrogate(json, start + 6) == Some(Half::Low) => at = start + 12,
-            Some(_) => {
-                let copy = mended.get_or_insert_with(|| json.to_vec());
-                if let Some(escape) = copy.get_mut(start..start + 6) {
-                    escape.copy_from_slice(b"\\ufffd");
-                }
-                at = start + 6;
-            }
-            None => at = start + 2,
-        }
-    }
-    mended
-}
-
-#[derive(PartialEq, Eq)]
-enum Half {
-    High,
-    Low,
-}
-
-fn surrogate(json: &[u8], at: usize) -> Option<Half> {
-    match json.get(at..at + 6)? {
-        [b'\\', b'u', b'd' | b'D', digit, _, _] => match digit {
-            b'8' | b'9' | b'a' | b'A' | b'b' | b'B' => Some(Half::High),
-            b'c' | b'C' | b'd' | b'D' | b'e' | b'E' | b'f' | b'F' => Some(Half::Low),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -456,7 +416,7 @@ mod tests {
     use bytes::Bytes;
     use serde_json::json;
 
-    use super::{Session, SessionInner, SessionKind, Text, mend_surrogates};
+    use super::{Session, SessionInner, SessionKind};
     use crate::connection::{Connection, Outgoing};
     use crate::error::{CallError, GoneReason};
 
@@ -548,17 +508,5 @@ mod tests {
         }
         let reply = call.await.unwrap();
         assert!(matches!(reply.parse::<Number>(), Err(CallError::Decode { .. })));
-    }
-
-    #[test]
-    fn lone_surrogates_become_replacement_characters() {
-        let text =
-            |json: &'static str| Text { json: Bytes::from_static(json.as_bytes()), mended: std::sync::OnceLock::new() };
-        let parse = |json| text(json).parse::<String>().unwrap();
-        assert_eq!(parse(r#""a\ud83d\ude00b""#), "a😀b");
-        assert_eq!(parse(r#""a\ud83db""#), "a\u{fffd}b");
-        assert_eq!(parse(r#""\ude00\ud83d""#), "\u{fffd}\u{fffd}");
-        assert_eq!(parse(r#""\\ud83d\udc00\udc00""#), "\\ud83d\u{fffd}\u{fffd}");
-        assert!(mend_surrogates(br#"{"plain":"\u00e9\\"}"#).is_none());
     }
 }

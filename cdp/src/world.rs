@@ -295,8 +295,18 @@ impl Drop for Handle {
 }
 
 fn decode<T: DeserializeOwned>(reply: &RawReply) -> Result<T, WorldError> {
-    let returned: Returned<'_> = reply.parse()?;
-    serde_json::from_str(returned.result.value.map_or("null", RawValue::get)).map_err(not_decoded)
+    #[derive(Deserialize)]
+    struct ByValue<T> {
+        result: Holder<T>,
+    }
+    #[derive(Deserialize)]
+    struct Holder<T> {
+        value: Option<T>,
+    }
+    match reply.parse::<ByValue<T>>()?.result.value {
+        Some(value) => Ok(value),
+        None => serde_json::from_str("null").map_err(not_decoded),
+    }
 }
 
 fn not_decoded(source: serde_json::Error) -> WorldError {

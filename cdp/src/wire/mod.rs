@@ -8,12 +8,13 @@ pub mod dom;
 pub mod network;
 pub mod remote;
 pub mod snapshot;
+pub(crate) mod surrogates;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use serde::de::{Error, Visitor};
+use serde::de::{DeserializeOwned, Error, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -80,8 +81,25 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
     }
 }
 
-/// Decodes a JSON string, borrowing where it holds no escapes; `None` if it is something else.
+/// Decodes a JSON string, borrowing where it holds no escapes; `None` if it is something else. A lone
+/// surrogate becomes U+FFFD.
 #[must_use]
 pub fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Str<'_>>(raw.get()).ok().map(|text| text.0)
+    if let Ok(text) = serde_json::from_str::<Str<'_>>(raw.get()) {
+        return Some(text.0);
+    }
+    let mended = surrogates::mend(raw.get().as_bytes())?;
+    serde_json::from_slice::<String>(&mended).ok().map(Cow::Owned)
+}
+
+/// Decodes JSON that a script of ours made with `JSON.stringify`. A lone surrogate of the page's, which
+/// that writes as an escape and no Rust string can hold, becomes U+FFFD.
+///
+/// # Errors
+/// As `serde_json::from_str`.
+pub fn decode<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+    serde_json::from_str(json).or_else(|error| match surrogates::mend(json.as_bytes()) {
+        Some(mended) => serde_json::from_slice(&mended),
+        None => Err(error),
+    })
 }
