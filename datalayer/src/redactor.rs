@@ -109,7 +109,7 @@ fn pieces(secret: &str) -> Vec<String> {
         return vec![secret.to_owned()];
     }
     let mut pieces: Vec<String> = chars.chunks_exact(PIECE).map(|chunk| chunk.iter().collect()).collect();
-    if chars.len() % PIECE != 0 {
+    if !chars.len().is_multiple_of(PIECE) {
         pieces.extend(chars.rchunks(PIECE).next().map(|chunk| chunk.iter().collect()));
     }
     pieces

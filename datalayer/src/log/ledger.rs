@@ -2,7 +2,7 @@
 //!
 //! Invariant: after the first entry that breaks a rule, every other is refused.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use cuebook_grammar::id::RunId;
 use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
@@ -15,7 +15,14 @@ use crate::error::DataError;
 pub(crate) struct Ledger {
     phase: Phase,
     run_id: Option<RunId>,
-    begun: BTreeSet<(u32, u32)>,
+    /// Steps by index and attempt, and how far they are.
+    steps: BTreeMap<(u32, u32), Progress>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    Begun,
+    Committed,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +53,7 @@ impl Ledger {
     pub(crate) fn begin(&mut self, intent: &StepIntent) -> Result<StepTicket, DataError> {
         self.step(&intent.run_id)?;
         let StepIntent { step_index, attempt, .. } = *intent;
-        if !self.begun.insert((step_index, attempt)) {
+        if self.steps.insert((step_index, attempt), Progress::Begun).is_some() {
             return self.refuse(DataError::Ticket { expected: "one begin", step_index, attempt });
         }
         Ok(StepTicket { step_index, attempt })
@@ -58,7 +65,7 @@ impl Ledger {
         if (record.step_index, record.attempt) != (step_index, attempt) {
             return self.refuse(DataError::Ticket { expected: "a record that fits the ticket", step_index, attempt });
         }
-        if !self.begun.remove(&(step_index, attempt)) {
+        if self.steps.insert((step_index, attempt), Progress::Committed) != Some(Progress::Begun) {
             return self.refuse(DataError::Ticket { expected: "a begin before the one commit", step_index, attempt });
         }
         Ok(())
