@@ -21,9 +21,6 @@ impl Ask {
     /// Asks for the text content beside what is always told.
     #[must_use]
     pub fn with_text() -> Self {
-        Self {
-            text: true,
-            ..Self::default()
-        }
+        Self { text: true, ..Self::default() }
     }
 }

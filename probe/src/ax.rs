@@ -47,17 +47,12 @@ impl Probe {
     ) -> Result<HashMap<NodeKey, AxFacts>, ProbeError> {
         let mut by_document: Vec<(&NodeKey, Vec<u64>)> = Vec::new();
         for key in keys {
-            match by_document
-                .iter_mut()
-                .find(|(first, _)| first.frame == key.frame && first.document == key.document)
-            {
+            match by_document.iter_mut().find(|(first, _)| first.frame == key.frame && first.document == key.document) {
                 Some((_, nodes)) => nodes.push(key.node),
                 None => by_document.push((key, vec![key.node])),
             }
         }
-        let parts = by_document
-            .iter()
-            .map(|(first, nodes)| self.names_in_document(first, nodes, until));
+        let parts = by_document.iter().map(|(first, nodes)| self.names_in_document(first, nodes, until));
         let mut names = HashMap::with_capacity(keys.len());
         for part in futures_util::future::join_all(parts).await {
             match part {
@@ -76,13 +71,8 @@ impl Probe {
         until: Instant,
     ) -> Result<Vec<(NodeKey, AxFacts)>, ProbeError> {
         let world = self.world_of(first, until).await?;
-        let alive: Vec<u64> = world
-            .call(
-                "(cb, ids) => ids.filter((id) => cb.byId(id))",
-                &[nodes.into()],
-                until,
-            )
-            .await?;
+        let alive: Vec<u64> =
+            world.call("(cb, ids) => ids.filter((id) => cb.byId(id))", &[nodes.into()], until).await?;
         let backend = world
             .nodes(
                 "(cb, ids) => ids.map((id) => cb.byId(id)).filter((element) => element)",
@@ -100,10 +90,7 @@ impl Probe {
             let calls: Vec<_> = window
                 .iter()
                 .map(|(node, backend_node_id)| {
-                    let params = PartialTree {
-                        backend_node_id: *backend_node_id,
-                        fetch_relatives: false,
-                    };
+                    let params = PartialTree { backend_node_id: *backend_node_id, fetch_relatives: false };
                     let call = session.call_raw("Accessibility.getPartialAXTree", params, until);
                     (*node, *backend_node_id, call)
                 })
@@ -116,10 +103,7 @@ impl Probe {
                     Err(error) => return Err(error),
                 };
                 let tree: AxTree<'_> = reply.parse()?;
-                let seen = tree
-                    .nodes
-                    .iter()
-                    .find(|seen| seen.backend_dom_node_id == Some(backend_node_id));
+                let seen = tree.nodes.iter().find(|seen| seen.backend_dom_node_id == Some(backend_node_id));
                 if let Some(seen) = seen {
                     names.push((world.key(node), facts(seen)));
                 }
@@ -152,11 +136,9 @@ fn aria_role(name: &str) -> Option<Role> {
         Some(match name {
             "image" | "Canvas" => Role::Img,
             "RootWebArea" => Role::Document,
-            "DisclosureTriangle"
-            | "DisclosureTriangleGrouped"
-            | "PopUpButton"
-            | "ToggleButton"
-            | "ColorWell" => Role::Button,
+            "DisclosureTriangle" | "DisclosureTriangleGrouped" | "PopUpButton" | "ToggleButton" | "ColorWell" => {
+                Role::Button
+            }
             "Date" | "DateTime" | "InputTime" => return None,
             "LabelText"
             | "StaticText"

@@ -14,12 +14,7 @@ pub(crate) fn redacted(mut facts: ElementFacts, ask: &Ask, key: &DigestKey) -> E
         return facts;
     }
     let asked = || ask.compare.iter().map(String::as_str);
-    let live = facts
-        .value
-        .as_ref()
-        .and_then(FactText::clear)
-        .filter(|value| !value.is_empty())
-        .map(str::to_owned);
+    let live = facts.value.as_ref().and_then(FactText::clear).filter(|value| !value.is_empty()).map(str::to_owned);
     let tells = |text: &str| live.as_deref().is_some_and(|live| text.contains(live));
     for (name, attribute) in &mut facts.attributes {
         if let Some(text) = attribute
@@ -66,17 +61,12 @@ mod tests {
             "sensitive": true,
         }))
         .unwrap();
-        let ask = Ask {
-            compare: vec!["hunter".into(), "x".into()],
-            ..Ask::default()
-        };
+        let ask = Ask { compare: vec!["hunter".into(), "x".into()], ..Ask::default() };
         let told = redacted(facts.clone(), &ask, &key);
         let json = serde_json::to_string(&told).unwrap();
         assert!(!json.contains("hunter2"), "{json}");
         assert!(json.contains("\"type\":\"password\""), "{json}");
-        assert!(
-            matches!(&told.value, Some(FactText::Redacted { contains, .. }) if contains.len() == 1)
-        );
+        assert!(matches!(&told.value, Some(FactText::Redacted { contains, .. }) if contains.len() == 1));
         facts.sensitive = false;
         assert_eq!(redacted(facts.clone(), &ask, &key), facts);
     }

@@ -98,12 +98,7 @@ impl Probe {
     /// # Errors
     /// [`ProbeError::BadSelector`] for a selector that the browser refuses; [`ProbeError::FramePath`] if
     /// a part of the frame path names no frame, or several.
-    pub async fn locate(
-        &self,
-        locator: &Locator,
-        ask: &Ask,
-        until: Instant,
-    ) -> Result<Located, ProbeError> {
+    pub async fn locate(&self, locator: &Locator, ask: &Ask, until: Instant) -> Result<Located, ProbeError> {
         let frames = self.frames_of(locator, until).await?;
         self.locate_in(locator, ask, frames, until).await
     }
@@ -119,28 +114,16 @@ impl Probe {
         ask: &Ask,
         until: Instant,
     ) -> Result<Located, ProbeError> {
-        self.locate_in(locator, ask, vec![frame.clone()], until)
-            .await
+        self.locate_in(locator, ask, vec![frame.clone()], until).await
     }
 
-    async fn frames_of(
-        &self,
-        locator: &Locator,
-        until: Instant,
-    ) -> Result<Vec<FrameId>, ProbeError> {
+    async fn frames_of(&self, locator: &Locator, until: Instant) -> Result<Vec<FrameId>, ProbeError> {
         let mut frames: Vec<FrameId> = self.page().frames().into_iter().map(|f| f.id).collect();
         for (part, owner) in locator.frame.iter().enumerate() {
-            let mut located = self
-                .locate_in(owner, &Ask::default(), frames, until)
-                .await?;
-            located
-                .matches
-                .retain(|found| matches!(found.facts.tag.as_str(), "iframe" | "frame" | "object"));
+            let mut located = self.locate_in(owner, &Ask::default(), frames, until).await?;
+            located.matches.retain(|found| matches!(found.facts.tag.as_str(), "iframe" | "frame" | "object"));
             let Some(found) = located.unique() else {
-                return Err(ProbeError::FramePath {
-                    part,
-                    matches: located.matches.len(),
-                });
+                return Err(ProbeError::FramePath { part, matches: located.matches.len() });
             };
             frames = vec![self.content_frame(&found.key, until).await?];
         }
@@ -156,25 +139,14 @@ impl Probe {
     ) -> BoxFuture<'a, Result<Located, ProbeError>> {
         Box::pin(async move {
             let mut wanted = ask.clone();
-            wanted.text |=
-                locator.has_text.is_some() || matches!(locator.strategy, Strategy::Text(_));
-            let within = self
-                .inner_matches(locator.within.as_deref(), &frames, until)
-                .await?;
-            let has = self
-                .inner_matches(locator.has.as_deref(), &frames, until)
-                .await?;
+            wanted.text |= locator.has_text.is_some() || matches!(locator.strategy, Strategy::Text(_));
+            let within = self.inner_matches(locator.within.as_deref(), &frames, until).await?;
+            let has = self.inner_matches(locator.has.as_deref(), &frames, until).await?;
             let of = |inner: &Option<HashMap<String, Vec<u64>>>, frame: &FrameId| {
-                inner
-                    .as_ref()
-                    .map(|inner| inner.get(frame.as_str()).cloned().unwrap_or_default())
+                inner.as_ref().map(|inner| inner.get(frame.as_str()).cloned().unwrap_or_default())
             };
             let answers = join_all(frames.iter().map(|frame| {
-                let filter = Filter {
-                    within: of(&within, frame),
-                    has: of(&has, frame),
-                    ..rough(locator)
-                };
+                let filter = Filter { within: of(&within, frame), has: of(&has, frame), ..rough(locator) };
                 self.ask_frame(frame, filter, locator, &wanted, until)
             }))
             .await;
@@ -198,10 +170,9 @@ impl Probe {
             // Texts of password-like fields are judged in the clear, and only then reduced.
             for position in locator.select(&facts).matches {
                 if let (Some(key), Some(facts)) = (keys.get(position), facts.get(position)) {
-                    located.matches.push(Match {
-                        key: key.clone(),
-                        facts: redacted(facts.clone(), ask, self.digest_key()),
-                    });
+                    located
+                        .matches
+                        .push(Match { key: key.clone(), facts: redacted(facts.clone(), ask, self.digest_key()) });
                 }
             }
             Ok(located)
@@ -215,20 +186,12 @@ impl Probe {
         until: Instant,
     ) -> Result<Option<HashMap<String, Vec<u64>>>, ProbeError> {
         let Some(inner) = inner else { return Ok(None) };
-        let frames = if inner.frame.is_empty() {
-            frames.to_vec()
-        } else {
-            Box::pin(self.frames_of(inner, until)).await?
-        };
-        let located = self
-            .locate_in(inner, &Ask::default(), frames, until)
-            .await?;
+        let frames =
+            if inner.frame.is_empty() { frames.to_vec() } else { Box::pin(self.frames_of(inner, until)).await? };
+        let located = self.locate_in(inner, &Ask::default(), frames, until).await?;
         let mut by_frame: HashMap<String, Vec<u64>> = HashMap::new();
         for found in located.matches {
-            by_frame
-                .entry(found.key.frame)
-                .or_default()
-                .push(found.key.node);
+            by_frame.entry(found.key.frame).or_default().push(found.key.node);
         }
         Ok(Some(by_frame))
     }
@@ -253,11 +216,7 @@ impl Probe {
         if let Strategy::Text(by) = &locator.strategy {
             mark_innermost(&mut answer.rows, &by.text);
         }
-        let rows = answer
-            .rows
-            .into_iter()
-            .map(|row| (world.key(row.id), row.facts))
-            .collect();
+        let rows = answer.rows.into_iter().map(|row| (world.key(row.id), row.facts)).collect();
         Ok((rows, answer.skipped))
     }
 }
@@ -301,10 +260,7 @@ fn rough(locator: &Locator) -> Filter<'_> {
     let mut filter = Filter {
         by: "css",
         role: None,
-        text: locator
-            .strategy
-            .text()
-            .and_then(|(pattern, _)| literal(pattern)),
+        text: locator.strategy.text().and_then(|(pattern, _)| literal(pattern)),
         selector: None,
         has_text: locator.has_text.as_ref().and_then(literal),
         within: None,
@@ -340,25 +296,15 @@ mod tests {
         Row {
             id: 1,
             parent,
-            facts: ElementFacts {
-                text: Some(FactText::Clear(text.into())),
-                ..ElementFacts::default()
-            },
+            facts: ElementFacts { text: Some(FactText::Clear(text.into())), ..ElementFacts::default() },
         }
     }
 
     #[test]
     fn only_the_innermost_element_has_the_text() {
-        let mut rows = vec![
-            row("Total: 5", None),
-            row("Total: 5", Some(0)),
-            row("5", Some(1)),
-        ];
+        let mut rows = vec![row("Total: 5", None), row("Total: 5", Some(0)), row("5", Some(1))];
         mark_innermost(&mut rows, &TextPattern::literal("total"));
-        let told: Vec<_> = rows
-            .iter()
-            .map(|row| row.facts.relations.innermost_text)
-            .collect();
+        let told: Vec<_> = rows.iter().map(|row| row.facts.relations.innermost_text).collect();
         assert_eq!(told, [Some(false), Some(true), Some(false)]);
     }
 }

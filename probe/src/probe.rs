@@ -28,9 +28,7 @@ pub struct ProbeOptions {
 impl Default for ProbeOptions {
     fn default() -> Self {
         let names = ["data-testid", "data-test-id", "data-test", "data-qa"];
-        Self {
-            test_id_attributes: names.map(str::to_owned).to_vec(),
-        }
+        Self { test_id_attributes: names.map(str::to_owned).to_vec() }
     }
 }
 
@@ -141,10 +139,7 @@ impl Probe {
             }
             extensions.push(extension);
         }
-        Ok(self
-            .page()
-            .add_world_script(&extension.install(), until)
-            .await?)
+        Ok(self.page().add_world_script(&extension.install(), until).await?)
     }
 
     /// Our world in the present document of `frame`.
@@ -167,23 +162,14 @@ impl Probe {
         }
         let frame = FrameId::from(key.frame.as_str());
         let world = self.world(&frame, until).await?;
-        if world.document().as_str() == key.document {
-            Ok(world)
-        } else {
-            Err(ProbeError::Gone)
-        }
+        if world.document().as_str() == key.document { Ok(world) } else { Err(ProbeError::Gone) }
     }
 
     /// The facts of one element; `None` once it, its document or its frame is gone.
     ///
     /// # Errors
     /// [`ProbeError`], but never [`ProbeError::Gone`].
-    pub async fn facts_of(
-        &self,
-        key: &NodeKey,
-        ask: &Ask,
-        until: Instant,
-    ) -> Result<Option<ElementFacts>, ProbeError> {
+    pub async fn facts_of(&self, key: &NodeKey, ask: &Ask, until: Instant) -> Result<Option<ElementFacts>, ProbeError> {
         let facts: Result<Option<ElementFacts>, ProbeError> = async {
             let world = self.world_of(key, until).await?;
             world
@@ -206,11 +192,7 @@ impl Probe {
     ///
     /// # Errors
     /// [`ProbeError::Gone`] for the main frame and for frames that went away.
-    pub async fn frame_owner(
-        &self,
-        child: &FrameId,
-        until: Instant,
-    ) -> Result<NodeKey, ProbeError> {
+    pub async fn frame_owner(&self, child: &FrameId, until: Instant) -> Result<NodeKey, ProbeError> {
         let frame = self.page().frame(child).ok_or(ProbeError::Gone)?;
         let parent = frame.parent.ok_or(ProbeError::Gone)?;
         let world = self.world(&parent, until).await?;
@@ -218,13 +200,7 @@ impl Probe {
         if let Some(known) = known
             && known.document == world.document().as_str()
         {
-            let alive: bool = world
-                .call(
-                    "(cb, id) => !!cb.byId(id)?.isConnected",
-                    &[known.node.into()],
-                    until,
-                )
-                .await?;
+            let alive: bool = world.call("(cb, id) => !!cb.byId(id)?.isConnected", &[known.node.into()], until).await?;
             if alive {
                 return Ok(known);
             }
@@ -236,14 +212,7 @@ impl Probe {
             .await
             .map_err(protocol_is_gone)?;
         let owner: FrameOwner = reply.parse()?;
-        let node: u64 = world
-            .adopt(
-                owner.backend_node_id,
-                "(cb, element) => cb.idOf(element)",
-                &[],
-                until,
-            )
-            .await?;
+        let node: u64 = world.adopt(owner.backend_node_id, "(cb, element) => cb.idOf(element)", &[], until).await?;
         let key = world.key(node);
         locked(&self.inner.owners).insert(child.clone(), key.clone());
         Ok(key)
@@ -253,19 +222,10 @@ impl Probe {
     ///
     /// # Errors
     /// [`ProbeError::Gone`] if the element is gone or owns no frame.
-    pub async fn content_frame(
-        &self,
-        owner: &NodeKey,
-        until: Instant,
-    ) -> Result<FrameId, ProbeError> {
+    pub async fn content_frame(&self, owner: &NodeKey, until: Instant) -> Result<FrameId, ProbeError> {
         let world = self.world_of(owner, until).await?;
-        let backend = world
-            .nodes(
-                "(cb, id) => [cb.byId(id)].filter((element) => element)",
-                &[owner.node.into()],
-                until,
-            )
-            .await?;
+        let backend =
+            world.nodes("(cb, id) => [cb.byId(id)].filter((element) => element)", &[owner.node.into()], until).await?;
         let backend_node_id = *backend.first().ok_or(ProbeError::Gone)?;
         let reply = world
             .world()
@@ -274,21 +234,14 @@ impl Probe {
             .await
             .map_err(protocol_is_gone)?;
         let described: Described<'_> = reply.parse()?;
-        described
-            .node
-            .frame_id
-            .map(FrameId::from)
-            .ok_or(ProbeError::Gone)
+        described.node.frame_id.map(FrameId::from).ok_or(ProbeError::Gone)
     }
 
     /// The question as the script reads it.
     pub(crate) fn ask_json(&self, ask: &Ask) -> Result<Value, ProbeError> {
         let mut value = serde_json::to_value(ask)?;
         if let Some(object) = value.as_object_mut() {
-            object.insert(
-                "testIds".into(),
-                self.options().test_id_attributes.clone().into(),
-            );
+            object.insert("testIds".into(), self.options().test_id_attributes.clone().into());
         }
         Ok(value)
     }

@@ -38,18 +38,13 @@ impl Extension {
     /// The statement that installs the extension where the core is.
     pub(crate) fn install(&self) -> String {
         let Self { name, source } = self;
-        format!(
-            "(() => {{ const cb = globalThis.__cuebook; if (cb && !cb.{name}) cb.{name} = ({source})(cb); }})();\n"
-        )
+        format!("(() => {{ const cb = globalThis.__cuebook; if (cb && !cb.{name}) cb.{name} = ({source})(cb); }})();\n")
     }
 }
 
 /// Wraps a function of a caller, `(cb, …args) => answer`, so that it answers in an envelope.
 pub(crate) fn wrapped(function: &str, extensions: &[Extension]) -> String {
-    let present: String = extensions
-        .iter()
-        .map(|extension| format!(" && cb.{}", extension.name))
-        .collect();
+    let present: String = extensions.iter().map(|extension| format!(" && cb.{}", extension.name)).collect();
     format!(
         "function (...args) {{
   const cb = globalThis.__cuebook;

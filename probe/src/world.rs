@@ -42,11 +42,7 @@ enum Answer<T> {
 
 impl ProbeWorld {
     pub(crate) fn new(page: PageId, world: World, extensions: Vec<Extension>) -> Self {
-        Self {
-            page,
-            world,
-            extensions,
-        }
+        Self { page, world, extensions }
     }
 
     /// The frame.
@@ -104,17 +100,9 @@ impl ProbeWorld {
     ///
     /// # Errors
     /// [`ProbeError`]
-    pub async fn nodes(
-        &self,
-        function: &str,
-        args: &[Value],
-        until: Instant,
-    ) -> Result<Vec<i64>, ProbeError> {
+    pub async fn nodes(&self, function: &str, args: &[Value], until: Instant) -> Result<Vec<i64>, ProbeError> {
         self.ensure(until).await?;
-        Ok(self
-            .world
-            .call_for_nodes(&script::bare(function), args, until)
-            .await?)
+        Ok(self.world.call_for_nodes(&script::bare(function), args, until).await?)
     }
 
     /// Calls `function`, `(cb, node, …args) => answer`, with a node that only the wire could name, such
@@ -130,10 +118,7 @@ impl ProbeWorld {
         until: Instant,
     ) -> Result<T, ProbeError> {
         self.ensure(until).await?;
-        Ok(self
-            .world
-            .adopt(backend_node_id, &script::bare(function), args, until)
-            .await?)
+        Ok(self.world.adopt(backend_node_id, &script::bare(function), args, until).await?)
     }
 
     async fn ensure(&self, until: Instant) -> Result<(), ProbeError> {
@@ -145,8 +130,8 @@ impl ProbeWorld {
         for extension in &self.extensions {
             source.push_str(&extension.install());
         }
-        source.push_str("null");
-        self.world.evaluate::<Value>(&source, until).await?;
+        let function = format!("function () {{\n{source}return null; }}");
+        self.world.call::<Value>(&function, &[], until).await?;
         Ok(())
     }
 
@@ -162,13 +147,8 @@ impl ProbeWorld {
             let text = details
                 .exception
                 .and_then(|exception| exception.description)
-                .map_or_else(
-                    || details.text.into_owned(),
-                    |description| description.0.into_owned(),
-                );
-            return Err(ProbeError::Script {
-                text: text.chars().take(2_000).collect(),
-            });
+                .map_or_else(|| details.text.into_owned(), |description| description.0.into_owned());
+            return Err(ProbeError::Script { text: text.chars().take(2_000).collect() });
         }
         let raw = returned.result.value.map_or("null", RawValue::get);
         let envelope: Envelope<'_> = serde_json::from_str(raw)?;
@@ -176,9 +156,7 @@ impl ProbeWorld {
             return Ok(Answer::ScriptMissing);
         }
         if let Some(message) = envelope.bad_selector {
-            return Err(ProbeError::BadSelector {
-                message: message.chars().take(300).collect(),
-            });
+            return Err(ProbeError::BadSelector { message: message.chars().take(300).collect() });
         }
         let value = envelope.ok.map_or("null", RawValue::get);
         Ok(Answer::Value(serde_json::from_str(value)?))

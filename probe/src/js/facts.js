@@ -93,3 +93,12 @@ const factsOf = (element, ask) => cb.once(() => {
   return facts;
 });
 cb.factsOf = factsOf;
+
+// What extensions build on: the same guarded reads.
+cb.tools = {
+  attr, tagOf, typeOf, matches, hasAttribute, collapse, cut, lookOf, roleOf, rootNode, queryAll, parentNode, firstChild,
+  nodeType, textContent, closest, namespace, controlValue,
+  title: getter(Document.prototype, "title"),
+  control: getter(HTMLLabelElement.prototype, "control"),
+};
+cb.intersect = intersect;

@@ -98,3 +98,4 @@ cb.locate = (filter, ask) => cb.once(() => {
   }
   return { rows, skipped };
 });
+cb.byCss = byCss;

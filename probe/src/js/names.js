@@ -27,12 +27,15 @@ const computeHidden = (element) => {
   return style.display === "none" || style.visibility !== "visible" || !checkVisibility(element);
 };
 const isAriaHidden = (element) => {
-  if (!element) return false;
-  let hidden = memo?.ariaHidden.get(element);
-  if (hidden === undefined) {
-    hidden = attr(element, "aria-hidden")?.toLowerCase() === "true" || isAriaHidden(flatParent(element));
-    memo?.ariaHidden.set(element, hidden);
+  const asked = [];
+  let hidden = false;
+  for (let up = element; up; up = flatParent(up)) {
+    const known = memo?.ariaHidden.get(up);
+    if (known !== undefined) { hidden = known; break; }
+    asked.push(up);
+    if (attr(up, "aria-hidden")?.toLowerCase() === "true") { hidden = true; break; }
   }
+  for (const one of asked) memo?.ariaHidden.set(one, hidden);
   return hidden;
 };
 const isExcluded = (element) => isHidden(element) || isAriaHidden(element);

@@ -2,13 +2,13 @@
 const ROLES = new Set(("alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox comment complementary contentinfo definition deletion dialog directory document emphasis feed figure form generic graphics-document graphics-object graphics-symbol grid gridcell group heading img insertion link list listbox listitem log main mark marquee math menu menubar menuitem menuitemcheckbox menuitemradio meter navigation none note option paragraph presentation progressbar radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status strong subscript suggestion superscript switch tab table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem").split(" "));
 const GLOBAL_ARIA = ["aria-atomic", "aria-busy", "aria-controls", "aria-current", "aria-describedby", "aria-details", "aria-dropeffect", "aria-flowto", "aria-grabbed", "aria-hidden", "aria-keyshortcuts", "aria-label", "aria-labelledby", "aria-live", "aria-owns", "aria-relevant", "aria-roledescription"];
 const SECTIONING = new Set(["article", "aside", "main", "nav", "section"]);
+const SECTIONING_CONTENT = new Set(["article", "aside", "nav", "section"]);
 const SECTIONING_ROLES = new Set(["article", "complementary", "main", "navigation", "region"]);
 
-const inSectioning = (element) => {
+const inSectioning = (element, counts) => {
   for (let up = flatParent(element); up; up = flatParent(up)) {
-    if (SECTIONING.has(tagOf(up))) return true;
     const role = attr(up, "role");
-    if (role && SECTIONING_ROLES.has(role)) return true;
+    if (role ? SECTIONING_ROLES.has(role) && (counts.has("main") || role !== "main") : counts.has(tagOf(up))) return true;
   }
   return false;
 };
@@ -38,9 +38,9 @@ const implicitRole = (element) => {
   }
   switch (tag) {
     case "a": case "area": return hasAttribute(element, "href") ? "link" : "generic";
-    case "aside": return !inSectioning(element) || hasAriaName(element) ? "complementary" : "generic";
-    case "header": return inSectioning(element) ? "generic" : "banner";
-    case "footer": return inSectioning(element) ? "generic" : "contentinfo";
+    case "aside": return !inSectioning(element, SECTIONING_CONTENT) || hasAriaName(element) ? "complementary" : "generic";
+    case "header": return inSectioning(element, SECTIONING) ? "generic" : "banner";
+    case "footer": return inSectioning(element, SECTIONING) ? "generic" : "contentinfo";
     case "form": return hasAriaName(element) ? "form" : "generic";
     case "section": return hasAriaName(element) ? "region" : "generic";
     case "img": {

@@ -132,11 +132,12 @@ const contains = (outer, inner) => {
 cb.contains = contains;
 
 /** Every element of a root in document order, shadow content before light children; `visit` may end it by returning false. */
-const everyElement = (root, visit, selector = "*") => {
-  for (const element of queryAll(root, selector)) {
+const everyElement = (root, visit, depth = 0) => {
+  if (depth > 100) return true;
+  for (const element of queryAll(root, "*")) {
     if (visit(element) === false) return false;
     const shadow = shadowOf(element);
-    if (shadow && everyElement(shadow, visit, selector) === false) return false;
+    if (shadow && everyElement(shadow, visit, depth + 1) === false) return false;
   }
   return true;
 };
@@ -167,7 +168,7 @@ cb.elementAt = (x, y) => {
 let memo = null;
 cb.once = (work) => {
   if (memo) return work();
-  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map() };
+  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), fade: new Map() };
   try { return work(); } finally { memo = null; }
 };
 const styleOf = (element) => {
@@ -179,6 +180,26 @@ const styleOf = (element) => {
   return style;
 };
 cb.styleOf = styleOf;
+/** What the ancestors of many elements are asked for again and again, read once. */
+const lookOf = (element) => {
+  let look = memo?.look.get(element);
+  if (look) return look;
+  const style = styleOf(element);
+  const { overflowX, overflowY, display, position } = style;
+  look = {
+    position,
+    clips: (overflowX !== "visible" || overflowY !== "visible" || /paint|strict|content/.test(style.contain)) && display !== "inline" && display !== "contents",
+    scrolls: /auto|scroll/.test(overflowX) || /auto|scroll/.test(overflowY),
+    holdsFixed: style.transform !== "none" || style.filter !== "none" || style.perspective !== "none",
+    opacity: Number(style.opacity),
+    clippedAway: clipPathHides(style),
+    cursor: style.cursor,
+    display,
+  };
+  memo?.look.set(element, look);
+  return look;
+};
+cb.lookOf = lookOf;
 
 /** White space collapsed and trimmed; zero-width spaces and soft hyphens go. */
 const collapse = (text) => text.replace(/[\u200b\u00ad\ufeff]/g, "").replace(/\s+/g, " ").trim();

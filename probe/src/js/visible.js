@@ -38,13 +38,15 @@ const intersect = (a, b) => {
 };
 const hasArea = (box) => box.width > 0 && box.height > 0;
 const viewBox = () => ({ x: 0, y: 0, width: globalThis.innerWidth, height: globalThis.innerHeight });
-const clips = (style) => style.overflowX !== "visible" || style.overflowY !== "visible" || /paint|strict|content/.test(style.contain);
-const scrolls = (style) => /auto|scroll/.test(style.overflowX + style.overflowY);
 /** The box of an element's padding area, which clips its content. */
 const paddingBox = (element) => {
+  let area = memo?.padding.get(element);
+  if (area) return area;
   const box = rectOf(element);
   const scale = scaleOf(element, box);
-  return { x: box.x + element.clientLeft * scale.x, y: box.y + element.clientTop * scale.y, width: element.clientWidth * scale.x, height: element.clientHeight * scale.y };
+  area = { x: box.x + element.clientLeft * scale.x, y: box.y + element.clientTop * scale.y, width: element.clientWidth * scale.x, height: element.clientHeight * scale.y };
+  memo?.padding.set(element, area);
+  return area;
 };
 const scaleOf = (element, box) => {
   const width = element.offsetWidth;
@@ -55,23 +57,25 @@ const scaleOf = (element, box) => {
 /** What remains of a box after its ancestors' clipping; with `stay`, only what no scrolling can bring back is cut. */
 const clipped = (element, box, stay) => {
   let shown = box;
-  let position = styleOf(element).position;
+  let position = lookOf(element).position;
   for (let up = flatParent(element); up && hasArea(shown); up = flatParent(up)) {
-    const style = styleOf(up);
     if (up === document.documentElement || up === document.body) continue;
-    const holds = position === "fixed" ? style.transform !== "none" || style.filter !== "none" : position === "absolute" ? style.position !== "static" || style.transform !== "none" : true;
-    if (holds && clips(style) && style.display !== "inline" && style.display !== "contents") {
-      if (stay && scrolls(style)) {
+    const look = lookOf(up);
+    const holds = position === "fixed" ? look.holdsFixed : position === "absolute" ? look.position !== "static" || look.holdsFixed : true;
+    if (!holds) continue;
+    if (look.clips) {
+      const area = paddingBox(up);
+      if (stay && look.scrolls) {
         // What can be scrolled to is not lost; from here on the container itself stands for it.
-        const area = paddingBox(up);
         if (area.width < 2 || area.height < 2) return { ...shown, width: 0, height: 0 };
         shown = area;
-      } else shown = intersect(shown, paddingBox(up));
+      } else shown = intersect(shown, area);
     }
-    if (holds) position = style.position === "static" && position !== "static" && position !== "relative" && position !== "sticky" ? style.position : style.position;
+    position = look.position;
   }
   return shown;
 };
+cb.clippedBox = (element) => clipped(element, boxOf(element), false);
 /** The share of an element's box that can be seen now: 0 to 1. */
 const shareInView = (element) => {
   const box = boxOf(element);
@@ -81,10 +85,22 @@ const shareInView = (element) => {
 };
 cb.shareInView = shareInView;
 
-const opacityOf = (element) => {
-  let opacity = 1;
-  for (let up = element; up && opacity > 0.02; up = flatParent(up)) opacity *= Number(styleOf(up).opacity);
-  return opacity;
+/** How much of an element shines through its own and its ancestors' opacity; 0 where a clip path hides it. */
+const fadeOf = (element) => {
+  const asked = [];
+  let fade = 1;
+  for (let up = element; up; up = flatParent(up)) {
+    const known = memo?.fade.get(up);
+    if (known !== undefined) { fade = known; break; }
+    asked.push(up);
+  }
+  while (asked.length) {
+    const one = asked.pop();
+    const look = lookOf(one);
+    fade *= look.clippedAway ? 0 : look.opacity;
+    memo?.fade.set(one, fade);
+  }
+  return fade;
 };
 const clipPathHides = (style) => {
   if (/^rect\(\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?\s*\)$/.test(style.clip)) return true;
@@ -92,10 +108,9 @@ const clipPathHides = (style) => {
 };
 /** Whether a person could see something there, scrolling allowed: the strict definition. */
 const isShown = (element) => {
-  if (!isVisible(element) || opacityOf(element) < 0.05) return false;
+  if (!isVisible(element) || fadeOf(element) < 0.05) return false;
   const box = rectOf(element);
   if (box.width <= 2 && box.height <= 2 || box.width < 1 || box.height < 1) return false;
-  for (let up = element; up; up = flatParent(up)) if (clipPathHides(styleOf(up))) return false;
   const left = clipped(element, boxOf(element), true);
   if (!hasArea(left) || left.width * left.height <= 4) return false;
   return !isOffPage(element, left);
@@ -114,7 +129,7 @@ const isOffPage = (element, box) => {
   return (!rtl && box.x + sx >= width) || box.y + sy >= height;
 };
 const isFixed = (element) => {
-  for (let up = element; up; up = flatParent(up)) if (styleOf(up).position === "fixed") return true;
+  for (let up = element; up; up = flatParent(up)) if (lookOf(up).position === "fixed") return true;
   return false;
 };
 cb.isShown = isShown;
@@ -126,7 +141,7 @@ cb.standInOf = (element) => {
   if (type === "checkbox" || type === "radio" || type === "file") {
     for (const label of labelsOf(element)) if (isShown(label)) return label;
     // A styled control that lies under its wrapper: transparent but as large as what is seen.
-    if (isVisible(element) && !clipPathHides(styleOf(element))) {
+    if (isVisible(element) && !lookOf(element).clippedAway) {
       const box = rectOf(element);
       const parent = flatParent(element);
       if (box.width > 4 && box.height > 4 && parent && isShown(parent)) return element;
@@ -137,8 +152,7 @@ cb.standInOf = (element) => {
 /** What scrolls an element, short of the page itself. */
 cb.scrollerOf = (element) => {
   for (let up = flatParent(element); up && up !== document.documentElement && up !== document.body; up = flatParent(up)) {
-    const style = styleOf(up);
-    if (scrolls(style) && (up.scrollHeight > up.clientHeight + 1 || up.scrollWidth > up.clientWidth + 1)) return up;
+    if (lookOf(up).scrolls && (up.scrollHeight > up.clientHeight + 1 || up.scrollWidth > up.clientWidth + 1)) return up;
   }
   return null;
 };
@@ -154,5 +168,5 @@ cb.ownerBox = (element) => cb.once(() => {
   const layoutWidth = element.clientWidth - number(style.paddingLeft) - number(style.paddingRight);
   const layoutHeight = element.clientHeight - number(style.paddingTop) - number(style.paddingBottom);
   const content = { x: box.x + left * scale.x, y: box.y + top * scale.y, width: layoutWidth * scale.x, height: layoutHeight * scale.y };
-  return { content, layoutWidth, layoutHeight, clip: clipped(element, content, false), shown: isVisible(element) && opacityOf(element) >= 0.05 };
+  return { content, layoutWidth, layoutHeight, clip: clipped(element, content, false), shown: isVisible(element) && fadeOf(element) >= 0.05 };
 });

@@ -1,0 +1,228 @@
+//! All frames of a tab, whatever their process: walked at once, then placed from the outermost in.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::{Frame, FrameId};
+use cuebook_grammar::geometry::Rect;
+use cuebook_grammar::locator::{ByCss, Locator, Strategy};
+use cuebook_grammar::observation::{FrameSummary, Scope, Truncation, Viewport};
+use cuebook_grammar::wire::SelectorText;
+use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
+use futures_util::future::{join, join_all};
+use serde_json::json;
+
+use super::{Bounds, NameCache, closed_roots, overlays};
+use crate::model::candidates::Placed;
+use crate::model::clean;
+use crate::model::rows::FrameWalk;
+
+/// One frame that answered.
+#[derive(Debug)]
+pub(crate) struct CapturedFrame {
+    /// Its index in the observation.
+    pub(crate) index: u32,
+    /// Our world in its document.
+    pub(crate) world: ProbeWorld,
+    /// What the walk told; its rows have moved to `rows`.
+    pub(crate) walk: FrameWalk,
+    /// Where it lies.
+    pub(crate) placement: Placement,
+    /// Its owner element's number, and the index of the frame that holds it.
+    pub(crate) owner: Option<(u64, u32)>,
+    /// The way to it.
+    pub(crate) locators: Vec<Locator>,
+    /// Its rows, placed in the tab.
+    pub(crate) rows: Vec<Placed>,
+}
+
+impl CapturedFrame {
+    pub(crate) fn document_key(&self) -> (String, String) {
+        (self.world.frame().as_str().to_owned(), self.world.document().as_str().to_owned())
+    }
+}
+
+/// Everything that the wire tells about a tab.
+#[derive(Debug)]
+pub(crate) struct Captured {
+    pub(crate) frames: Vec<CapturedFrame>,
+    pub(crate) summaries: Vec<FrameSummary>,
+    pub(crate) truncated: Truncation,
+}
+
+impl Captured {
+    pub(crate) fn viewport(&self) -> Viewport {
+        self.frames.first().map(|frame| frame.walk.viewport).unwrap_or_default()
+    }
+}
+
+/// How often closed roots within closed roots are followed.
+const NESTING: usize = 8;
+
+/// Walks the page.
+///
+/// # Errors
+/// [`ProbeError`] of the main frame. Other frames are omitted with the reason.
+pub(crate) async fn capture(
+    probe: &Probe,
+    scope: Scope,
+    bounds: Bounds,
+    names: &mut NameCache,
+    until: Instant,
+) -> Result<Captured, ProbeError> {
+    let all = probe.page().frames();
+    let known: Vec<Frame> = all.iter().take(bounds.frames).cloned().collect();
+    let mut truncated = Truncation::default();
+    truncated.frames = u64::try_from(all.len().saturating_sub(known.len())).unwrap_or(u64::MAX);
+    // A frame that hangs must not keep the others from being seen.
+    let now = Instant::now();
+    let patience = until.saturating_duration_since(now) / 2;
+    let child_until = until.min(now + patience.max(Duration::from_millis(200)));
+    let answers = join_all(known.iter().map(|frame| async move {
+        let limit = if frame.parent.is_some() { child_until } else { until };
+        join(walk(probe, &frame.id, scope, bounds, limit), async {
+            match frame.parent {
+                Some(_) => probe.frame_owner(&frame.id, limit).await.ok(),
+                None => None,
+            }
+        })
+        .await
+    }))
+    .await;
+    let mut captured = Captured { frames: Vec::new(), summaries: Vec::new(), truncated };
+    let indices: HashMap<FrameId, u32> =
+        known.iter().zip(0_u32..).map(|(frame, index)| (frame.id.clone(), index)).collect();
+    for ((frame, index), (answer, owner)) in known.iter().zip(0_u32..).zip(answers) {
+        let parent = frame.parent.as_ref().and_then(|parent| indices.get(parent)).copied();
+        let mut summary = FrameSummary {
+            parent,
+            url: clean::cut(&frame.url, 2_000),
+            origin: String::new(),
+            name: clean::cut(&clean::name(&frame.name, &[]), 200),
+            out_of_process: frame.is_session_root && frame.parent.is_some(),
+            omitted: None,
+        };
+        let (world, walk) = match answer {
+            Ok(answer) => answer,
+            Err(error) if frame.parent.is_none() => return Err(error),
+            Err(ProbeError::Gone) => {
+                summary.omitted = Some("it went away".to_owned());
+                captured.summaries.push(summary);
+                continue;
+            }
+            Err(_) => {
+                summary.omitted = Some("it did not answer".to_owned());
+                captured.summaries.push(summary);
+                continue;
+            }
+        };
+        summary.origin.clone_from(&walk.origin);
+        summary.url.clone_from(&walk.url);
+        let place = match parent {
+            None => Ok((Placement::main(walk.viewport.width, walk.viewport.height), None, Vec::new())),
+            Some(parent) => place_in(&captured, parent, owner.map(|key| key.node), &mut summary),
+        };
+        match place {
+            Err(reason) => summary.omitted = Some(reason.to_owned()),
+            Ok((placement, owner, locators)) => {
+                captured.frames.push(CapturedFrame {
+                    index,
+                    world,
+                    walk,
+                    placement,
+                    owner,
+                    locators,
+                    rows: Vec::new(),
+                });
+            }
+        }
+        captured.summaries.push(summary);
+    }
+    place_rows(&mut captured, scope, bounds);
+    overlays::mark(&mut captured.frames, until).await?;
+    names.fill(probe, &mut captured.frames, until).await?;
+    Ok(captured)
+}
+
+type Place = (Placement, Option<(u64, u32)>, Vec<Locator>);
+
+fn place_in(
+    captured: &Captured,
+    parent: u32,
+    owner: Option<u64>,
+    summary: &mut FrameSummary,
+) -> Result<Place, &'static str> {
+    let above = captured.frames.iter().find(|frame| frame.index == parent).ok_or("the frame around it is omitted")?;
+    let number = owner.ok_or("its owner went away")?;
+    let owner = above.walk.owners.get(&number).ok_or("it is not shown")?;
+    if !owner.shown || owner.content.width < 2.0 || owner.content.height < 2.0 {
+        return Err("it is not visible");
+    }
+    let named = clean::cut(&clean::name(&owner.name, &[]), 200);
+    if !named.is_empty() {
+        summary.name = named;
+    }
+    let placement = above.placement.descend(owner.content, (owner.layout_width, owner.layout_height), owner.clip);
+    let mut locators = above.locators.clone();
+    if let Some(selector) = owner.css.as_deref().and_then(|css| SelectorText::new(css).ok()) {
+        locators.push(Locator::from(Strategy::Css(ByCss { selector })));
+    }
+    Ok((placement, Some((number, parent)), locators))
+}
+
+/// Moves rows into the tab's coordinates; in a view, those beyond it are counted and left out.
+fn place_rows(captured: &mut Captured, scope: Scope, bounds: Bounds) {
+    let Some(main) = captured.frames.first() else { return };
+    let (width, height) = (main.walk.viewport.width, main.walk.viewport.height);
+    let near = Rect { x: -width / 2.0, y: -height / 2.0, width: width * 2.0, height: height * 2.0 };
+    let mut room = usize::try_from(bounds.candidates).unwrap_or(usize::MAX);
+    for frame in &mut captured.frames {
+        captured.truncated.candidates += frame.walk.beyond;
+        captured.truncated.elements += frame.walk.unwalked;
+        captured.truncated.off_view += frame.walk.off_view;
+        for row in std::mem::take(&mut frame.walk.rows) {
+            let rect = frame.placement.rect(row.rect);
+            if scope == Scope::View && rect.share_within(&near) == 0.0 && rect.has_area() {
+                captured.truncated.off_view += 1;
+                continue;
+            }
+            if room == 0 {
+                captured.truncated.candidates += 1;
+                continue;
+            }
+            room -= 1;
+            let in_view = row.in_view && rect.share_within(&frame.placement.clip) > 0.0;
+            let occlusion = row.occlusion.clone();
+            frame.rows.push(Placed { key: frame.world.key(row.id), row, rect, in_view, occlusion, browser: None });
+        }
+    }
+}
+
+async fn walk(
+    probe: &Probe,
+    frame: &FrameId,
+    scope: Scope,
+    bounds: Bounds,
+    until: Instant,
+) -> Result<(ProbeWorld, FrameWalk), ProbeError> {
+    let world = probe.world(frame, until).await?;
+    let options = json!({
+        "scope": if scope == Scope::View { "view" } else { "full" },
+        "elements": bounds.elements,
+        "candidates": bounds.candidates,
+        "depth": bounds.depth,
+        "testIds": probe.options().test_id_attributes,
+    });
+    for turn in 0..NESTING {
+        let text: String =
+            world.call("(cb, options) => cb.walk.run(options)", std::slice::from_ref(&options), until).await?;
+        let walk: FrameWalk = serde_json::from_str(&text)?;
+        if walk.suspects.is_empty()
+            || turn + 1 == NESTING
+            || closed_roots::register(&world, &walk.suspects, until).await? == 0
+        {
+            return Ok((world, walk));
+        }
+    }
+    Err(ProbeError::Gone)
+}

@@ -1,0 +1,23 @@
+//! The wire's half: one walk per frame, coordinates in the tab, the browser's own words.
+
+mod closed_roots;
+mod frames;
+mod names;
+mod overlays;
+
+pub(crate) use frames::{Captured, CapturedFrame, capture};
+pub(crate) use names::NameCache;
+
+use cuebook_probe::Extension;
+
+/// The walk, installed on top of the probe's core.
+pub(crate) const WALK: Extension = Extension { name: "walk", source: include_str!("walk.js") };
+
+/// The bounds of one observation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) elements: u32,
+    pub(crate) candidates: u32,
+    pub(crate) depth: u32,
+    pub(crate) frames: usize,
+}

@@ -1,0 +1,57 @@
+//! The browser's own roles and names, kept while nothing in their document changed.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
+
+use cuebook_grammar::id::NodeKey;
+use cuebook_probe::{AxFacts, Probe, ProbeError};
+
+use super::frames::CapturedFrame;
+use crate::model::candidates::BrowserWords;
+
+/// What the browser said, by document and the document's generation.
+#[derive(Debug, Default)]
+pub(crate) struct NameCache {
+    documents: HashMap<(String, String), (u64, HashMap<u64, AxFacts>)>,
+}
+
+impl NameCache {
+    /// Puts the browser's words on all rows in view, asking only for what is not known.
+    pub(crate) async fn fill(
+        &mut self,
+        probe: &Probe,
+        frames: &mut [CapturedFrame],
+        until: Instant,
+    ) -> Result<(), ProbeError> {
+        let present: HashSet<_> = frames.iter().map(CapturedFrame::document_key).collect();
+        self.documents.retain(|key, _| present.contains(key));
+        let mut wanted: Vec<NodeKey> = Vec::new();
+        for frame in frames.iter() {
+            let known = self.documents.entry(frame.document_key()).or_default();
+            if known.0 != frame.walk.generation {
+                *known = (frame.walk.generation, HashMap::new());
+            }
+            let rows = frame.rows.iter().filter(|placed| placed.in_view);
+            wanted.extend(rows.map(|placed| &placed.key).filter(|key| !known.1.contains_key(&key.node)).cloned());
+        }
+        if !wanted.is_empty() {
+            for (key, facts) in probe.browser_names(&wanted, until).await? {
+                if let Some(known) = self.documents.get_mut(&(key.frame, key.document)) {
+                    known.1.insert(key.node, facts);
+                }
+            }
+        }
+        for frame in frames.iter_mut() {
+            let Some((_, known)) = self.documents.get(&frame.document_key()) else { continue };
+            for placed in frame.rows.iter_mut().filter(|placed| placed.in_view) {
+                // What assistive technology skips has no name there; the walk's word stands.
+                placed.browser = known.get(&placed.key.node).filter(|facts| !facts.ignored).map(|facts| BrowserWords {
+                    role: facts.role,
+                    name: facts.name.clone(),
+                    description: facts.description.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,292 @@
+//! From the rows of all frames to candidates: names, twins, ids, locators, order.
+
+use std::collections::HashMap;
+
+use cuebook_grammar::candidate::{Candidate, Fingerprint, NameSource, Occlusion, Placement as Placed_};
+use cuebook_grammar::geometry::Rect;
+use cuebook_grammar::id::{CandidateId, NodeKey};
+use cuebook_grammar::locator::Locator;
+use cuebook_grammar::role::Role;
+use cuebook_grammar::secret::{DigestKey, FactText};
+
+use super::clean;
+use super::context_label::{Label, Twin, labels};
+use super::identity::Identities;
+use super::locators::{Place, locators};
+use super::rows::Row;
+
+/// A row with all that the wire adds to it.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// What the walk told.
+    pub row: Row,
+    /// Where its node lives.
+    pub key: NodeKey,
+    /// Its box in the tab's viewport.
+    pub rect: Rect,
+    /// Some of it can be seen in the tab.
+    pub in_view: bool,
+    /// What covers it, frames above included.
+    pub occlusion: Option<Occlusion>,
+    /// Role, name and description in the browser's own words.
+    pub browser: Option<BrowserWords>,
+}
+
+/// Role, name and description in the browser's own words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BrowserWords {
+    /// The role, where the browser's has an ARIA counterpart.
+    pub role: Option<Role>,
+    /// The name.
+    pub name: String,
+    /// The description.
+    pub description: Option<String>,
+}
+
+/// The rows of one frame.
+#[derive(Clone, Debug, Default)]
+pub struct FrameRows {
+    /// The frame's index in the observation.
+    pub frame: u32,
+    /// The path of the frame's URL, without query; empty in the main frame.
+    pub path: String,
+    /// What tells this frame from others, for twins in several frames.
+    pub title: String,
+    /// The way to the frame, outermost owner first.
+    pub locators: Vec<Locator>,
+    /// Values of password-like fields.
+    pub secrets: Vec<String>,
+    /// The rows, in document order.
+    pub rows: Vec<Placed>,
+}
+
+const NAME_LIMIT: usize = 200;
+
+struct Draft<'a> {
+    frame: &'a FrameRows,
+    placed: &'a Placed,
+    role: Role,
+    name: String,
+    source: NameSource,
+}
+
+/// The candidates of a page, in the order in which they are read; those that something covers wholly
+/// come last. `digest` keys what stands for values of password-like fields.
+#[must_use]
+pub fn candidates(frames: &[FrameRows], identities: &mut Identities, digest: &DigestKey) -> Vec<Candidate> {
+    let secrets: Vec<String> = frames.iter().flat_map(|frame| frame.secrets.iter().cloned()).collect();
+    let drafts: Vec<Draft<'_>> = frames
+        .iter()
+        .flat_map(|frame| frame.rows.iter().map(move |placed| (frame, placed)))
+        .map(|(frame, placed)| draft(frame, placed, &secrets))
+        .collect();
+    let mut groups: HashMap<(Role, &str), Vec<usize>> = HashMap::new();
+    for (index, draft) in drafts.iter().enumerate() {
+        groups.entry((draft.role, draft.name.as_str())).or_default().push(index);
+    }
+    let mut contexts: Vec<(Option<String>, bool, Place)> =
+        drafts.iter().map(|_| (None, false, Place { of: 1, index: 0 })).collect();
+    for members in groups.values().filter(|members| members.len() > 1) {
+        let twins: Vec<Twin> = members.iter().filter_map(|index| drafts.get(*index)).map(twin).collect();
+        for ((position, index), label) in members.iter().enumerate().zip(labels(&twins)) {
+            let (context, ambiguous) = match label {
+                Label::Context(text) => (Some(text), false),
+                Label::Ambiguous(text) => (text, true),
+            };
+            if let Some(slot) = contexts.get_mut(*index) {
+                *slot = (context, ambiguous, Place { of: members.len(), index: position });
+            }
+        }
+    }
+    let mut found: Vec<Candidate> = drafts
+        .iter()
+        .zip(contexts)
+        .map(|(draft, (context, ambiguous, place))| {
+            let home = draft.placed.row.home.as_deref().unwrap_or_default();
+            let id = identities.id(&draft.placed.key, draft.role, &draft.name, home);
+            let context = context.map(|text| scrubbed(&clean::name(&text, &[]), &secrets));
+            candidate(draft, id, context, ambiguous, place, &secrets, digest)
+        })
+        .collect();
+    // A stable sort: the order of reading stays within both parts.
+    found.sort_by_key(|candidate| candidate.occlusion.as_ref().is_some_and(|o| o.ratio >= 1.0));
+    found
+}
+
+fn draft<'a>(frame: &'a FrameRows, placed: &'a Placed, secrets: &[String]) -> Draft<'a> {
+    let row = &placed.row;
+    let browser = placed.browser.as_ref();
+    let role = browser
+        .and_then(|words| words.role)
+        // The browser calls what only reacts to the pointer generic, and so does the walk; what the walk
+        // knows better is a control that the browser gives a role of its own making.
+        .filter(|role| !matches!(role, Role::Generic | Role::None | Role::Presentation) || row.role == Role::Generic)
+        .unwrap_or(row.role);
+    let (said, source) = match browser {
+        Some(words) => (words.name.as_str(), NameSource::Browser),
+        None => (row.name.as_str(), NameSource::Walk),
+    };
+    let first = clean::name(said, &row.icons);
+    let (name, source) = if first.is_empty() {
+        let others = [
+            row.fallback.as_deref().map(|text| clean::name(text, &row.icons)),
+            row.title.clone(),
+            row.placeholder.clone(),
+            row.test_id.clone(),
+            row.icons.first().cloned(),
+        ];
+        let other = others.into_iter().flatten().map(|text| clean::name(&text, &[])).find(|text| !text.is_empty());
+        (other.unwrap_or_default(), NameSource::Walk)
+    } else {
+        (first, source)
+    };
+    Draft { frame, placed, role, name: clean::cut(&scrubbed(&name, secrets), NAME_LIMIT), source }
+}
+
+fn twin(draft: &Draft<'_>) -> Twin {
+    let row = &draft.placed.row;
+    let mut context = row.context.clone();
+    let mut more = |kind: &str, text: Option<&String>| {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            context.push((kind.to_owned(), clean::cut(text, 80)));
+        }
+    };
+    more("placeholder", row.placeholder.as_ref());
+    more("leads to", row.destination.as_ref());
+    more("test id", row.test_id.as_ref());
+    more("title", row.title.as_ref().filter(|title| **title != draft.name));
+    more("frame", Some(&draft.frame.title));
+    Twin { context }
+}
+
+fn scrubbed(text: &str, secrets: &[String]) -> String {
+    let mut text = text.to_owned();
+    clean::scrub(&mut text, secrets);
+    text
+}
+
+fn candidate(
+    draft: &Draft<'_>,
+    id: CandidateId,
+    context: Option<String>,
+    ambiguous: bool,
+    place: Place,
+    secrets: &[String],
+    digest: &DigestKey,
+) -> Candidate {
+    let row = &draft.placed.row;
+    let text = |text: &Option<String>, limit: usize| {
+        let text = text.as_deref().map(|text| clean::cut(&scrubbed(&clean::name(text, &[]), secrets), limit));
+        text.filter(|text| !text.is_empty())
+    };
+    let value = row.value.clone().map(|value| {
+        let value = FactText::Clear(value);
+        if row.sensitive { value.redact(digest, []) } else { value }
+    });
+    let value = match value {
+        Some(FactText::Clear(text)) => Some(FactText::Clear(scrubbed(&text, secrets))),
+        other => other,
+    };
+    let browser = draft.placed.browser.as_ref().and_then(|words| words.description.clone());
+    let label = row.labels.first().filter(|label| **label != draft.name).cloned();
+    let mut candidate = Candidate {
+        id,
+        role: draft.role,
+        name: draft.name.clone(),
+        name_source: draft.source,
+        fingerprint: Fingerprint {
+            role: draft.role,
+            name: draft.name.clone(),
+            test_id: row.test_id.clone(),
+            context: context.clone(),
+            path: row.path.clone(),
+            frame: draft.frame.path.clone(),
+        },
+        context,
+        ambiguous,
+        description: text(&browser.or_else(|| row.description.clone()), 300).filter(|text| *text != draft.name),
+        states: row.states.clone(),
+        control: row.control,
+        value,
+        options: row.options.clone(),
+        label: text(&label, NAME_LIMIT),
+        placeholder: text(&row.placeholder, NAME_LIMIT),
+        test_id: row.test_id.clone(),
+        destination: row.destination.clone(),
+        form: text(&row.form, NAME_LIMIT),
+        rect: Some(draft.placed.rect),
+        placement: if draft.placed.in_view { Placed_::InView } else { Placed_::OffView },
+        occlusion: draft.placed.occlusion.clone(),
+        scroll_container: row.scroller.clone(),
+        frame: draft.frame.frame,
+        depth: row.depth,
+        locators: Vec::new(),
+        node: Some(draft.placed.key.clone()),
+    };
+    candidate.locators = locators(row, &candidate, place, &draft.frame.locators);
+    candidate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuebook_grammar::candidate::ControlKind;
+    use cuebook_grammar::id::PageId;
+
+    fn placed(id: u64, role: Role, name: &str) -> Placed {
+        Placed {
+            row: Row { id, role, name: name.into(), ..Row::default() },
+            key: NodeKey { page: PageId::new("p"), frame: "f".into(), document: "d".into(), node: id },
+            rect: Rect::default(),
+            in_view: true,
+            occlusion: None,
+            browser: None,
+        }
+    }
+
+    fn model(rows: Vec<Placed>, secrets: &[&str]) -> Vec<Candidate> {
+        let frame =
+            FrameRows { rows, secrets: secrets.iter().map(|s| (*s).to_owned()).collect(), ..FrameRows::default() };
+        candidates(&[frame], &mut Identities::default(), &DigestKey::new([1; 32]))
+    }
+
+    #[test]
+    fn twins_in_rows_carry_their_context_and_a_locator_within_it() {
+        let mut rows = vec![placed(1, Role::Button, "Edit"), placed(2, Role::Button, "Edit")];
+        for (row, mail) in rows.iter_mut().zip(["john@example.com", "jane@example.com"]) {
+            row.row.context = vec![("row".into(), mail.into())];
+        }
+        let found = model(rows, &[]);
+        assert_eq!(found[0].context.as_deref(), Some("row: john@example.com"));
+        assert!(!found[0].ambiguous);
+        let json = serde_json::to_value(&found[1].locators[0]).unwrap();
+        assert_eq!(json["within"]["hasText"], "jane@example.com");
+    }
+
+    #[test]
+    fn what_is_wholly_covered_comes_last() {
+        let mut rows = vec![placed(1, Role::Button, "Under"), placed(2, Role::Button, "Over")];
+        rows[0].occlusion = Some(Occlusion { ratio: 1.0, by: "div#overlay".into() });
+        let names: Vec<_> = model(rows, &[]).into_iter().map(|c| c.name).collect();
+        assert_eq!(names, ["Over", "Under"]);
+    }
+
+    #[test]
+    fn a_typed_password_is_in_no_part_of_a_candidate() {
+        let mut field = placed(1, Role::TextBox, "Password");
+        field.row.value = Some("hunter2".into());
+        field.row.sensitive = true;
+        field.row.control = ControlKind::Password;
+        let mut echo = placed(2, Role::Button, "Use hunter2");
+        echo.row.context = vec![("row".into(), "hunter2".into())];
+        let json = serde_json::to_string(&model(vec![field, echo], &["hunter2"])).unwrap();
+        assert!(!json.contains("hunter2"), "{json}");
+    }
+
+    #[test]
+    fn a_name_of_nothing_but_an_icon_falls_back_to_the_title() {
+        let mut row = placed(1, Role::Button, "\u{e872}");
+        row.row.title = Some("Delete".into());
+        assert_eq!(model(vec![row], &[])[0].name, "Delete");
+    }
+}

@@ -1,0 +1,72 @@
+//! Texts of a page made fit to be shown: no pictures of icon fonts, no control characters, bounded.
+
+use cuebook_grammar::text_match::collapse_white_space;
+
+/// Cuts at a number of characters, never within one.
+#[must_use]
+pub fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        None => text.to_owned(),
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned(),
+    }
+}
+
+/// Whether a character may change how the text around it is read or shown.
+#[must_use]
+pub fn is_disruptive(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn is_private(c: char) -> bool {
+    matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
+}
+
+/// A name without private-use characters, disruptive characters and icon ligatures at its ends.
+#[must_use]
+pub fn name(text: &str, icons: &[String]) -> String {
+    let plain: String =
+        text.chars().filter(|c| !is_private(*c)).map(|c| if is_disruptive(c) { ' ' } else { c }).collect();
+    let mut plain = collapse_white_space(&plain);
+    for icon in icons {
+        let rest = plain.strip_prefix(icon.as_str()).or_else(|| plain.strip_suffix(icon.as_str()));
+        if let Some(rest) = rest.map(|rest| rest.trim().to_owned()) {
+            plain = rest;
+        }
+    }
+    plain
+}
+
+/// Removes every occurrence of a secret from a text of the page.
+pub fn scrub(text: &mut String, secrets: &[String]) {
+    for secret in secrets {
+        if secret.chars().count() >= 3 && text.contains(secret.as_str()) {
+            *text = text.replace(secret.as_str(), "•••");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn icons_and_private_characters_leave_a_name() {
+        assert_eq!(name("\u{e8b6}  Search", &[]), "Search");
+        assert_eq!(name("delete Remove item", &["delete".into()]), "Remove item");
+        assert_eq!(name("abc\u{202e}def\n", &[]), "abc def");
+    }
+
+    #[test]
+    fn a_cut_falls_between_characters() {
+        assert_eq!(cut("añb", 2), "añ");
+        assert_eq!(cut("a", 2), "a");
+    }
+
+    #[test]
+    fn a_secret_is_removed_wherever_it_stands() {
+        let mut text = "Your password is hunter2!".to_owned();
+        scrub(&mut text, &["hunter2".into()]);
+        assert_eq!(text, "Your password is •••!");
+    }
+}

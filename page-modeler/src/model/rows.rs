@@ -1,0 +1,153 @@
+//! What one walk over a document tells, as the script writes it.
+//!
+//! Invariant: these types are no wire format of ours; the script and they change together.
+
+use std::collections::BTreeMap;
+
+use cuebook_grammar::candidate::{ControlKind, Occlusion, SelectOption};
+use cuebook_grammar::facts::States;
+use cuebook_grammar::geometry::Rect;
+use cuebook_grammar::observation::{Heading, LiveText, Viewport};
+use cuebook_grammar::role::Role;
+use serde::Deserialize;
+
+/// One thing that a person could act on.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Row {
+    /// Its number in the probe's registry.
+    pub id: u64,
+    /// The tag in lower case.
+    pub tag: String,
+    /// The role, in the walk's words.
+    pub role: Role,
+    /// The accessible name, in the walk's words.
+    pub name: String,
+    /// What stands for the name where there is none.
+    pub fallback: Option<String>,
+    /// Why it is a candidate: `native`, `role`, `pointer`, ….
+    pub reason: String,
+    /// The states.
+    pub states: States,
+    /// The kind of control.
+    pub control: ControlKind,
+    /// The box, in the frame's own viewport.
+    #[serde(rename = "box")]
+    pub rect: Rect,
+    /// How deep it stands, counted in elements that have a role.
+    pub depth: u16,
+    /// Tags, hand-written ids and roles from the root down.
+    pub path: String,
+    /// The title.
+    pub title: Option<String>,
+    /// Texts that an icon font draws as pictures.
+    pub icons: Vec<String>,
+    /// The description.
+    pub description: Option<String>,
+    /// The live value.
+    pub value: Option<String>,
+    /// The value must not be kept.
+    pub sensitive: bool,
+    /// The options of a native select.
+    pub options: Vec<SelectOption>,
+    /// The texts of its labels.
+    pub labels: Vec<String>,
+    /// The placeholder.
+    pub placeholder: Option<String>,
+    /// The alternative text.
+    pub alt: Option<String>,
+    /// The test id.
+    pub test_id: Option<String>,
+    /// No other element of the frame has that test id.
+    pub test_id_unique: bool,
+    /// Where a link leads.
+    pub destination: Option<String>,
+    /// The form.
+    pub form: Option<String>,
+    /// Some of it can be seen in the frame's own viewport.
+    pub in_view: bool,
+    /// What covers it, within the frame.
+    pub occlusion: Option<Occlusion>,
+    /// What scrolls it.
+    pub scroller: Option<String>,
+    /// What it stands in, nearest first: kind and text.
+    pub context: Vec<(String, String)>,
+    /// The row, list item or article that it stands in.
+    pub home: Option<String>,
+    /// A CSS selector of its place.
+    pub css: Option<String>,
+}
+
+/// The box of a frame's owner element in the document that holds it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OwnerRow {
+    /// The content box.
+    pub content: Rect,
+    /// The width of the viewport that the content has.
+    pub layout_width: f64,
+    /// The height of the viewport that the content has.
+    pub layout_height: f64,
+    /// The part of the content box that its ancestors do not clip.
+    pub clip: Rect,
+    /// Whether the owner can be seen at all.
+    pub shown: bool,
+    /// Its title or name.
+    pub name: String,
+    /// A CSS selector of its place.
+    pub css: Option<String>,
+}
+
+/// What the page says about itself.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Meta {
+    /// `og:type` or the schema.org type.
+    pub page_type: String,
+    /// The description.
+    pub description: String,
+    /// The language.
+    pub language: String,
+    /// There is a password field.
+    pub has_password: bool,
+}
+
+/// Everything that one walk tells.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FrameWalk {
+    /// The document's URL.
+    pub url: String,
+    /// Its origin.
+    pub origin: String,
+    /// Its title.
+    pub title: String,
+    /// The frame's own viewport.
+    pub viewport: Viewport,
+    /// What can be acted on.
+    pub rows: Vec<Row>,
+    /// Owners of frames, by registry number.
+    pub owners: BTreeMap<u64, OwnerRow>,
+    /// Headings.
+    pub headings: Vec<Heading>,
+    /// Landmarks.
+    pub landmarks: Vec<String>,
+    /// Alerts and the like.
+    pub live: Vec<LiveText>,
+    /// Elements that might hold a closed shadow root.
+    pub suspects: Vec<u64>,
+    /// Values of password-like fields: to be removed from every text, and then dropped.
+    pub secrets: Vec<String>,
+    /// Counts changes of the document.
+    pub generation: u64,
+    /// Candidates beyond the bound.
+    pub beyond: u64,
+    /// Candidates beyond the view.
+    pub off_view: u64,
+    /// Elements that were not walked.
+    pub unwalked: u64,
+    /// The name of the modal dialog that is open.
+    pub modal: Option<String>,
+    /// What the page says about itself.
+    pub meta: Meta,
+}

@@ -1,0 +1,400 @@
+//! The modeler of live pages.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use cuebook_cdp::{Browser, DialogKind as WireDialog, OpenDialog, Page, PageEvent, TargetId};
+use cuebook_grammar::candidate::Candidate;
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::facts::{DialogFact, DialogKind};
+use cuebook_grammar::id::{CandidateId, NodeKey, ObservationId, PageId};
+use cuebook_grammar::observation::{
+    FrameSummary, OBSERVATION_VERSION, Observation, Scope, Sketch, TabSummary, Truncation, Viewport,
+};
+use cuebook_grammar::seam::{Finding, PageModeler, Query};
+use cuebook_grammar::secret::DigestKey;
+use cuebook_probe::{Probe, ProbeError, ProbeOptions};
+use serde::{Deserialize, Serialize};
+
+use crate::capture::{Bounds, Captured, NameCache, WALK, capture};
+use crate::error::ModelError;
+use crate::explore;
+use crate::model::page_fingerprint::page_fingerprint;
+use crate::model::sketch::sketch;
+use crate::model::{FrameRows, Identities, candidates, clean, delta};
+
+/// Bounds of an observation, and what counts as a test id.
+#[derive(Clone, Debug)]
+pub struct ModelerOptions {
+    /// Elements walked in each frame.
+    pub elements: u32,
+    /// Candidates of an observation.
+    pub candidates: u32,
+    /// Elements nested in elements.
+    pub depth: u32,
+    /// Frames entered.
+    pub frames: usize,
+    /// What counts as a test id.
+    pub probe: ProbeOptions,
+}
+
+impl Default for ModelerOptions {
+    fn default() -> Self {
+        Self { elements: 200_000, candidates: 3_000, depth: 1_000, frames: 100, probe: ProbeOptions::default() }
+    }
+}
+
+/// Turns the tabs of one browser into observations.
+#[derive(Debug)]
+pub struct LivePageModeler {
+    browser: Arc<Browser>,
+    digest: DigestKey,
+    options: ModelerOptions,
+    identities: Identities,
+    pages: HashMap<PageId, PageState>,
+    observations: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct PageState {
+    pub(crate) probe: Probe,
+    names: NameCache,
+    last: Option<Observation>,
+    /// Candidates that are no more, with the observation that saw them last.
+    gone: VecDeque<(u64, Candidate)>,
+}
+
+/// Observations after which a candidate that went is forgotten.
+const RECENT_OBSERVATIONS: u64 = 3;
+/// Candidates that are remembered after they went.
+const RECENT_CANDIDATES: usize = 50;
+/// A main document that is replaced while it is walked is walked again so often.
+const ATTEMPTS: usize = 5;
+
+impl LivePageModeler {
+    /// A modeler for the tabs of `browser`. Values of password-like fields become digests under `digest`.
+    #[must_use]
+    pub fn new(browser: Arc<Browser>, digest: DigestKey, options: ModelerOptions) -> Self {
+        Self { browser, digest, options, identities: Identities::default(), pages: HashMap::new(), observations: 0 }
+    }
+
+    fn page(&self, page: &PageId) -> Result<Page, ModelError> {
+        self.browser.page(&TargetId::from(page.as_str())).ok_or(ModelError::NoSuchPage)
+    }
+
+    /// The node of a candidate of the last observation of `page`.
+    pub(crate) fn node(&self, page: &PageId, id: CandidateId) -> Option<NodeKey> {
+        self.pages.get(page)?.last.as_ref()?.candidate(id)?.node.clone()
+    }
+
+    /// The candidate that a node is, in the last observation of `page`.
+    pub(crate) fn candidate_at(&self, page: &PageId, key: &NodeKey) -> Option<CandidateId> {
+        let id = self.identities.known(key)?;
+        self.pages.get(page)?.last.as_ref()?.candidate(id).map(|candidate| candidate.id)
+    }
+
+    pub(crate) async fn probe(&mut self, page: &PageId, until: Instant) -> Result<Probe, ModelError> {
+        if let Some(state) = self.pages.get(page) {
+            return Ok(state.probe.clone());
+        }
+        let wire = self.page(page)?;
+        let probe = Probe::attach_with(wire, self.digest.clone(), self.options.probe.clone(), until).await?;
+        probe.extend(WALK, until).await?;
+        let state = PageState { probe: probe.clone(), names: NameCache::default(), last: None, gone: VecDeque::new() };
+        self.pages.insert(page.clone(), state);
+        Ok(probe)
+    }
+
+    pub(crate) async fn observe_page(
+        &mut self,
+        page: &PageId,
+        scope: Scope,
+        until: Instant,
+    ) -> Result<Observation, ModelError> {
+        let wire = self.page(page).inspect_err(|_| self.identities.forget(page))?;
+        self.pages.retain(|id, state| id == page || !state.probe.page().closed());
+        if wire.crashed() {
+            return Err(ModelError::Crashed);
+        }
+        let mut events = wire.events();
+        if let Some(dialog) = wire.dialog() {
+            return self.blocked(page, scope, &wire, &dialog, until).await;
+        }
+        let dialog = tokio::select! {
+            captured = self.capture(page, scope, until) => {
+                let captured = captured?;
+                return Ok(self.observation(page, scope, &captured, self.tabs(page, until).await));
+            }
+            dialog = next_dialog(&mut events) => dialog,
+        };
+        match dialog {
+            Some(dialog) => self.blocked(page, scope, &wire, &dialog, until).await,
+            None => Err(ModelError::NoSuchPage),
+        }
+    }
+
+    async fn capture(&mut self, page: &PageId, scope: Scope, until: Instant) -> Result<Captured, ModelError> {
+        let probe = self.probe(page, until).await?;
+        let bounds = Bounds {
+            elements: self.options.elements,
+            candidates: self.options.candidates,
+            depth: self.options.depth,
+            frames: self.options.frames,
+        };
+        let mut names = self.pages.get_mut(page).map(|state| std::mem::take(&mut state.names)).unwrap_or_default();
+        for _ in 0..ATTEMPTS {
+            match capture(&probe, scope, bounds, &mut names, until).await {
+                Ok(captured) => {
+                    if let Some(state) = self.pages.get_mut(page) {
+                        state.names = names;
+                    }
+                    return Ok(captured);
+                }
+                Err(ProbeError::Gone) if Instant::now() < until && !probe.page().crashed() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(if probe.page().crashed() { ModelError::Crashed } else { ModelError::NoAnswer })
+    }
+
+    fn observation(&mut self, page: &PageId, scope: Scope, captured: &Captured, tabs: Vec<TabSummary>) -> Observation {
+        let documents: HashSet<_> = captured.frames.iter().map(crate::capture::CapturedFrame::document_key).collect();
+        self.identities.retain(page, &documents);
+        let frames: Vec<FrameRows> = captured
+            .frames
+            .iter()
+            .map(|frame| FrameRows {
+                frame: frame.index,
+                path: if frame.index == 0 { String::new() } else { path_of(&frame.walk.url) },
+                title: if frame.index == 0 { String::new() } else { frame_title(captured, frame.index) },
+                locators: frame.locators.clone(),
+                secrets: frame.walk.secrets.clone(),
+                rows: frame.rows.clone(),
+            })
+            .collect();
+        let found = candidates(&frames, &mut self.identities, &self.digest);
+        let walks: Vec<_> = captured.frames.iter().map(|frame| (frame.index, &frame.walk)).collect();
+        let mut sketch = sketch(&walks);
+        let secrets: Vec<String> = captured.frames.iter().flat_map(|frame| frame.walk.secrets.clone()).collect();
+        scrub_sketch(&mut sketch, &secrets);
+        let main = captured.frames.first().map(|frame| &frame.walk);
+        let (url, title) = main.map(|walk| (walk.url.clone(), walk.title.clone())).unwrap_or_default();
+        let mut title = clean::cut(&clean::name(&title, &[]), 200);
+        clean::scrub(&mut title, &secrets);
+        let fingerprint = page_fingerprint(&url, &found, &sketch);
+        let truncated = (captured.truncated != Truncation::default()).then_some(captured.truncated);
+        self.finish(
+            page,
+            Observation {
+                schema_version: OBSERVATION_VERSION.to_owned(),
+                id: ObservationId::default(),
+                page: page.clone(),
+                scope,
+                url,
+                title,
+                viewport: captured.viewport(),
+                frames: captured.summaries.clone(),
+                candidates: found,
+                recent: Vec::new(),
+                sketch,
+                dialog: None,
+                tabs,
+                truncated,
+                delta: None,
+                fingerprint,
+            },
+        )
+    }
+
+    /// What can be said about a page that a dialog blocks: nothing of it answers.
+    async fn blocked(
+        &mut self,
+        page: &PageId,
+        scope: Scope,
+        wire: &Page,
+        dialog: &OpenDialog,
+        until: Instant,
+    ) -> Result<Observation, ModelError> {
+        let last = self.pages.get(page).and_then(|state| state.last.as_ref());
+        let url = clean::cut(&wire.url(), 2_000);
+        let viewport = last.map_or_else(Viewport::default, |last| last.viewport);
+        let title = last.filter(|last| last.url == url).map(|last| last.title.clone()).unwrap_or_default();
+        let frames = vec![FrameSummary {
+            parent: None,
+            url: url.clone(),
+            origin: origin_of(&url),
+            name: String::new(),
+            out_of_process: false,
+            omitted: Some("a dialog blocks it".to_owned()),
+        }];
+        let fact = DialogFact {
+            kind: match dialog.kind {
+                WireDialog::Confirm => DialogKind::Confirm,
+                WireDialog::Prompt => DialogKind::Prompt,
+                WireDialog::BeforeUnload => DialogKind::BeforeUnload,
+                _ => DialogKind::Alert,
+            },
+            message: clean::cut(&dialog.message, 2_000),
+        };
+        let tabs = self.tabs(page, until).await;
+        let fingerprint = page_fingerprint(&url, &[], &Sketch { modal: Some(String::new()), ..Sketch::default() });
+        Ok(self.finish(
+            page,
+            Observation {
+                schema_version: OBSERVATION_VERSION.to_owned(),
+                id: ObservationId::default(),
+                page: page.clone(),
+                scope,
+                url,
+                title,
+                viewport,
+                frames,
+                candidates: Vec::new(),
+                recent: Vec::new(),
+                sketch: Sketch::default(),
+                dialog: Some(fact),
+                tabs,
+                truncated: None,
+                delta: None,
+                fingerprint,
+            },
+        ))
+    }
+
+    /// Numbers the observation and compares it with the one before.
+    fn finish(&mut self, page: &PageId, mut observation: Observation) -> Observation {
+        self.observations += 1;
+        let number = self.observations;
+        observation.id = ObservationId(number);
+        let Some(state) = self.pages.get_mut(page) else { return observation };
+        let valid: HashSet<CandidateId> = observation.candidates.iter().map(|c| c.id).collect();
+        if let Some(last) = state.last.take() {
+            observation.delta = Some(delta::delta(&last, &observation.candidates));
+            let seen = last.id.0;
+            state.gone.extend(last.candidates.into_iter().map(|candidate| (seen, candidate)));
+        }
+        state.gone.retain(|(seen, candidate)| {
+            !valid.contains(&candidate.id) && number.saturating_sub(*seen) <= RECENT_OBSERVATIONS
+        });
+        let surplus = state.gone.len().saturating_sub(RECENT_CANDIDATES);
+        state.gone.drain(..surplus);
+        observation.recent = state.gone.iter().rev().map(|(_, candidate)| candidate.clone()).collect();
+        state.last = Some(observation.clone());
+        observation
+    }
+
+    async fn tabs(&self, current: &PageId, until: Instant) -> Vec<TabSummary> {
+        #[derive(Serialize)]
+        struct NoParameters {}
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Targets {
+            target_infos: Vec<TargetInfo>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct TargetInfo {
+            target_id: String,
+            title: String,
+        }
+        let reply = self.browser.session().call_raw("Target.getTargets", NoParameters {}, until).await;
+        let titles: HashMap<String, String> = reply
+            .ok()
+            .and_then(|reply| reply.parse::<Targets>().ok())
+            .map(|targets| targets.target_infos.into_iter().map(|t| (t.target_id, t.title)).collect())
+            .unwrap_or_default();
+        self.browser
+            .pages()
+            .iter()
+            .map(|page| {
+                let id = PageId::new(page.target_id().as_str());
+                TabSummary {
+                    url: clean::cut(&page.url(), 2_000),
+                    title: titles
+                        .get(id.as_str())
+                        .map(|title| clean::cut(&clean::name(title, &[]), 200))
+                        .unwrap_or_default(),
+                    current: id == *current,
+                    page: id,
+                }
+            })
+            .collect()
+    }
+}
+
+async fn next_dialog(events: &mut cuebook_cdp::PageEvents) -> Option<OpenDialog> {
+    while let Some(event) = events.next().await {
+        if let PageEvent::DialogOpening(dialog) = event {
+            return Some(dialog);
+        }
+    }
+    None
+}
+
+fn scrub_sketch(sketch: &mut Sketch, secrets: &[String]) {
+    let texts = sketch
+        .headings
+        .iter_mut()
+        .map(|heading| &mut heading.text)
+        .chain(sketch.live.iter_mut().map(|live| &mut live.text))
+        .chain(sketch.landmarks.iter_mut().map(|landmark| &mut landmark.summary))
+        .chain(sketch.modal.iter_mut())
+        .chain(sketch.description.iter_mut());
+    for text in texts {
+        clean::scrub(text, secrets);
+    }
+}
+
+fn frame_title(captured: &Captured, index: u32) -> String {
+    let summary = usize::try_from(index).ok().and_then(|index| captured.summaries.get(index));
+    summary
+        .map(|summary| if summary.name.is_empty() { path_of(&summary.url) } else { summary.name.clone() })
+        .unwrap_or_default()
+}
+
+/// The path of a URL without query and fragment; opaque URLs give their scheme.
+fn path_of(url: &str) -> String {
+    let plain = url.split(['?', '#']).next().unwrap_or_default();
+    match plain.split_once("://") {
+        Some((_, rest)) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/").to_owned(),
+        None => plain.chars().take(100).collect(),
+    }
+}
+
+fn origin_of(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme @ ("http" | "https"), rest)) => {
+            format!("{scheme}://{}", rest.split(['/', '?', '#']).next().unwrap_or_default())
+        }
+        _ => "null".to_owned(),
+    }
+}
+
+impl PageModeler for LivePageModeler {
+    type Error = ModelError;
+
+    #[tracing::instrument(name = "observe", skip_all)]
+    async fn observe(&mut self, page: &PageId, scope: Scope, deadline: Deadline) -> Result<Observation, ModelError> {
+        self.observe_page(page, scope, deadline.instant()).await
+    }
+
+    #[tracing::instrument(name = "explore", skip_all)]
+    async fn explore(&mut self, page: &PageId, query: &Query, deadline: Deadline) -> Result<Finding, ModelError> {
+        explore::explore(self, page, query, deadline.instant()).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_and_paths_are_read_from_urls_of_any_kind() {
+        assert_eq!(origin_of("https://a.test:8/x?y"), "https://a.test:8");
+        assert_eq!(origin_of("about:blank"), "null");
+        assert_eq!(path_of("https://a.test/x/y?z#q"), "/x/y");
+        assert_eq!(path_of("https://a.test"), "/");
+        assert_eq!(path_of("about:srcdoc"), "about:srcdoc");
+    }
+}
