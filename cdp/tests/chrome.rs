@@ -330,12 +330,8 @@ async fn a_popup_is_seen_with_its_opener_and_runs_our_script_first() {
     let mut events = lab.browser.events();
     let opening = json!({"expression": "void window.open('/popup')", "userGesture": true});
     page.session().call_raw("Runtime.evaluate", opening, soon()).await.unwrap();
-    let (popup, opener) = loop {
-        match tokio::time::timeout_at(soon().into(), events.next()).await.unwrap().unwrap() {
-            BrowserEvent::PageOpened { page, opener } => break (page, opener),
-            other => panic!("expected a popup, saw {other:?}"),
-        }
-    };
+    let event = tokio::time::timeout_at(soon().into(), events.next()).await.unwrap().unwrap();
+    let BrowserEvent::PageOpened { page: popup, opener } = event else { panic!("expected a popup, saw {event:?}") };
     assert_eq!(opener.as_ref(), Some(page.target_id()));
     assert_eq!(popup.opener(), Some(page.target_id()));
     assert_eq!(lab.browser.page(popup.target_id()), Some(popup.clone()));
