@@ -158,7 +158,13 @@ impl LivePageModeler {
         Err(if probe.page().crashed() { ModelError::Crashed } else { ModelError::NoAnswer })
     }
 
-    fn observation(&mut self, page: &PageId, scope: Scope, captured: &Captured, tabs: Vec<TabSummary>) -> Observation {
+    fn observation(
+        &mut self,
+        page: &PageId,
+        scope: Scope,
+        captured: &Captured,
+        mut tabs: Vec<TabSummary>,
+    ) -> Observation {
         let documents: HashSet<_> = captured.frames.iter().map(crate::capture::CapturedFrame::document_key).collect();
         self.identities.retain(page, &documents);
         let frames: Vec<FrameRows> = captured
@@ -179,10 +185,20 @@ impl LivePageModeler {
         let secrets: Vec<String> = captured.frames.iter().flat_map(|frame| frame.walk.secrets.clone()).collect();
         scrub_sketch(&mut sketch, &secrets);
         let main = captured.frames.first().map(|frame| &frame.walk);
-        let (url, title) = main.map(|walk| (walk.url.clone(), walk.title.clone())).unwrap_or_default();
+        let (mut url, title) = main.map(|walk| (walk.url.clone(), walk.title.clone())).unwrap_or_default();
         let mut title = clean::cut(&clean::name(&title, &[]), 200);
         clean::scrub(&mut title, &secrets);
         let fingerprint = page_fingerprint(&url, &found, &sketch);
+        for tab in &mut tabs {
+            clean::scrub(&mut tab.title, &secrets);
+            clean::scrub(&mut tab.url, &secrets);
+        }
+        let mut summaries = captured.summaries.clone();
+        for summary in &mut summaries {
+            clean::scrub(&mut summary.name, &secrets);
+            clean::scrub(&mut summary.url, &secrets);
+        }
+        clean::scrub(&mut url, &secrets);
         let truncated = (captured.truncated != Truncation::default()).then_some(captured.truncated);
         self.finish(
             page,
@@ -194,7 +210,7 @@ impl LivePageModeler {
                 url,
                 title,
                 viewport: captured.viewport(),
-                frames: captured.summaries.clone(),
+                frames: summaries,
                 candidates: found,
                 recent: Vec::new(),
                 sketch,

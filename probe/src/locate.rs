@@ -93,7 +93,8 @@ struct Answer {
 impl Probe {
     /// Everything that `locator` means on the page now.
     ///
-    /// Without a frame path all frames are searched; with one, only the frame that it leads to.
+    /// Without a frame path all frames are searched; with one, only the frame that it leads to from the
+    /// main frame.
     ///
     /// # Errors
     /// [`ProbeError::BadSelector`] for a selector that the browser refuses; [`ProbeError::FramePath`] if
@@ -118,7 +119,10 @@ impl Probe {
     }
 
     async fn frames_of(&self, locator: &Locator, until: Instant) -> Result<Vec<FrameId>, ProbeError> {
-        let mut frames: Vec<FrameId> = self.page().frames().into_iter().map(|f| f.id).collect();
+        if locator.frame.is_empty() {
+            return Ok(self.page().frames().into_iter().map(|frame| frame.id).collect());
+        }
+        let mut frames = vec![self.page().main_frame().id];
         for (part, owner) in locator.frame.iter().enumerate() {
             let mut located = self.locate_in(owner, &Ask::default(), frames, until).await?;
             located.matches.retain(|found| matches!(found.facts.tag.as_str(), "iframe" | "frame" | "object"));

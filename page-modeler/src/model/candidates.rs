@@ -212,7 +212,7 @@ fn candidate(
         label: text(&label, NAME_LIMIT),
         placeholder: text(&row.placeholder, NAME_LIMIT),
         test_id: row.test_id.clone(),
-        destination: row.destination.clone(),
+        destination: row.destination.as_deref().map(|url| scrubbed(url, secrets)),
         form: text(&row.form, NAME_LIMIT),
         rect: Some(draft.placed.rect),
         placement: if draft.placed.in_view { Placed_::InView } else { Placed_::OffView },

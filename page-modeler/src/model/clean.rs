@@ -37,10 +37,13 @@ pub fn name(text: &str, icons: &[String]) -> String {
     plain
 }
 
+/// Shorter texts than this are no secrets that a page could be cleaned of without being garbled.
+const SECRET_LENGTH: usize = 4;
+
 /// Removes every occurrence of a secret from a text of the page.
 pub fn scrub(text: &mut String, secrets: &[String]) {
     for secret in secrets {
-        if secret.chars().count() >= 3 && text.contains(secret.as_str()) {
+        if secret.chars().count() >= SECRET_LENGTH && text.contains(secret.as_str()) {
             *text = text.replace(secret.as_str(), "•••");
         }
     }
