@@ -33,6 +33,9 @@ pub mod policy;
 pub mod profile;
 pub mod risk;
 
+#[cfg(feature = "arbitrary")]
+#[expect(clippy::wildcard_imports, reason = "strategies name most of the vocabulary")]
+pub mod arbitrary;
 pub mod outcome;
 pub mod record;
 pub mod report;

@@ -56,6 +56,7 @@ pub struct PlanContext {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlanDraft {
     /// [`PLAN_VERSION`].
+    #[serde(deserialize_with = "known_version")]
     #[schemars(with = "PlanVersion")]
     pub version: String,
     /// What it is for.
@@ -88,6 +89,15 @@ enum PlanVersion {
     #[schemars(rename = "1.0")]
     #[expect(dead_code, reason = "only its schema is used")]
     V1,
+}
+
+fn known_version<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    use serde::de::Error as _;
+    let version = String::deserialize(deserializer)?;
+    if version == PLAN_VERSION {
+        return Ok(version);
+    }
+    Err(D::Error::custom(format!("expected version \"{PLAN_VERSION}\"")))
 }
 
 /// `TargetRef` restricts the names, which a map's schema does not pick up by itself.

@@ -1,0 +1,119 @@
+//! The wire formats: round trips, published schemas, and agreement of schema and serde.
+
+use std::path::Path;
+
+use cuebook_grammar::arbitrary;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::record::StepRecord;
+use cuebook_grammar::{Document, schema_of};
+use jsonschema::Validator;
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use serde_json::Value;
+use std::sync::LazyLock;
+
+static PLAN: LazyLock<Validator> = LazyLock::new(|| validator(Document::Plan));
+static OBSERVATION: LazyLock<Validator> = LazyLock::new(|| validator(Document::Observation));
+static RECORD: LazyLock<Validator> = LazyLock::new(|| validator(Document::StepRecord));
+
+fn validator(document: Document) -> Validator {
+    jsonschema::draft202012::new(&schema_of(document)).expect("our schemas are schemas")
+}
+
+/// The checked-in schemas are what the types say. `UPDATE_SCHEMAS=1` writes them anew.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test's switch")]
+fn published_schemas_are_those_of_the_types() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
+    for document in Document::ALL {
+        let path = folder.join(document.file_name());
+        let text = format!("{}\n", serde_json::to_string_pretty(&schema_of(document)).unwrap());
+        if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let published = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(published == text, "{} is out of date: cargo xtask gen-schema writes it", path.display());
+    }
+}
+
+#[test]
+fn the_login_plan_reads_and_is_a_plan_by_its_schema() {
+    let text = include_str!("../../examples/plans/login.json");
+    let value: Value = serde_json::from_str(text).unwrap();
+    assert!(PLAN.is_valid(&value));
+    let draft = PlanDraft::read(text, Author::Operator).unwrap();
+    assert_eq!(draft.steps.len(), 4);
+    assert_eq!(serde_json::to_value(&draft).unwrap(), value);
+}
+
+fn serde_agrees_with(validator: &Validator, value: &Value, read: Result<(), String>) -> Result<(), TestCaseError> {
+    let valid = validator.is_valid(value);
+    prop_assert_eq!(valid, read.is_ok(), "schema says {}, serde says {:?}: {}", valid, read, value);
+    Ok(())
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: &Value) -> Result<(), String> {
+    serde_json::from_value::<T>(value.clone()).map(drop).map_err(|error| error.to_string())
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 300, max_shrink_iters: 200, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn plans_survive_the_wire(draft in arbitrary::plan_draft()) {
+        let value = serde_json::to_value(&draft).unwrap();
+        prop_assert!(PLAN.is_valid(&value), "{value}");
+        prop_assert_eq!(&serde_json::from_value::<PlanDraft>(value.clone()).unwrap(), &draft);
+        prop_assert_eq!(&PlanDraft::read_value(value, Author::Model).unwrap(), &draft);
+    }
+
+    #[test]
+    fn observations_survive_the_wire(observation in arbitrary::observation()) {
+        let value = serde_json::to_value(&observation).unwrap();
+        prop_assert!(OBSERVATION.is_valid(&value), "{value}");
+        prop_assert_eq!(serde_json::from_value::<Observation>(value).unwrap(), observation);
+    }
+
+    #[test]
+    fn records_survive_the_wire_and_judge_the_same(record in arbitrary::step_record()) {
+        let value = serde_json::to_value(&record).unwrap();
+        prop_assert!(RECORD.is_valid(&value), "{value}");
+        let again: StepRecord = serde_json::from_value(value).unwrap();
+        if let (Some(facts), Some(facts_again)) = (&record.post_facts, &again.post_facts) {
+            for (judged, judged_again) in record.post_check.iter().zip(&again.post_check) {
+                prop_assert_eq!(judged.condition.evaluate(facts), judged_again.condition.evaluate(facts_again));
+            }
+        }
+        prop_assert_eq!(again, record);
+    }
+
+    #[test]
+    fn schema_and_serde_refuse_the_same_plans(
+        value in arbitrary::plan_draft().prop_flat_map(|draft| arbitrary::mutated(serde_json::to_value(draft).unwrap()))
+    ) {
+        serde_agrees_with(&PLAN, &value, read::<PlanDraft>(&value))?;
+    }
+
+    #[test]
+    fn schema_and_serde_refuse_the_same_records(
+        value in arbitrary::step_record().prop_flat_map(|record| arbitrary::mutated(serde_json::to_value(record).unwrap()))
+    ) {
+        serde_agrees_with(&RECORD, &value, read::<StepRecord>(&value))?;
+    }
+
+    #[test]
+    fn reading_never_panics(text in "\\PC{0,200}") {
+        drop(PlanDraft::read(&text, Author::Model));
+    }
+
+    #[test]
+    fn checking_and_binding_never_panic(draft in arbitrary::plan_draft(), observation in arbitrary::observation()) {
+        let policy = cuebook_grammar::policy::Policy::default();
+        if let Ok(plan) = draft.check(&observation, &policy) {
+            for index in 0..plan.steps().len() {
+                drop(plan.bind(index, &observation));
+            }
+        }
+    }
+}
