@@ -57,14 +57,36 @@ pub(crate) fn output_of(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed what is not text"))
 }
 
+/// How `cuebook` is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BuildProfile {
+    /// Quickly.
+    Dev,
+    /// Optimised: what measurements use.
+    Release,
+}
+
 /// Builds `cuebook` and returns where the executable is.
 ///
 /// # Errors
 /// If it does not build, or cargo does not say where it put it.
 pub(crate) fn build_cuebook() -> Result<PathBuf> {
+    build_cuebook_as(BuildProfile::Dev)
+}
+
+/// Builds `cuebook` with a profile and returns where the executable is.
+///
+/// # Errors
+/// As [`build_cuebook`].
+pub(crate) fn build_cuebook_as(profile: BuildProfile) -> Result<PathBuf> {
     println!("\n== build cuebook");
+    let profile = match profile {
+        BuildProfile::Dev => "--profile=dev",
+        BuildProfile::Release => "--profile=release",
+    };
     let messages = output_of(&mut cargo(&[
         "build",
+        profile,
         "--package=cuebook-cli",
         "--bin=cuebook",
         "--message-format=json-render-diagnostics",

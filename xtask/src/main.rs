@@ -5,11 +5,15 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore reports to the terminal that started it")]
 
+mod bench;
 mod check_deps;
 mod chrome;
 mod commands;
 mod demo;
+mod interop;
 mod lint;
+mod site;
+mod soak;
 mod test;
 
 use std::process::ExitCode;
@@ -35,6 +39,12 @@ enum Chore {
     Test(test::Arguments),
     /// Start the built-in site, run a task and a plan file on it, and show what happened
     Demo,
+    /// Drive pages that nobody here wrote: MiniWoB++ tasks and Django's admin (needs Python)
+    Interop(interop::Arguments),
+    /// Measure observations and clicks beside Playwright's (needs Node)
+    Bench(bench::Arguments),
+    /// Kill cuebook again and again, and compare its log with what the server counted
+    Soak(soak::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +53,9 @@ fn main() -> ExitCode {
         Chore::Lint => lint::run(),
         Chore::Test(arguments) => test::run(&arguments),
         Chore::Demo => demo::run(),
+        Chore::Interop(arguments) => interop::run(&arguments),
+        Chore::Bench(arguments) => bench::run(&arguments),
+        Chore::Soak(arguments) => soak::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,7 +5,6 @@
 
 mod oracle;
 mod report;
-mod site;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::chrome;
 use crate::commands::{build_cuebook, root};
-use site::Site;
+use crate::site::Site;
 
 /// What the planner is asked to do.
 const TASK: &str = "Log in as ann with password correct-horse, choose Large and add the Fountain pen \
@@ -48,7 +47,7 @@ pub(crate) fn run() -> Result<()> {
     file.arg("exec").arg(&plan).args(["--url", &login, "--json"]);
     let plan_done = show("A plan from a file", &mut file, &chrome)?;
 
-    let witnessed = oracle::witness(site.origin())?;
+    let witnessed = oracle::read(&site.state()?);
     println!("\nThe server saw {witnessed}.");
     ensure!(task_done, "the task did not end well");
     ensure!(plan_done, "the plan did not end well");

@@ -1,6 +1,7 @@
 //! `cuebook site` as a child process that never outlives this one's interest in it.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -12,9 +13,12 @@ use serde_json::Value;
 /// How long the site may take to say where it is.
 const START: Duration = Duration::from_secs(30);
 
+/// How long the server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// The running site. Dropping this stops it.
 #[derive(Debug)]
-pub(super) struct Site {
+pub(crate) struct Site {
     child: Child,
     origin: String,
 }
@@ -24,7 +28,7 @@ impl Site {
     ///
     /// # Errors
     /// If it cannot be started or does not say its origin in time.
-    pub(super) fn start(cuebook: &Path) -> Result<Self> {
+    pub(crate) fn start(cuebook: &Path) -> Result<Self> {
         let mut child = Command::new(cuebook)
             .args(["site", "--port", "0", "--json"])
             .stdin(Stdio::null())
@@ -51,8 +55,24 @@ impl Site {
     }
 
     /// `http://127.0.0.1:PORT`.
-    pub(super) fn origin(&self) -> &str {
+    pub(crate) fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// What the server says happened so far.
+    ///
+    /// # Errors
+    /// If it does not answer with its state.
+    pub(crate) fn state(&self) -> Result<Value> {
+        let host = self.origin.trim_start_matches("http://");
+        let mut stream = TcpStream::connect(host).with_context(|| format!("cannot reach {host}"))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        // HTTP/1.0, so that the answer ends where the connection does and is not chunked.
+        write!(stream, "GET /state HTTP/1.0\r\nhost: {host}\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let (_, body) = answer.split_once("\r\n\r\n").context("the server's answer has no body")?;
+        serde_json::from_str(body).context("the server's state is not JSON")
     }
 }
 

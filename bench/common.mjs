@@ -1,0 +1,53 @@
+// What both scripts need: arguments, samples, and the one JSON document that they print.
+
+/** `--name value` pairs; every name is required. */
+export function readArguments(names) {
+  const words = process.argv.slice(2);
+  const read = Object.fromEntries(names.map((name) => [name, words[words.indexOf(`--${name}`) + 1]]));
+  for (const name of names) {
+    if (!words.includes(`--${name}`) || read[name] === undefined) {
+      throw new Error(`expected --${name}`);
+    }
+  }
+  const [width, height] = read.viewport.split("x").map(Number);
+  return { ...read, rounds: Number(read.rounds), viewport: { width, height } };
+}
+
+/** Samples by metric, in milliseconds. */
+export class Samples {
+  #metrics = new Map();
+
+  /** Times `work`. Round 0 warms up and does not count. */
+  async time(metric, round, work) {
+    const began = performance.now();
+    const result = await work();
+    const took = performance.now() - began;
+    if (round > 0) {
+      this.#metrics.set(metric, [...(this.#metrics.get(metric) ?? []), took]);
+    }
+    return result;
+  }
+
+  print() {
+    const spread = (samples) => {
+      const sorted = samples.toSorted((a, b) => a - b);
+      const middle = sorted.length / 2;
+      const median =
+        sorted.length % 2 === 1 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
+      return { median_ms: median, min: sorted[0], max: sorted.at(-1), n: sorted.length };
+    };
+    const metrics = [...this.#metrics].map(([metric, samples]) => [metric, spread(samples)]);
+    console.log(JSON.stringify(Object.fromEntries(metrics)));
+  }
+}
+
+/** Fails loudly: a number that measures the wrong thing is worse than none. */
+export function expect(condition, message) {
+  if (!condition) throw new Error(message);
+}
+
+/** How often the site's server was told that a button of the grid was clicked. */
+export async function countedClicks(url) {
+  const state = await fetch(new URL("/state", url)).then((answer) => answer.json());
+  return state.hits?.["grid.button"] ?? 0;
+}

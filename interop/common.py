@@ -1,0 +1,159 @@
+"""What both harnesses need: a Chrome, `cuebook` as a child process, tables in a document.
+
+Standard library only. Nothing here looks into a page: what happened is told by the
+application under test, what the agent thinks of it by its report.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK = ROOT / "target" / "interop"
+
+CHROME_NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "chrome-headless-shell",
+)
+
+
+class HarnessError(Exception):
+    """The harness itself could not do its work: no result is worth anything then."""
+
+
+def find_chrome(named: str | None) -> str:
+    """The executable that was named, that of `$CHROME`, or the first of the usual names."""
+    chrome = named or os.environ.get("CHROME")
+    if not chrome:
+        chrome = next(filter(None, map(shutil.which, CHROME_NAMES)), None)
+    if not chrome or not Path(chrome).is_file():
+        raise HarnessError(f"expected a Chrome (--chrome or $CHROME), saw {chrome!r}")
+    return chrome
+
+
+def find_cuebook(named: str | None) -> str:
+    """The executable that was named, or the one that `cargo build` leaves."""
+    cuebook = Path(named) if named else ROOT / "target" / "debug" / "cuebook"
+    if not cuebook.is_file():
+        raise HarnessError(f"expected cuebook at {cuebook}; run `cargo build -p cuebook-cli`")
+    return str(cuebook)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How one `cuebook --json` ended. `report` is None if it printed no JSON document."""
+
+    exit_code: int | None
+    report: dict | None
+    printed: str
+    complaints: str
+
+    @property
+    def result(self) -> str:
+        """The word of the report; what stands in for it where there is none."""
+        if self.exit_code is None:
+            return "killed"
+        return str((self.report or {}).get("result", f"exit {self.exit_code}"))
+
+    def why(self) -> str:
+        """In a line: the report's error, its last failed step, or what was printed instead."""
+        if self.exit_code is None:
+            return "no end within the harness's limit"
+        if self.report is None:
+            return shorten(self.complaints or self.printed or "printed nothing")
+        parts = []
+        error = self.report.get("error")
+        if error:
+            parts.append(f"{error.get('code')}: {error.get('message')}")
+        failed = [step for step in self.report.get("steps") or [] if step.get("failure")]
+        if failed:
+            action = failed[-1].get("action") or {}
+            failure = failed[-1]["failure"]
+            what = f"{action.get('type')} {action.get('targetRef', '')}".strip()
+            parts.append(f"{what}: {failure.get('cause')} ({failure.get('stage')}): {failure.get('message')}")
+        return shorten("; ".join(parts))
+
+
+def shorten(text: str, limit: int = 240) -> str:
+    """One line without control characters, cut at `limit`."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def run_cuebook(cuebook: str, arguments: list[str], chrome: str, limit: float) -> Answer:
+    """Runs `cuebook` and waits for it, at most `limit` seconds; then kills its whole group."""
+    child = subprocess.Popen(
+        [cuebook, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env={**os.environ, "CHROME": chrome},
+        start_new_session=True,
+    )
+    exit_code: int | None
+    try:
+        printed, complaints = child.communicate(timeout=limit)
+        exit_code = child.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        printed, complaints = child.communicate()
+        exit_code = None
+    try:
+        report = json.loads(printed)
+    except ValueError:
+        report = None
+    if not isinstance(report, dict):
+        report = None
+    return Answer(exit_code, report, printed, complaints)
+
+
+def stop_group(child: subprocess.Popen) -> None:
+    """Ends a child that was started in a session of its own, and all that it started."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    child.wait()
+
+
+def write_json(path: Path, value: object) -> None:
+    """Writes readable JSON and makes the folder where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_block(document: Path, name: str, content: str) -> None:
+    """Replaces what stands between `<!-- name:begin -->` and `<!-- name:end -->`."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    text = document.read_text(encoding="utf-8")
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise HarnessError(f"expected the markers of {name} in {document.name}")
+    document.write_text(f"{before}{begin}\n{content.strip()}\n{end}{after}", encoding="utf-8")
+
+
+def cell(text: object) -> str:
+    """A text that cannot break out of its cell in a Markdown table."""
+    return str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def table(head: list[str], rows: list[list[object]]) -> str:
+    """A Markdown table; columns after the first are aligned to the right where all are numbers."""
+
+    def numeric(column: int) -> bool:
+        return all(isinstance(row[column], (int, float)) for row in rows)
+
+    rule = ["---:" if numeric(column) else "---" for column in range(len(head))]
+    lines = [head, rule, *([cell(value) for value in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

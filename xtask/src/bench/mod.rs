@@ -1,0 +1,205 @@
+//! Observations and clicks of `cuebook`, measured beside those of Playwright and agent-browser.
+//!
+//! Invariants:
+//! - All sides see the same page of the same server in the same Chrome binary with the same viewport.
+//! - They take turns in batches, and who begins changes from batch to batch, so that what else the
+//!   machine does meets all of them.
+//! - Every side measures itself, in its own process, with a round of warming up that does not count.
+
+mod document;
+mod measure;
+mod results;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::chrome;
+use crate::commands::{BuildProfile, build_cuebook_as, output_of, root, stage};
+use crate::site::Site;
+use measure::{Metrics, Side, merge, read};
+
+/// The document that the table goes to, relative to the root of the workspace.
+const DOCUMENT: &str = "docs/benchmarks.md";
+
+const VIEWPORT: &str = "1280x720";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// How many interactive elements the page has
+    #[arg(long, default_value_t = 1_000, value_name = "N")]
+    elements: u32,
+    /// How many rounds a batch has
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    rounds: u32,
+    /// How often the sides take turns
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    batches: u32,
+    /// Write the numbers to this file, as a JSON array
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the table into docs/benchmarks.md
+    #[arg(long)]
+    docs: bool,
+}
+
+/// Where the sides find what they need.
+struct Bench {
+    cuebook: PathBuf,
+    chrome: PathBuf,
+    /// `node_modules` is in here.
+    packages: PathBuf,
+    url: String,
+    rounds: u32,
+}
+
+/// Measures, prints the table, and writes what was asked for.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    ensure!(arguments.batches > 0 && arguments.rounds > 0, "expected at least one batch of one round");
+    let chrome = chrome::find_or_install()?;
+    let packages = root().join("target/bench");
+    install(&packages, "playwright-core")?;
+    // Its package is optional: what cannot be measured here is left out of the table, not guessed.
+    let rival = install(&packages, "agent-browser").is_ok();
+    let cuebook = build_cuebook_as(BuildProfile::Release)?;
+    let site = Site::start(&cuebook)?;
+    let url = format!("{}/grid?n={}", site.origin(), arguments.elements);
+    let bench = Bench { cuebook, chrome, packages, url, rounds: arguments.rounds };
+
+    let mut sides = vec![Side::Cuebook, Side::Playwright];
+    if rival {
+        sides.push(Side::AgentBrowser);
+    }
+    let mut batches: Vec<(Side, Metrics)> = Vec::new();
+    let mut given_up = Vec::new();
+    for batch in 0..arguments.batches {
+        for side in order(&sides, batch) {
+            if given_up.contains(&side) {
+                continue;
+            }
+            println!("\n== batch {} of {}: {}", batch + 1, arguments.batches, side.name());
+            match bench.measure(side) {
+                Ok(metrics) => batches.push((side, metrics)),
+                Err(error) if side == Side::AgentBrowser => {
+                    println!("agent-browser cannot be measured here: {error:#}");
+                    given_up.push(side);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    batches.retain(|(side, _)| !given_up.contains(side));
+
+    let results = results::compare(arguments.elements, &merge(&batches));
+    let setting = bench.setting(arguments)?;
+    let text = format!("{setting}\n\n{}", results::table(&results));
+    println!("\n{text}");
+    if let Some(file) = &arguments.json {
+        fs::write(file, format!("{:#}\n", results::to_json(&results)))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if arguments.docs {
+        document::write_block(&root().join(DOCUMENT), "bench", &text)?;
+    }
+    Ok(())
+}
+
+/// Every batch begins with another side.
+fn order(sides: &[Side], batch: u32) -> Vec<Side> {
+    let mut order = sides.to_vec();
+    let shift = usize::try_from(batch).unwrap_or(0) % order.len().max(1);
+    order.rotate_left(shift);
+    order
+}
+
+/// Installs an npm package into `folder` unless it is there.
+fn install(folder: &Path, package: &str) -> Result<()> {
+    if folder.join("node_modules").join(package).is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    stage(
+        &format!("npm install {package}"),
+        Command::new(npm)
+            .args(["install", "--no-audit", "--no-fund", "--prefix"])
+            .arg(folder)
+            .arg(package)
+            .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"),
+    )
+}
+
+impl Bench {
+    /// One batch of one side.
+    fn measure(&self, side: Side) -> Result<Metrics> {
+        let rounds = self.rounds.to_string();
+        let mut command = match side {
+            Side::Cuebook => {
+                let mut command = Command::new(&self.cuebook);
+                command.args(["bench", "--json", "--quiet", "--viewport", VIEWPORT, "--out"]);
+                command.arg(self.packages.join("runs"));
+                command
+            }
+            Side::Playwright | Side::AgentBrowser => {
+                let script = if side == Side::Playwright { "playwright.mjs" } else { "agent_browser.mjs" };
+                let mut command = Command::new("node");
+                command.arg(root().join("bench").join(script)).args(["--viewport", VIEWPORT, "--modules"]);
+                command.arg(&self.packages);
+                command
+            }
+        };
+        command.args(["--url", &self.url, "--rounds", &rounds, "--chrome"]).arg(&self.chrome);
+        let output = command
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(|| format!("cannot run {command:?}"))?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        if !output.status.success() {
+            bail!("{} ended with {}: {}", side.name(), output.status, printed.trim());
+        }
+        read(&printed).with_context(|| format!("{} printed no measurements", side.name()))
+    }
+
+    /// What was measured with what, in a sentence or two.
+    fn setting(&self, arguments: &Arguments) -> Result<String> {
+        let chrome = output_of(Command::new(&self.chrome).arg("--version"))?;
+        let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+        let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+        let packages: Vec<String> = ["playwright-core", "agent-browser"]
+            .into_iter()
+            .filter_map(|package| Some(format!("{package} {}", version_of(&self.packages, package)?)))
+            .collect();
+        Ok(format!(
+            "{} interactive elements; {} batches of {} rounds a side; {cores} cores, {system}; {}; {}; cuebook in \
+             a release build.",
+            arguments.elements,
+            arguments.batches,
+            arguments.rounds,
+            chrome.trim(),
+            packages.join(", "),
+        ))
+    }
+}
+
+fn version_of(folder: &Path, package: &str) -> Option<String> {
+    let manifest = fs::read_to_string(folder.join("node_modules").join(package).join("package.json")).ok()?;
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).ok()?;
+    manifest["version"].as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::measure::Side;
+    use super::order;
+
+    #[test]
+    fn every_side_begins_in_turn() {
+        let sides = [Side::Cuebook, Side::Playwright];
+        assert_eq!(order(&sides, 0), [Side::Cuebook, Side::Playwright]);
+        assert_eq!(order(&sides, 1), [Side::Playwright, Side::Cuebook]);
+        assert_eq!(order(&sides, 2), [Side::Cuebook, Side::Playwright]);
+    }
+}

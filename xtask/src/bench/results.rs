@@ -1,0 +1,171 @@
+//! Which metric of one side stands beside which of another, as a table and as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::measure::{Metrics, Side, Spread};
+
+/// One line of the comparison.
+struct Metric {
+    name: &'static str,
+    /// What it is, for people.
+    title: &'static str,
+    cuebook: &'static str,
+    playwright: &'static str,
+    agent_browser: &'static str,
+}
+
+const METRICS: [Metric; 6] = [
+    Metric {
+        name: "observe.view",
+        title: "first observation, view",
+        cuebook: "observe.view",
+        playwright: "observe",
+        agent_browser: "observe",
+    },
+    Metric {
+        name: "observe.full",
+        title: "first observation, full",
+        cuebook: "observe.full",
+        playwright: "observe",
+        agent_browser: "observe",
+    },
+    Metric {
+        name: "observe.view.again",
+        title: "next observation, view",
+        cuebook: "observe.view.again",
+        playwright: "observe.again",
+        agent_browser: "observe.again",
+    },
+    Metric {
+        name: "observe.full.again",
+        title: "next observation, full",
+        cuebook: "observe.full.again",
+        playwright: "observe.again",
+        agent_browser: "observe.again",
+    },
+    Metric {
+        name: "click",
+        title: "click (Playwright: by role and name)",
+        cuebook: "click",
+        playwright: "click",
+        agent_browser: "click",
+    },
+    Metric {
+        name: "click.ref",
+        title: "click (Playwright: by the reference of its last snapshot)",
+        cuebook: "click",
+        playwright: "click.ref",
+        agent_browser: "click",
+    },
+];
+
+/// One line with its numbers, in milliseconds.
+pub(super) struct Row {
+    metric: &'static Metric,
+    elements: u32,
+    cuebook: Option<Spread>,
+    playwright: Option<Spread>,
+    agent_browser: Option<Spread>,
+}
+
+/// Puts what belongs together side by side; lines that nobody measured are left out.
+pub(super) fn compare(elements: u32, sides: &BTreeMap<Side, Metrics>) -> Vec<Row> {
+    let of = |side: Side, name: &str| sides.get(&side).and_then(|metrics| metrics.get(name)).copied();
+    METRICS
+        .iter()
+        .map(|metric| Row {
+            metric,
+            elements,
+            cuebook: of(Side::Cuebook, metric.cuebook),
+            playwright: of(Side::Playwright, metric.playwright),
+            agent_browser: of(Side::AgentBrowser, metric.agent_browser),
+        })
+        .filter(|row| row.cuebook.is_some())
+        .collect()
+}
+
+/// A Markdown table: medians, with the least and the most in brackets, and ratios of medians.
+pub(super) fn table(rows: &[Row]) -> String {
+    let mut text = "| ms, median (least–most) | cuebook | playwright-core | agent-browser | playwright ÷ cuebook |\n\
+                    | --- | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
+    for row in rows {
+        let ratio = match (row.cuebook, row.playwright) {
+            (Some(ours), Some(theirs)) if ours.median > 0.0 => format!("{:.2}", theirs.median / ours.median),
+            _ => "–".to_owned(),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {ratio} |",
+            row.metric.title,
+            shown(row.cuebook),
+            shown(row.playwright),
+            shown(row.agent_browser),
+        );
+    }
+    text
+}
+
+fn shown(spread: Option<Spread>) -> String {
+    spread.map_or_else(
+        || "–".to_owned(),
+        |spread| format!("**{:.1}** ({:.1}–{:.1})", spread.median, spread.least, spread.most),
+    )
+}
+
+/// `[{metric, elements, cuebook, playwright, agentBrowser, unit}]`: medians, null where there is none.
+pub(super) fn to_json(rows: &[Row]) -> Value {
+    let median = |spread: Option<Spread>| spread.map(|spread| (spread.median * 100.0).round() / 100.0);
+    rows.iter()
+        .map(|row| {
+            json!({
+                "metric": row.metric.name,
+                "elements": row.elements,
+                "cuebook": median(row.cuebook),
+                "playwright": median(row.playwright),
+                "agentBrowser": median(row.agent_browser),
+                "unit": "ms",
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::super::measure::{Metrics, Side, Spread};
+    use super::{compare, table, to_json};
+
+    fn metrics(named: &[(&str, f64)]) -> Metrics {
+        let spread = |median: f64| Spread { median, least: median, most: median, rounds: 1 };
+        named.iter().map(|(name, median)| ((*name).to_owned(), spread(*median))).collect()
+    }
+
+    #[test]
+    fn a_side_that_was_not_measured_is_null_and_not_zero() {
+        let sides = BTreeMap::from([
+            (Side::Cuebook, metrics(&[("observe.view", 20.0), ("click", 16.0)])),
+            (Side::Playwright, metrics(&[("observe", 100.0), ("click", 32.0)])),
+        ]);
+        let rows = compare(1_000, &sides);
+        assert_eq!(
+            to_json(&rows)[0],
+            json!({
+                "metric": "observe.view", "elements": 1_000, "cuebook": 20.0, "playwright": 100.0,
+                "agentBrowser": null, "unit": "ms",
+            })
+        );
+        let text = table(&rows);
+        assert!(
+            text.contains("| first observation, view | **20.0** (20.0–20.0) | **100.0** (100.0–100.0) | – | 5.00 |")
+        );
+        assert!(!text.contains("first observation, full"));
+    }
+}

@@ -1,0 +1,122 @@
+//! Pages that nobody here wrote: MiniWoB++ tasks and Django's admin, driven by `cuebook`.
+//!
+//! Invariant: both harnesses run even if the first one fails; what a run achieved is judged by the
+//! applications themselves (a task's reward, a database), never by `cuebook`'s own report.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::chrome;
+use crate::commands::{build_cuebook, environment, output_of, root, stage};
+
+/// The document that the tables go to, relative to the root of the workspace.
+const DOCUMENT: &str = "docs/interop.md";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// `MiniWoB` tasks, separated by commas; the ten of the committed thresholds unless stated
+    #[arg(long, value_name = "NAMES")]
+    tasks: Option<String>,
+    /// How many seeds a task has, from 0; 20 unless stated
+    #[arg(long, value_name = "N")]
+    seeds: Option<u32>,
+    /// Run one harness only
+    #[arg(long, value_enum)]
+    only: Option<Harness>,
+    /// Write the tables into docs/interop.md
+    #[arg(long)]
+    docs: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Harness {
+    /// Tasks of the MiniWoB++ package with the lexical planner
+    Miniwob,
+    /// A plan in Django's admin
+    Django,
+}
+
+impl Harness {
+    const ALL: [Self; 2] = [Self::Miniwob, Self::Django];
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Miniwob => "MiniWoB++",
+            Self::Django => "Django's admin",
+        }
+    }
+
+    fn script(self) -> &'static str {
+        match self {
+            Self::Miniwob => "interop/miniwob.py",
+            Self::Django => "interop/django_admin.py",
+        }
+    }
+}
+
+/// Builds `cuebook`, runs the harnesses, and fails if one of them falls short.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let python = python()?;
+    let chrome = chrome::find_or_install()?;
+    let cuebook = build_cuebook()?;
+    let mut short = Vec::new();
+    for harness in Harness::ALL {
+        if arguments.only.is_some_and(|only| only != harness) {
+            continue;
+        }
+        let mut command = command_of(harness, &python, arguments);
+        command.arg("--chrome").arg(&chrome).arg("--cuebook").arg(&cuebook);
+        if let Err(error) = stage(harness.title(), &mut command) {
+            short.push(format!("{error:#}"));
+        }
+    }
+    if short.is_empty() { Ok(()) } else { bail!("{}", short.join("; ")) }
+}
+
+fn command_of(harness: Harness, python: &str, arguments: &Arguments) -> Command {
+    let mut command = Command::new(python);
+    // The harness's modules are read in place; nothing is to be left beside them.
+    command.current_dir(root()).env("PYTHONDONTWRITEBYTECODE", "1").arg(Path::new(harness.script()));
+    if harness == Harness::Miniwob {
+        if let Some(tasks) = &arguments.tasks {
+            command.args(["--tasks", tasks]);
+        }
+        if let Some(seeds) = arguments.seeds {
+            command.args(["--seeds", &seeds.to_string()]);
+        }
+    }
+    if arguments.docs {
+        command.args(["--docs", DOCUMENT]);
+    }
+    command
+}
+
+/// A Python that is new enough: `$PYTHON`, else the usual names.
+fn python() -> Result<String> {
+    let named = environment("PYTHON").map(|name| name.to_string_lossy().into_owned());
+    let check = "import sys; print(sys.version_info >= (3, 10))";
+    named
+        .into_iter()
+        .chain(["python3", "python"].map(str::to_owned))
+        .find(|name| output_of(Command::new(name).args(["-c", check])).is_ok_and(|answer| answer.trim() == "True"))
+        .context("no Python found. Install Python 3.10 or later, or set PYTHON to the path of one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arguments, Harness, command_of};
+
+    #[test]
+    fn only_the_tasks_harness_is_told_tasks_and_seeds() {
+        let arguments = Arguments { tasks: Some("a,b".to_owned()), seeds: Some(3), only: None, docs: true };
+        let words = |harness| {
+            let command = command_of(harness, "python3", &arguments);
+            command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let expected = ["interop/miniwob.py", "--tasks", "a,b", "--seeds", "3", "--docs", "docs/interop.md"];
+        assert_eq!(words(Harness::Miniwob), expected);
+        assert_eq!(words(Harness::Django), ["interop/django_admin.py", "--docs", "docs/interop.md"]);
+    }
+}

@@ -1,0 +1,142 @@
+//! Large counts that a test run has no time for: `cuebook` is killed again and again, and its log and
+//! the server's count are compared.
+//!
+//! Invariants:
+//! - The server counts clicks itself; `cuebook` is asked for nothing but its log.
+//! - What a killed process left behind is looked for after the next start that ends normally.
+//! - A broken promise does not stop the others from being tried; all of them are reported.
+
+mod ledger;
+mod leftovers;
+mod random;
+mod trial;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use crate::chrome;
+use crate::commands::{build_cuebook, root};
+use crate::site::Site;
+use random::Random;
+use trial::{Stage, Trial};
+
+/// How many clicks a plan has: each is a chance to be killed between two durable lines.
+const CLICKS: usize = 10;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// How often cuebook is killed
+    #[arg(long, default_value_t = 1_000, value_name = "N")]
+    kills: u32,
+    /// What the moments of the kills are drawn from; the clock unless stated
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// Kills, compares, and writes `target/soak/kills.json`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let chrome = chrome::find_or_install()?;
+    let cuebook = build_cuebook()?;
+    let site = Site::start(&cuebook)?;
+    let folder = fresh_folder()?;
+    let seed = arguments.seed.unwrap_or_else(seed_of_now);
+    let plan = folder.join("plan.json");
+    fs::write(&plan, plan_of(CLICKS, site.origin()).to_string())?;
+
+    let stage = Stage { cuebook, chrome, site, plan, folder: folder.clone() };
+    let calm = stage.run_undisturbed()?;
+    ensure!(
+        calm.counted == CLICKS as u64 && calm.committed == calm.counted,
+        "expected {CLICKS} clicks of an undisturbed run, saw {} committed and {} counted",
+        calm.committed,
+        calm.counted
+    );
+    println!("\n== {} kills, seed {seed}; an undisturbed run takes {} ms", arguments.kills, calm.took.as_millis());
+
+    let mut random = Random::new(seed);
+    let mut trials = Vec::new();
+    for number in 0..arguments.kills {
+        let trial = stage.kill_once(number, calm.took, &mut random)?;
+        for violation in &trial.violations {
+            println!("kill {number}: {violation}");
+        }
+        if (number + 1) % 50 == 0 {
+            println!("{} of {}", number + 1, arguments.kills);
+        }
+        trials.push(trial);
+    }
+    let summary = summary(seed, &trials);
+    let file = folder.join("kills.json");
+    fs::write(&file, format!("{summary:#}\n"))?;
+    println!("{:#}\n{}", summary["totals"], file.display());
+    match summary["totals"]["violations"].as_u64() {
+        Some(0) => Ok(()),
+        _ => bail!("a promise was broken; see {}", file.display()),
+    }
+}
+
+/// `target/soak`, emptied: what a former soak left would be taken for what this one left.
+fn fresh_folder() -> Result<PathBuf> {
+    let folder = root().join("target/soak");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(&folder)?;
+    // As Chrome's command line will name it.
+    folder.canonicalize().context("cannot resolve the folder of the soak")
+}
+
+fn seed_of_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()) ^ since.as_secs())
+}
+
+/// A plan that clicks a counter. A click is committed only when the server answered it.
+fn plan_of(clicks: usize, origin: &str) -> Value {
+    let click = json!({
+        "type": "click",
+        "targetRef": "count",
+        "pre": [{ "kind": "visible", "target": "count" }, { "kind": "enabled", "target": "count" }],
+        "post": [{ "kind": "requestObserved", "method": "POST", "url": "/hit\\?", "status": 200 }],
+    });
+    json!({
+        "version": "1.0",
+        "context": { "task": format!("Count {clicks} times at {origin}") },
+        "candidates": { "count": { "strategy": "byRole", "role": "button", "name": "Count", "exact": true } },
+        "steps": vec![click; clicks],
+    })
+}
+
+fn summary(seed: u64, trials: &[Trial]) -> Value {
+    let sum = |of: fn(&Trial) -> u64| trials.iter().map(of).sum::<u64>();
+    json!({
+        "totals": {
+            "kills": trials.len(),
+            "seed": seed,
+            "endedBeforeTheKill": sum(|trial| u64::from(trial.ended_itself)),
+            "killedBetweenBeginAndCommit": sum(|trial| u64::from(trial.clicks.begun > trial.clicks.committed)),
+            "tornLastLines": sum(|trial| u64::from(trial.clicks.is_torn)),
+            "begun": sum(|trial| trial.clicks.begun),
+            "counted": sum(|trial| trial.counted),
+            "committed": sum(|trial| trial.clicks.committed),
+            "violations": sum(|trial| trial.violations.len() as u64),
+        },
+        "trials": trials.iter().map(Trial::to_json).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plan_of;
+
+    #[test]
+    fn every_click_waits_for_the_server() {
+        let plan = plan_of(3, "http://127.0.0.1:1");
+        let steps = plan["steps"].as_array().map(Vec::as_slice).unwrap_or_default();
+        assert_eq!(steps.len(), 3);
+        assert!(steps.iter().all(|step| step["post"][0]["kind"] == "requestObserved"));
+    }
+}
