@@ -1,0 +1,165 @@
+//! Whether the target can be acted on now, and at which point of the tab's viewport.
+//!
+//! Invariant: a point is told only if, at that moment, it belongs to the target in its own frame and to
+//! the frame's owner in every frame around it.
+
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::FrameId;
+use cuebook_grammar::geometry::{Point, Rect};
+use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_probe::{ProbeError, ProbeWorld};
+use serde_json::json;
+
+use crate::run::Run;
+use crate::script::{Need, Obstacle, Readiness};
+use crate::stop::{Part, Stop, probe_stop};
+
+/// Where a target can be acted on.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    /// In the tab's viewport.
+    pub(crate) point: Point,
+    /// The box of what receives the input, in the coordinates of its frame.
+    pub(crate) rect: Rect,
+    /// What receives the input: the target, or the label that stands for it.
+    pub(crate) receiver: u64,
+    pub(crate) world: ProbeWorld,
+}
+
+const POLL: Duration = Duration::from_millis(50);
+
+impl Need {
+    /// What a click needs.
+    pub(crate) fn pointer(position: Option<Point>) -> Self {
+        Self { visible: true, stable: true, enabled: true, scroll: true, hit: true, position, ..Self::default() }
+    }
+}
+
+impl Run<'_> {
+    /// Waits until the element is what `need` says, at most until `by`.
+    pub(crate) async fn ready(&mut self, key: &NodeKey, need: Need, by: Instant) -> Part<Ready> {
+        loop {
+            let world = self.world_of(key, Stage::Actionability).await?;
+            let budget = by.saturating_duration_since(Instant::now());
+            let answer = self.ask_ready(&world, key.node, need, budget).await?;
+            if let Some(obstacle) = answer.fail {
+                return Err(self.obstructed(obstacle, answer.by));
+            }
+            let local = Point { x: answer.x, y: answer.y };
+            let receiver = answer.receiver.unwrap_or(key.node);
+            let frame = FrameId::from(key.frame.as_str());
+            if self.is_main(&frame) || !need.scroll {
+                return Ok(Ready { point: local, rect: answer.rect, receiver, world });
+            }
+            match self.through_owners(&frame, local, need).await? {
+                Ok(point) => return Ok(Ready { point, rect: answer.rect, receiver, world }),
+                Err((obstacle, blocker)) if Instant::now() >= by => return Err(self.obstructed(obstacle, blocker)),
+                Err(_) => self.pause(Stage::Actionability, POLL).await?,
+            }
+        }
+    }
+
+    async fn ask_ready(&mut self, world: &ProbeWorld, node: u64, need: Need, budget: Duration) -> Part<Readiness> {
+        let budget = u64::try_from(budget.as_millis()).unwrap_or(0);
+        let args = [node.into(), json!(need), budget.into()];
+        let (world, until) = (world.clone(), self.until);
+        let ask = async move { world.call("(cb, id, need, ms) => cb.act.ready(id, need, ms)", &args, until).await };
+        match self.race(Stage::Actionability, ask).await? {
+            Ok(answer) => Ok(answer),
+            Err(ProbeError::Gone) => {
+                Ok(Readiness { fail: Some(Obstacle::Stale), by: None, x: 0.0, y: 0.0, rect: Rect::default(), receiver: None })
+            }
+            Err(error) => Err(probe_stop(error, Stage::Actionability)),
+        }
+    }
+
+    /// Follows a point out of its frame, through all owners; each must be still and be hit there.
+    async fn through_owners(
+        &mut self,
+        frame: &FrameId,
+        local: Point,
+        need: Need,
+    ) -> Part<Result<Point, (Obstacle, Option<String>)>> {
+        let mut chain = Vec::new();
+        let mut current = frame.clone();
+        while let Some(parent) = self.page.frame(&current).and_then(|frame| frame.parent) {
+            chain.push((parent.clone(), current));
+            current = parent;
+            if chain.len() > 64 {
+                return Ok(Err((Obstacle::Stale, None)));
+            }
+        }
+        let (probe, until) = (self.probe.clone(), self.until);
+        let still = Need { visible: true, stable: need.stable, ..Need::default() };
+        let followed = async move {
+            let mut owners = Vec::new();
+            for (parent, child) in &chain {
+                let owner = probe.frame_owner(child, until).await?;
+                let world = probe.world(parent, until).await?;
+                let args = [owner.node.into(), json!(still), 0.into()];
+                let answer: Readiness =
+                    world.call("(cb, id, need, ms) => cb.act.ready(id, need, ms)", &args, until).await?;
+                if let Some(obstacle) = answer.fail {
+                    return Ok(Err((obstacle, answer.by)));
+                }
+                owners.push((parent.clone(), owner, world));
+            }
+            let innermost = chain.first().map(|(_, child)| child.clone());
+            let Some(innermost) = innermost else { return Ok(Ok(local)) };
+            let point = probe.frame_offset(&innermost, until).await?.point(local);
+            for (parent, owner, world) in &owners {
+                let there = probe.frame_offset(parent, until).await?.to_local(point);
+                let args = [owner.node.into(), there.x.into(), there.y.into()];
+                let answer: Readiness =
+                    world.call("(cb, id, x, y) => cb.act.ownerAt(id, x, y)", &args, until).await?;
+                match answer.fail {
+                    Some(Obstacle::NotInView) => {
+                        world.call::<bool>("(cb, id) => cb.act.reveal(id)", &args[..1], until).await?;
+                        return Ok(Err((Obstacle::NotInView, None)));
+                    }
+                    Some(obstacle) if need.hit => return Ok(Err((obstacle, answer.by))),
+                    _ => {}
+                }
+            }
+            Ok(Ok(point))
+        };
+        match self.race(Stage::Actionability, followed).await? {
+            Ok(answer) => Ok(answer),
+            Err(ProbeError::Gone) => Ok(Err((Obstacle::Stale, None))),
+            Err(error) => Err(probe_stop(error, Stage::Actionability)),
+        }
+    }
+
+    /// Our world in the document of `key`.
+    pub(crate) async fn world_of(&mut self, key: &NodeKey, stage: Stage) -> Part<ProbeWorld> {
+        let (probe, wanted, until) = (self.probe.clone(), key.clone(), self.until);
+        self.race(stage, async move { probe.world_of(&wanted, until).await })
+            .await?
+            .map_err(|error| probe_stop(error, stage))
+    }
+
+    fn obstructed(&self, obstacle: Obstacle, blocker: Option<String>) -> Stop {
+        let target = self.step.action().target().cloned();
+        let name = target.as_ref().map_or_else(|| "the target".to_owned(), ToString::to_string);
+        let (cause, message) = match obstacle {
+            Obstacle::Stale => (Cause::TargetStale, format!("expected {name} in the document, saw it removed")),
+            Obstacle::NotVisible => (Cause::NotVisible, format!("expected {name} to be visible, saw it hidden")),
+            Obstacle::NotStable => (Cause::NotStable, format!("expected {name} to stand still, saw it moving")),
+            Obstacle::NotEnabled => (Cause::NotEnabled, format!("expected {name} to be enabled, saw it disabled")),
+            Obstacle::NotEditable => (Cause::NotEditable, format!("expected {name} to take text, saw it read-only")),
+            Obstacle::NotInView => {
+                (Cause::NotInView, format!("expected {name} to come into view, saw it outside the viewport"))
+            }
+            Obstacle::Covered => {
+                let by = blocker.as_deref().unwrap_or("something");
+                (Cause::Covered, format!("expected {name} to receive the event, saw it covered by {by}"))
+            }
+        };
+        let mut failure = StepFailure::new(Stage::Actionability, cause, message);
+        failure.facts.target = target;
+        failure.facts.blocker = blocker;
+        failure.into()
+    }
+}

@@ -1,0 +1,246 @@
+//! Entering text: typed, set whole, or taken away.
+//!
+//! Invariants:
+//! - A secret is resolved after the field was found ready, for the origin of the field's own document.
+//! - Characters reach the field while it has the focus, or nobody.
+
+use std::time::Duration;
+
+use cuebook_cdp::{Call, FrameId, RawReply, Session};
+use cuebook_grammar::action::TypeText;
+use cuebook_grammar::id::{CredentialRef, NodeKey};
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::policy::Rule;
+use cuebook_grammar::seam::{SecretRefusal, SecretScope, SecretSource};
+use cuebook_grammar::secret::{Secret, WireText};
+use cuebook_probe::ProbeWorld;
+use futures_util::future::try_join_all;
+use serde_json::json;
+
+use crate::hit_target::Gesture;
+use crate::input::keyboard::Keyboard;
+use crate::input::layout;
+use crate::run::Run;
+use crate::script::{Field, FieldKind, Focused, GestureReport, Need, SetWhole};
+use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
+
+/// Characters beyond this are inserted and not typed one by one.
+const TYPED: usize = 400;
+/// So many keys are on their way at once.
+const BURST: usize = 16;
+
+/// The field that text goes into.
+pub(crate) struct Entry {
+    pub(crate) field: Field,
+    pub(crate) key: NodeKey,
+    pub(crate) world: ProbeWorld,
+    pub(crate) session: Session,
+}
+
+impl Run<'_> {
+    /// Types text after what is there.
+    pub(crate) async fn type_text<S: SecretSource>(&mut self, action: &TypeText, secrets: &S) -> Part<()> {
+        let entry = self.entry(action.credential_ref.is_some()).await?;
+        let text = self.text_for(&entry, action.text.as_ref(), action.credential_ref.as_ref(), secrets).await?;
+        match entry.field.kind {
+            FieldKind::Whole => return self.set_whole(&entry, text.expose()).await,
+            FieldKind::Text | FieldKind::Rich => {}
+            FieldKind::Select | FieldKind::Other => return not_a_field(self),
+        }
+        self.begin_entry(&entry, "end").await?;
+        let delay = action.delay_ms.map(|delay| delay.duration()).filter(|delay| !delay.is_zero());
+        let typed = self.enter(&entry, text.expose(), delay).await;
+        self.end_entry(&entry, typed).await
+    }
+
+    /// Finds the field of the step's target and waits until it takes text. A secret needs a field that
+    /// nothing covers.
+    pub(crate) async fn entry(&mut self, is_secret: bool) -> Part<Entry> {
+        loop {
+            let by = self.within(self.options.ready_timeout);
+            let main = self.resolve_main(by).await?;
+            let world = self.world_of(&main.key, Stage::Actionability).await?;
+            let field: Option<Field> =
+                self.ask(&world, "(cb, id) => cb.act.field(id)", &[main.key.node.into()], Stage::Actionability).await?;
+            let Some(field) = field else {
+                self.main_is_gone()?;
+                continue;
+            };
+            let key = NodeKey { node: field.id, ..main.key };
+            let need = Need { visible: true, enabled: true, editable: true, scroll: true, hit: is_secret, ..Need::default() };
+            match self.ready(&key, need, by).await {
+                Ok(ready) => {
+                    let frame = FrameId::from(key.frame.as_str());
+                    let session = self.page.frame(&frame).map_or_else(|| self.page.session().clone(), |frame| frame.session);
+                    return Ok(Entry { field, key, world: ready.world, session });
+                }
+                Err(stop) => self.again_or(stop)?,
+            }
+        }
+    }
+
+    /// The text to enter; a secret is asked for here, and not before.
+    pub(crate) async fn text_for<S: SecretSource>(
+        &mut self,
+        entry: &Entry,
+        text: Option<&WireText>,
+        credential: Option<&CredentialRef>,
+        secrets: &S,
+    ) -> Part<Secret> {
+        let target = self.step.action().target().cloned();
+        if let Some(reference) = credential {
+            let origin: String = self.ask(&entry.world, "(cb) => cb.act.origin()", &[], Stage::Act).await?;
+            let page_origin = if self.is_main(entry.world.frame()) {
+                origin.clone()
+            } else {
+                let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
+                let main = self
+                    .race(Stage::Act, async move { probe.world(&frame, until).await })
+                    .await?
+                    .map_err(|error| probe_stop(error, Stage::Act))?;
+                self.ask(&main, "(cb) => cb.act.origin()", &[], Stage::Act).await?
+            };
+            let scope = SecretScope { origin, page_origin, is_password_field: entry.field.sensitive };
+            let secret = match self.race(Stage::Act, secrets.resolve(reference, &scope)).await? {
+                Ok(secret) => secret,
+                Err(refusal) => return Err(refused(&refusal, target)),
+            };
+            self.gathered.learn_secret(secret.expose());
+            if let Some(target) = &target {
+                self.gathered.mark_sensitive(target);
+            }
+            return Ok(secret);
+        }
+        match text {
+            Some(WireText::Clear(text)) => {
+                if entry.field.sensitive {
+                    self.gathered.learn_secret(text);
+                    if let Some(target) = &target {
+                        self.gathered.mark_sensitive(target);
+                    }
+                }
+                Ok(Secret::new(text.as_str()))
+            }
+            Some(WireText::Redacted(_)) => {
+                failed(Stage::Act, Cause::InvalidArgument, "expected a text, saw one that was redacted; state it again")
+            }
+            None => failed(Stage::Act, Cause::InvalidArgument, "expected a text, saw none"),
+        }
+    }
+
+    /// Arms, gives the focus and places the caret.
+    pub(crate) async fn begin_entry(&mut self, entry: &Entry, caret: &str) -> Part<Focused> {
+        self.arm(Some(Gesture::keys(Some(entry.key.clone())))).await?;
+        self.about_to_send()?;
+        let args = [entry.field.id.into(), json!(caret)];
+        let focused: Option<Focused> =
+            self.ask(&entry.world, "(cb, id, caret) => cb.act.focus(id, caret)", &args, Stage::Act).await?;
+        let Some(focused) = focused else {
+            return Err(self.act_failure(Cause::TargetStale, "expected the field in the document, saw it removed".to_owned(), None));
+        };
+        if !focused.focused {
+            let message = format!("expected the field to take the focus, saw it on {}", focused.active);
+            return Err(self.act_failure(Cause::NotEditable, message, None));
+        }
+        if caret == "end" && !focused.at_end && !focused.empty {
+            self.press_named(entry, "End").await?;
+        }
+        Ok(focused)
+    }
+
+    pub(crate) async fn press_named(&mut self, entry: &Entry, name: &str) -> Part<()> {
+        let Some(chord) = layout::chord(name) else { return Ok(()) };
+        let keyboard = Keyboard { session: &entry.session, until: self.until };
+        let calls = keyboard.chord(&chord);
+        self.sent(calls).await
+    }
+
+    async fn sent(&mut self, calls: Vec<Call<RawReply>>) -> Part<()> {
+        self.race(Stage::Act, try_join_all(calls)).await?.map(drop).map_err(|error| call_stop(error, Stage::Act))
+    }
+
+    /// Sends the characters.
+    async fn enter(&mut self, entry: &Entry, text: &str, delay: Option<Duration>) -> Part<()> {
+        let session = entry.session.clone();
+        let keyboard = Keyboard { session: &session, until: self.until };
+        let characters: Vec<char> = text.chars().collect();
+        if delay.is_none() && characters.len() > TYPED {
+            self.about_to_send()?;
+            return self.sent(vec![keyboard.insert(text)]).await;
+        }
+        let burst = if delay.is_some() { 1 } else { BURST };
+        for part in characters.chunks(burst) {
+            self.about_to_send()?;
+            let calls = part.iter().flat_map(|character| keyboard.character(*character)).collect();
+            self.sent(calls).await?;
+            if let Some(delay) = delay {
+                self.pause(Stage::Act, delay).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the guards and tells whether something went elsewhere.
+    pub(crate) async fn end_entry(&mut self, entry: &Entry, entered: Part<()>) -> Part<()> {
+        if matches!(entered, Err(Stop::Dialog)) {
+            return entered;
+        }
+        // A document that is gone took its report along; what it led to is in the effects.
+        let report = self.ask::<Option<GestureReport>>(&entry.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
+        self.close_guards();
+        entered?;
+        match report {
+            Ok(Some(GestureReport { blocked: Some(block), .. })) => Err(self.blocked(&block)),
+            Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale => Ok(()),
+            Err(stop) => Err(stop),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Dates, times, colours and ranges are set by the browser's own setter, with the events that follow.
+    pub(crate) async fn set_whole(&mut self, entry: &Entry, value: &str) -> Part<()> {
+        self.arm(Some(Gesture::keys(Some(entry.key.clone())))).await?;
+        self.about_to_send()?;
+        let args = [entry.field.id.into(), value.into()];
+        let set: Option<SetWhole> =
+            self.ask(&entry.world, "(cb, id, value) => cb.act.setWhole(id, value)", &args, Stage::Act).await?;
+        self.close_guards();
+        match set {
+            Some(SetWhole { fits: true, .. }) => Ok(()),
+            Some(SetWhole { took, .. }) => {
+                let took: String = took.chars().take(100).collect();
+                Err(self.act_failure(Cause::InvalidArgument, format!("expected a value that the field takes, saw it become {took:?}"), None))
+            }
+            None => not_a_field(self),
+        }
+    }
+
+    /// One question to a document.
+    pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
+        &mut self,
+        world: &ProbeWorld,
+        function: &str,
+        args: &[serde_json::Value],
+        stage: Stage,
+    ) -> Part<T> {
+        let until = self.until;
+        self.race(stage, world.call(function, args, until)).await?.map_err(|error| probe_stop(error, stage))
+    }
+}
+
+pub(crate) fn not_a_field<T>(run: &Run<'_>) -> Part<T> {
+    Err(run.act_failure(Cause::NotEditable, "expected a field that takes text, saw none".to_owned(), None))
+}
+
+fn refused(refusal: &SecretRefusal, target: Option<cuebook_grammar::id::TargetRef>) -> Stop {
+    let cause = match refusal {
+        SecretRefusal::OutOfScope { .. } => Cause::PolicyBlocked,
+        _ => Cause::InvalidArgument,
+    };
+    let mut failure = StepFailure::new(Stage::Act, cause, refusal.to_string());
+    failure.facts.target = target;
+    if cause == Cause::PolicyBlocked {
+        failure.facts.rule = Some(Rule::SecretScope);
+    }
+    failure.into()
+}

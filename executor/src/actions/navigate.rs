@@ -1,0 +1,227 @@
+//! Opening URLs and moving through the tab's history.
+
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::{CallError, PageEvent};
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_probe::ProbeError;
+use serde::{Deserialize, Serialize};
+
+use crate::run::Run;
+use crate::script::Loaded;
+use crate::stop::{Part, Stop, call_stop, failed, out_of_time};
+
+#[derive(Serialize)]
+struct To<'a> {
+    url: &'a str,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Navigated {
+    #[serde(default)]
+    loader_id: Option<String>,
+    #[serde(default)]
+    error_text: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct History {
+    current_index: i64,
+    entries: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    id: i64,
+    url: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToEntry {
+    entry_id: i64,
+}
+
+#[derive(Serialize)]
+struct Nothing {}
+
+impl Run<'_> {
+    /// Opens a URL, and waits until its document has been read to its end, but not for ever: a page that
+    /// never finishes is there once it was committed.
+    pub(crate) async fn navigate(&mut self, url: &str) -> Part<()> {
+        self.arm_if_alive().await?;
+        self.about_to_send()?;
+        let call = self.page.session().call_raw("Page.navigate", To { url }, self.until);
+        let reply = self.race(Stage::Act, call).await.and_then(|reply| reply.map_err(|error| call_stop(error, Stage::Act)));
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(stop) => {
+                self.stop_loading();
+                return Err(stop);
+            }
+        };
+        let navigated: Navigated = reply.parse().map_err(|error| call_stop(error, Stage::Act))?;
+        if let Some(reason) = navigated.error_text.filter(|text| !text.is_empty()) {
+            return self.refused(&reason);
+        }
+        // Without a loader the document stays: only the fragment is another one.
+        if let Some(document) = navigated.loader_id {
+            self.committed(Some(&document)).await?;
+            self.loaded().await?;
+        }
+        Ok(())
+    }
+
+    /// Goes through the history by so many entries.
+    pub(crate) async fn travel(&mut self, by: i64) -> Part<()> {
+        self.arm_if_alive().await?;
+        let call = self.page.session().call_raw("Page.getNavigationHistory", Nothing {}, self.until);
+        let reply = self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
+        let history: History = reply.parse().map_err(|error| call_stop(error, Stage::Act))?;
+        let wanted = history.current_index.checked_add(by).and_then(|index| usize::try_from(index).ok());
+        let Some(entry) = wanted.and_then(|index| history.entries.get(index)) else {
+            let way = if by < 0 { "an earlier" } else { "a later" };
+            return failed(
+                Stage::Act,
+                Cause::NavigationFailed,
+                format!("expected {way} entry in the tab's history, saw none"),
+            );
+        };
+        self.about_to_send()?;
+        let from = self.page.main_frame().document;
+        let call = self.page.session().call_raw("Page.navigateToHistoryEntry", ToEntry { entry_id: entry.id }, self.until);
+        self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
+        let target = entry.url.clone();
+        self.left(from.as_str(), Some(&target)).await?;
+        self.loaded().await
+    }
+
+    /// Loads the page again.
+    pub(crate) async fn reload(&mut self) -> Part<()> {
+        self.arm_if_alive().await?;
+        self.about_to_send()?;
+        let from = self.page.main_frame().document;
+        let call = self.page.session().call_raw("Page.reload", Nothing {}, self.until);
+        self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
+        self.left(from.as_str(), None).await?;
+        self.loaded().await
+    }
+
+    /// A crashed page has nothing to watch, but can be navigated.
+    async fn arm_if_alive(&mut self) -> Part<()> {
+        if self.page.crashed() {
+            self.is_armed = true;
+            self.gathered.set_before();
+            return Ok(());
+        }
+        // The page that is left may hang: what it was like is not worth the step.
+        let until = self.until;
+        self.until = self.within(Duration::from_secs(1));
+        let armed = self.arm(None).await;
+        self.until = until;
+        match armed {
+            Err(Stop::Failed(failure)) if matches!(failure.cause, Cause::DeadlineExceeded | Cause::TargetStale) => {
+                if Instant::now() >= until {
+                    return Err(out_of_time(Stage::Act));
+                }
+                self.is_armed = true;
+                self.gathered.set_before();
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    fn refused(&mut self, reason: &str) -> Part<()> {
+        let reason: String = reason.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(200).collect();
+        if reason == "net::ERR_ABORTED" && !self.happened.downloads.is_empty() {
+            return Ok(());
+        }
+        // Chrome draws its own page for an error without a body.
+        let cause = if reason == "net::ERR_HTTP_RESPONSE_CODE_FAILURE" { Cause::HttpError } else { Cause::NavigationFailed };
+        let mut failure =
+            StepFailure::new(Stage::Act, cause, format!("expected the page to load, saw {reason}"));
+        failure.facts.seen = Some(reason);
+        Err(failure.into())
+    }
+
+    /// Waits until the main frame has this document.
+    async fn committed(&mut self, document: Option<&str>) -> Part<()> {
+        while document.is_some_and(|document| self.page.main_frame().document.as_str() != document) {
+            self.next_event().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the main frame has another document than `from`, or is at `url` within the same one.
+    async fn left(&mut self, from: &str, url: Option<&str>) -> Part<()> {
+        loop {
+            let main = self.page.main_frame();
+            if main.document.as_str() != from || url.is_some_and(|url| main.url == url) {
+                return Ok(());
+            }
+            self.next_event().await?;
+        }
+    }
+
+    async fn next_event(&mut self) -> Part<()> {
+        let event: Option<PageEvent> = tokio::select! {
+            event = self.lane.next() => event,
+            () = tokio::time::sleep_until(self.until.into()) => {
+                self.stop_loading();
+                return Err(out_of_time(Stage::Act));
+            }
+        };
+        self.note(event, Stage::Act)
+    }
+
+    /// Waits for the end of the document, for a while, and looks at the server's answer.
+    async fn loaded(&mut self) -> Part<()> {
+        let by = self.within(self.options.load_timeout);
+        let (probe, frame) = (self.probe.clone(), self.page.main_frame().id);
+        let until = self.until;
+        let loaded = async move {
+            loop {
+                let left = by.saturating_duration_since(Instant::now());
+                let asked: Result<Loaded, ProbeError> = async {
+                    let args = [u64::try_from(left.as_millis()).unwrap_or(0).into()];
+                    let world = probe.world(&frame, until).await?;
+                    world.call("(cb, ms) => cb.act.loaded(ms)", &args, until).await
+                }
+                .await;
+                match asked {
+                    // The page went on to another document by itself.
+                    Err(ProbeError::Gone) if Instant::now() < by => {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                    }
+                    other => return other,
+                }
+            }
+        };
+        let grace = by + Duration::from_millis(500);
+        let Ok(told) = self.race(Stage::Act, tokio::time::timeout_at(grace.into(), loaded)).await? else {
+            // The document is there, but too busy to say so.
+            return Ok(());
+        };
+        match told {
+            Ok(Loaded { status }) if status >= 400 => {
+                let mut failure = StepFailure::new(
+                    Stage::Act,
+                    Cause::HttpError,
+                    format!("expected the server to answer with a page, saw status {status}"),
+                );
+                failure.facts.status = Some(status);
+                Err(failure.into())
+            }
+            Ok(_) | Err(ProbeError::Gone) | Err(ProbeError::Wire(CallError::DeadlineExceeded { .. })) => Ok(()),
+            Err(error) => Err(crate::stop::probe_stop(error, Stage::Act)),
+        }
+    }
+
+    /// Nothing of a step that failed goes on in the browser.
+    pub(crate) fn stop_loading(&self) {
+        drop(self.page.session().call_raw("Page.stopLoading", Nothing {}, self.within(Duration::from_secs(1))));
+    }
+}

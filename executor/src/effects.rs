@@ -1,0 +1,80 @@
+//! What a step did, gathered from the frames that were watched and from the wire.
+//!
+//! Requests are in it only where a condition of the step asked for the network: the domain costs too much
+//! to be on for every step.
+
+use std::time::Duration;
+
+use cuebook_cdp::FrameId;
+use cuebook_grammar::outcome::{EffectRecord, MutationSummary};
+use cuebook_probe::ProbeError;
+use futures_util::future::join_all;
+
+use crate::run::{Run, cut};
+use crate::script::{Disarmed, FrameSummary};
+
+/// How long a frame may take to tell.
+const PATIENCE: Duration = Duration::from_secs(1);
+const MAX_REQUESTS: usize = 50;
+const MAX_NOTABLE: usize = 10;
+
+impl Run<'_> {
+    /// Ends all watching, opens all guards and tells what was seen. After a deadline this still runs: it
+    /// sends no input.
+    pub(crate) async fn disarm(&mut self) -> Option<EffectRecord> {
+        if !self.is_armed && self.watchers.is_empty() {
+            return None;
+        }
+        let by = std::time::Instant::now() + PATIENCE;
+        let mut summaries: Vec<(FrameId, FrameSummary)> = Vec::new();
+        if self.page.dialog().is_none() && !self.page.closed() && !self.page.crashed() {
+            let calls = self.watchers.iter().map(|(frame, watcher)| {
+                let (frame, watcher) = (frame.clone(), watcher.clone());
+                async move {
+                    let told: Result<Disarmed, ProbeError> =
+                        watcher.world.call("(cb) => cb.act.disarm()", &[], by).await;
+                    (frame, watcher, told)
+                }
+            });
+            let told = tokio::time::timeout_at(by.into(), join_all(calls)).await.unwrap_or_default();
+            for (frame, watcher, told) in told {
+                let Ok(told) = told else { continue };
+                self.take_changes(&frame, &watcher, told.samples, told.before, told.effect);
+                summaries.extend(told.summary.map(|summary| (frame, summary)));
+            }
+        }
+        Some(self.record(&summaries))
+    }
+
+    fn record(&self, summaries: &[(FrameId, FrameSummary)]) -> EffectRecord {
+        let mut mutations = MutationSummary::default();
+        let mut record = EffectRecord { new_document: self.happened.new_document, ..EffectRecord::default() };
+        for (frame, summary) in summaries {
+            mutations.added = mutations.added.saturating_add(summary.added);
+            mutations.removed = mutations.removed.saturating_add(summary.removed);
+            mutations.attributes = mutations.attributes.saturating_add(summary.attributes);
+            mutations.texts = mutations.texts.saturating_add(summary.texts);
+            let room = MAX_NOTABLE.saturating_sub(mutations.notable.len());
+            mutations.notable.extend(summary.notable.iter().take(room).map(|text| text.chars().take(200).collect()));
+            record.scrolled |= summary.scrolled;
+            record.target_changed |= summary.target_changed;
+            if record.focus.is_none() || self.is_main(frame) {
+                record.focus = summary.focus.as_ref().map(|text| text.chars().take(200).collect()).or(record.focus);
+            }
+        }
+        // A new document is one effect; how it was built up is none.
+        record.mutations = if self.happened.new_document { MutationSummary::default() } else { mutations };
+        if let Some(before) = self.gathered.url_before()
+            && before != self.gathered.url()
+        {
+            record.url_before = Some(cut(before));
+            record.url_after = Some(cut(self.gathered.url()));
+        }
+        let events = self.events();
+        record.requests = events.requests.into_iter().take(MAX_REQUESTS).collect();
+        record.dialogs = events.dialogs;
+        record.downloads = events.downloads;
+        record.new_tabs = events.new_tabs;
+        record
+    }
+}

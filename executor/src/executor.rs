@@ -1,0 +1,122 @@
+//! The executor: one per browser, for all of its tabs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
+
+use cuebook_cdp::{Browser, TargetId};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome};
+use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::seam::{ArtifactSink, Executor, SecretSource};
+use cuebook_grammar::secret::DigestKey;
+use cuebook_probe::Probe;
+
+use crate::error::ExecutorError;
+use crate::facts::Gathered;
+use crate::options::ExecutorOptions;
+use crate::run::{Happened, Run};
+use crate::script::{ACT, GUARD};
+use crate::stop::{Part, Stop, probe_stop};
+
+/// Runs bound steps on the tabs of one browser. A [`PageId`] is the name of a tab's target.
+#[derive(Debug)]
+pub struct LiveExecutor<S, A> {
+    browser: Browser,
+    digest: DigestKey,
+    secrets: S,
+    artifacts: A,
+    options: ExecutorOptions,
+    probes: HashMap<TargetId, Probe>,
+    has_run: bool,
+}
+
+impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
+    /// An executor on `browser`. Pages that open from now on carry its guard from their first document on.
+    pub fn new(browser: Browser, digest: DigestKey, secrets: S, artifacts: A, options: ExecutorOptions) -> Self {
+        browser.add_world_script(GUARD);
+        Self { browser, digest, secrets, artifacts, options, probes: HashMap::new(), has_run: false }
+    }
+
+    /// How it goes about its work.
+    #[must_use]
+    pub const fn options(&self) -> &ExecutorOptions {
+        &self.options
+    }
+
+    async fn probe(&mut self, page: &PageId, until: Instant) -> Part<Probe> {
+        let target = TargetId::from(page.as_str());
+        let Some(tab) = self.browser.page(&target) else {
+            self.probes.remove(&target);
+            let reason = if self.browser.is_alive() {
+                cuebook_cdp::GoneReason::Detached
+            } else {
+                cuebook_cdp::GoneReason::BrowserGone
+            };
+            return Err(crate::stop::gone_stop(reason, Stage::Resolve));
+        };
+        if let Some(probe) = self.probes.get(&target)
+            && *probe.page() == tab
+        {
+            return Ok(probe.clone());
+        }
+        let attach = async {
+            let probe = Probe::attach(tab, self.digest.clone(), until).await?;
+            probe.extend(ACT, until).await?;
+            Ok(probe)
+        };
+        let probe = attach.await.map_err(|error| probe_stop(error, Stage::Resolve))?;
+        self.probes.insert(target, probe.clone());
+        Ok(probe)
+    }
+}
+
+impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
+    type Error = ExecutorError;
+
+    async fn run_step(
+        &mut self,
+        page: &PageId,
+        step: &BoundStep,
+        ground: &Observation,
+        deadline: Deadline,
+    ) -> Result<StepOutcome, ExecutorError> {
+        let now = Instant::now();
+        let span = step.timeout().unwrap_or(self.options.step_timeout);
+        let until = deadline.within(now, span).instant();
+        let lanes = self.browser.events();
+        let probe = match self.probe(page, until).await {
+            Ok(probe) => probe,
+            Err(Stop::Failed(failure)) => return Ok(StepOutcome::Failed(failure)),
+            Err(Stop::Broken(error)) => return Err(error),
+            Err(Stop::Dialog) => {
+                let failure = StepFailure::new(Stage::Resolve, Cause::DialogOpen, "expected no open dialog, saw one");
+                return Ok(StepOutcome::Failed(Box::new(failure)));
+            }
+        };
+        let tab = probe.page().clone();
+        let run = Run {
+            options: &self.options,
+            browser: &self.browser,
+            lane: tab.events(),
+            browser_lane: lanes,
+            gathered: Gathered::new(Vec::new(), self.digest.clone(), tab.url()),
+            page: tab,
+            probe,
+            step,
+            ground,
+            until,
+            happened: Happened::default(),
+            evidence: Evidence::default(),
+            watchers: BTreeMap::new(),
+            network: None,
+            input_at: None,
+            main: None,
+            is_armed: false,
+        };
+        let (outcome, _happenings) = run.run(&self.secrets, &self.artifacts).await?;
+        self.has_run = true;
+        Ok(outcome)
+    }
+}

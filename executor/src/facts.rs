@@ -1,0 +1,522 @@
+//! Gathering: from what frames tell about watched targets to the samples that conditions are judged on.
+//!
+//! Pure: what frames told comes in, samples come out. Invariants:
+//! - Which element a locator means is decided by [`Locator::select`] on facts, over all frames together.
+//! - A sample is the page as a whole; a frame that tells something new changes its part and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use cuebook_grammar::condition::{Asked, Condition};
+use cuebook_grammar::facts::{ElementFacts, EventFacts, Facts, Sample, TargetFacts};
+use cuebook_grammar::id::{NodeKey, TargetRef};
+use cuebook_grammar::locator::{Locator, Strategy};
+use cuebook_grammar::secret::{DigestKey, FactText};
+use cuebook_grammar::text_match::TextPattern;
+use cuebook_grammar::verdict::Verdict;
+use cuebook_probe::Ask;
+use serde_json::{Value, json};
+
+use crate::redaction::{reduce, reduce_in, tells_any};
+use crate::script::{FrameSample, WatchedRow, WatchedTarget};
+
+/// How a target of a condition is looked up while the page changes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Lookup {
+    /// An element that was observed: in its document, and nowhere else.
+    Node(NodeKey),
+    /// A locator that the script can follow by itself, in every frame. The element that the action was
+    /// about stays the one that is meant while it lives.
+    Live(Locator, Option<NodeKey>),
+    /// A locator whose frames or inner locators need a round trip of their own.
+    Asked(Locator),
+}
+
+/// What a condition wants to know about a target.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Question {
+    pub(crate) target: TargetRef,
+    pub(crate) lookup: Lookup,
+    pub(crate) ask: Ask,
+}
+
+impl Question {
+    /// The question as the script in `frame` reads it; `None` if that frame has no part in it.
+    pub(crate) fn for_frame(&self, frame: &str, document: &str, test_ids: &[String]) -> Option<Value> {
+        let ask = json!({
+            "attributes": self.ask.attributes, "properties": self.ask.properties, "text": self.ask.text,
+            "testIds": test_ids,
+        });
+        match &self.lookup {
+            Lookup::Node(key) => (key.frame == frame && key.document == document)
+                .then(|| json!({"ref": self.target, "id": key.node, "ask": ask})),
+            Lookup::Live(locator, pinned) => {
+                let id = pinned
+                    .as_ref()
+                    .filter(|key| key.frame == frame && key.document == document)
+                    .map(|key| key.node);
+                let mut question = json!({"ref": self.target, "filter": rough(locator), "ask": ask});
+                if let (Some(id), Some(object)) = (id, question.as_object_mut()) {
+                    object.insert("id".into(), id.into());
+                }
+                Some(question)
+            }
+            Lookup::Asked(_) => None,
+        }
+    }
+}
+
+/// Whether the script can follow a locator by itself.
+pub(crate) fn is_plain(locator: &Locator) -> bool {
+    locator.frame.is_empty() && locator.within.is_none() && locator.has.is_none()
+}
+
+/// What `conditions` want to know about `target`.
+pub(crate) fn ask_for(target: &TargetRef, conditions: &[&Condition]) -> Ask {
+    let mut ask = Ask::default();
+    let mut attributes = BTreeSet::new();
+    let mut properties = BTreeSet::new();
+    for condition in conditions {
+        for (of, asked) in condition.asked() {
+            if of != target {
+                continue;
+            }
+            match asked {
+                Asked::Attribute(name) => attributes.insert(name.to_owned()),
+                Asked::AriaAttribute(name) => {
+                    attributes.insert(format!("aria-{}", name.strip_prefix("aria-").unwrap_or(name)))
+                }
+                Asked::Property(name) => properties.insert(name.to_owned()),
+            };
+        }
+        condition.visit(&mut |part| {
+            let reads_text = matches!(
+                part,
+                Condition::ElementTextContains(_) | Condition::ElementTextEquals(_) | Condition::Changed(_)
+            );
+            ask.text |= reads_text && part.target() == Some(target);
+        });
+        ask.compare.extend(condition.compared_texts(target).into_iter().map(str::to_owned));
+    }
+    ask.attributes = attributes.into_iter().collect();
+    ask.properties = properties.into_iter().collect();
+    ask
+}
+
+/// Whether a condition turns on where things are rather than on what they are.
+pub(crate) fn turns_on_geometry(conditions: &[&Condition]) -> bool {
+    let mut found = false;
+    for condition in conditions {
+        condition.visit(&mut |part| {
+            found |= match part {
+                Condition::InViewport(_) => true,
+                Condition::Changed(changed) => changed.aspect == Some(cuebook_grammar::condition::Aspect::Box),
+                _ => false,
+            };
+        });
+    }
+    found
+}
+
+/// A rough filter that every element passes which the locator may mean, in the shape that the probe's
+/// script reads.
+fn rough(locator: &Locator) -> Value {
+    let literal = |pattern: &TextPattern| match pattern {
+        TextPattern::Literal(text) => Some(text.as_str().to_owned()),
+        TextPattern::Regex(..) => None,
+    };
+    let mut filter = json!({"limit": 200});
+    let mut put = |name: &str, value: Value| {
+        if let Some(object) = filter.as_object_mut() {
+            object.insert(name.to_owned(), value);
+        }
+    };
+    if let Some(text) = locator.strategy.text().and_then(|(pattern, _)| literal(pattern)) {
+        put("text", text.into());
+    }
+    if let Some(text) = locator.has_text.as_ref().and_then(literal) {
+        put("hasText", text.into());
+    }
+    let by = match &locator.strategy {
+        Strategy::TestId(_) => "testId",
+        Strategy::Role(by) => {
+            put("role", by.role.as_str().into());
+            "role"
+        }
+        Strategy::Label(_) => "label",
+        Strategy::Placeholder(_) => "placeholder",
+        Strategy::AltText(_) => "alt",
+        Strategy::Title(_) => "title",
+        Strategy::Text(_) => "text",
+        Strategy::Css(by) => {
+            put("selector", by.selector.as_str().into());
+            "css"
+        }
+        Strategy::XPath(by) => {
+            put("selector", by.expression.as_str().into());
+            "xpath"
+        }
+    };
+    put("by", by.into());
+    filter
+}
+
+/// Marks the innermost elements with the text: those that fit and hold no row that does. Rows come in
+/// document order, parents first.
+fn mark_innermost(rows: &mut [WatchedRow], pattern: &TextPattern) {
+    let fits: Vec<bool> = rows
+        .iter()
+        .map(|row| {
+            let text = row.facts.text.as_ref().and_then(FactText::clear);
+            text.is_some_and(|text| pattern.fit(text).is_some())
+        })
+        .collect();
+    let mut holds_one = vec![false; rows.len()];
+    for (index, row) in rows.iter().enumerate().rev() {
+        let counts = fits.get(index).copied().unwrap_or(false) || holds_one.get(index).copied().unwrap_or(false);
+        if let Some(parent) = row.parent.filter(|parent| *parent < index)
+            && counts
+            && let Some(slot) = holds_one.get_mut(parent)
+        {
+            *slot = true;
+        }
+    }
+    for ((row, fit), holds) in rows.iter_mut().zip(fits).zip(holds_one) {
+        row.facts.relations.innermost_text = Some(fit && !holds);
+    }
+}
+
+/// The most samples that a step keeps.
+const MAX_SAMPLES: usize = 200;
+/// Beyond so many bytes of facts, samples that decide nothing are dropped.
+const MAX_BYTES: usize = 512 * 1024;
+
+/// The state of the page as frames told it, and the samples so far.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    questions: Vec<Question>,
+    key: DigestKey,
+    /// Frames in document order.
+    frames: Vec<String>,
+    told: HashMap<String, BTreeMap<String, Option<WatchedTarget>>>,
+    asked: BTreeMap<TargetRef, TargetFacts>,
+    url: String,
+    title: String,
+    before: Option<Sample>,
+    samples: Vec<Sample>,
+    /// Samples that made a condition hold: they are never dropped.
+    pinned: BTreeSet<u64>,
+    serials: Vec<u64>,
+    next_serial: u64,
+    sensitive: BTreeSet<TargetRef>,
+    secrets: Vec<String>,
+}
+
+impl Gathered {
+    pub(crate) fn new(questions: Vec<Question>, key: DigestKey, url: String) -> Self {
+        Self {
+            questions,
+            key,
+            frames: Vec::new(),
+            told: HashMap::new(),
+            asked: BTreeMap::new(),
+            url,
+            title: String::new(),
+            before: None,
+            samples: Vec::new(),
+            pinned: BTreeSet::new(),
+            serials: Vec::new(),
+            next_serial: 0,
+            sensitive: BTreeSet::new(),
+            secrets: Vec::new(),
+        }
+    }
+
+    /// Sets what is to be known.
+    pub(crate) fn ask(&mut self, questions: Vec<Question>) {
+        self.questions = questions;
+    }
+
+    /// Judges a condition as it will be judged in the end: reduced where its targets are sensitive.
+    pub(crate) fn judge(&self, condition: &Condition, facts: &Facts) -> Verdict {
+        if self.sensitive.is_empty() {
+            return condition.evaluate(facts);
+        }
+        condition.redacted(&|target| self.sensitive.contains(target), &self.key).evaluate(facts)
+    }
+
+    pub(crate) fn questions(&self) -> &[Question] {
+        &self.questions
+    }
+
+    /// Names the frames in document order; what frames told that are gone is forgotten.
+    pub(crate) fn set_frames(&mut self, frames: Vec<String>) {
+        self.told.retain(|frame, _| frames.contains(frame));
+        self.frames = frames;
+    }
+
+    /// A frame has another document: what its elements were counts no more.
+    pub(crate) fn forget(&mut self, frame: &str) {
+        self.told.remove(frame);
+    }
+
+    pub(crate) fn mark_sensitive(&mut self, target: &TargetRef) {
+        self.sensitive.insert(target.clone());
+    }
+
+    /// From now on, facts that hold this text are sensitive wherever they stand.
+    pub(crate) fn learn_secret(&mut self, secret: &str) {
+        if !secret.is_empty() {
+            self.secrets.push(secret.to_owned());
+        }
+    }
+
+    pub(crate) fn secrets(&self) -> &[String] {
+        &self.secrets
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn url_before(&self) -> Option<&str> {
+        self.before.as_ref().map(|before| before.url.as_str())
+    }
+
+    pub(crate) fn has_samples(&self) -> bool {
+        !self.samples.is_empty()
+    }
+
+    /// Takes in what a frame told.
+    pub(crate) fn tell(&mut self, frame: &str, is_main: bool, sample: FrameSample) {
+        if is_main {
+            self.url = sample.url;
+            self.title = sample.title;
+        }
+        self.told.insert(frame.to_owned(), sample.targets);
+    }
+
+    pub(crate) fn tell_asked(&mut self, target: TargetRef, facts: TargetFacts) {
+        self.asked.insert(target, facts);
+    }
+
+    pub(crate) fn tell_url(&mut self, url: &str, title: Option<&str>) {
+        url.clone_into(&mut self.url);
+        if let Some(title) = title {
+            title.clone_into(&mut self.title);
+        }
+    }
+
+    /// The page as it is known now.
+    pub(crate) fn sample(&mut self, at_ms: u32) -> Sample {
+        let mut targets = BTreeMap::new();
+        for question in &self.questions {
+            let mut facts = match &question.lookup {
+                Lookup::Asked(_) => self.asked.get(&question.target).cloned().unwrap_or_default(),
+                _ => self.look_up(question),
+            };
+            if let Some(element) = &mut facts.element
+                && (element.sensitive || self.sensitive.contains(&question.target) || tells_any(element, &self.secrets))
+            {
+                self.sensitive.insert(question.target.clone());
+                let compared: Vec<&str> = question.ask.compare.iter().map(String::as_str).collect();
+                reduce(element, &compared, &self.key);
+            }
+            targets.insert(question.target.clone(), facts);
+        }
+        Sample { at_ms, url: self.url.clone(), title: self.title.clone(), targets }
+    }
+
+    fn look_up(&self, question: &Question) -> TargetFacts {
+        let name = question.target.as_str();
+        if let Lookup::Node(key) = &question.lookup {
+            // A document that went away took its elements along.
+            return match self.told.get(&key.frame).map(|targets| targets.get(name)) {
+                Some(Some(Some(told))) => of_rows(told.rows.iter().map(|row| row.facts.clone()).collect()),
+                Some(None) => TargetFacts::none(),
+                None if !self.frames.contains(&key.frame) => TargetFacts::none(),
+                _ => TargetFacts::default(),
+            };
+        }
+        let Lookup::Live(locator, pinned) = &question.lookup else { return TargetFacts::default() };
+        let mut all = Vec::new();
+        let mut was_told = false;
+        for frame in &self.frames {
+            match self.told.get(frame).and_then(|targets| targets.get(name)) {
+                Some(Some(told)) => {
+                    was_told = true;
+                    let mut rows = told.rows.clone();
+                    if pinned.as_ref().is_some_and(|key| key.frame == *frame)
+                        && let [only] = &rows[..]
+                    {
+                        return TargetFacts::one(only.facts.clone());
+                    }
+                    if let Strategy::Text(by) = &locator.strategy {
+                        mark_innermost(&mut rows, &by.text);
+                    }
+                    all.extend(rows.into_iter().map(|row| row.facts));
+                    if told.skipped > 0 && locator.nth.is_none() {
+                        let matches = locator.select(&all).matches.len();
+                        let matches = u32::try_from(matches).unwrap_or(u32::MAX);
+                        return TargetFacts { matches: Some(matches.saturating_add(1)), element: None };
+                    }
+                }
+                Some(None) => return TargetFacts::default(),
+                None => {}
+            }
+        }
+        if !was_told {
+            return TargetFacts::default();
+        }
+        let selected = locator.select(&all).matches;
+        of_rows(selected.into_iter().filter_map(|position| all.get(position).cloned()).collect())
+    }
+
+    /// The page just before the input. What was sampled before that does not count.
+    pub(crate) fn set_before(&mut self) {
+        let sample = self.sample(0);
+        self.before = Some(sample);
+        self.samples.clear();
+        self.serials.clear();
+        self.pinned.clear();
+    }
+
+    /// Adds the page as it is known now, unless nothing is different.
+    pub(crate) fn push(&mut self, at_ms: u32) -> Option<&Sample> {
+        let sample = self.sample(at_ms);
+        if let Some(last) = self.samples.last()
+            && last.url == sample.url
+            && last.title == sample.title
+            && last.targets == sample.targets
+        {
+            return None;
+        }
+        if self.samples.len() >= MAX_SAMPLES
+            && let Some(last) = self.serials.last()
+            && !self.pinned.contains(last)
+        {
+            self.samples.pop();
+            self.serials.pop();
+        }
+        self.samples.push(sample);
+        self.serials.push(self.next_serial);
+        self.next_serial += 1;
+        self.samples.last()
+    }
+
+    /// The newest sample made a condition hold.
+    pub(crate) fn pin_last(&mut self) {
+        if let Some(last) = self.serials.last() {
+            self.pinned.insert(*last);
+        }
+    }
+
+    /// The newest sample alone, as a condition is judged on while the page changes.
+    pub(crate) fn latest(&self, events: &EventFacts) -> Facts {
+        Facts {
+            before: self.before.clone(),
+            samples: self.samples.last().cloned().into_iter().collect(),
+            events: events.clone(),
+        }
+    }
+
+    /// Everything, bounded and reduced: what goes into the evidence.
+    pub(crate) fn facts(&mut self, events: EventFacts) -> (Facts, BTreeSet<TargetRef>) {
+        let mut samples = std::mem::take(&mut self.samples);
+        for question in &self.questions {
+            if self.sensitive.contains(&question.target) {
+                let compared: Vec<&str> = question.ask.compare.iter().map(String::as_str).collect();
+                for sample in samples.iter_mut().chain(&mut self.before) {
+                    reduce_in(sample, &question.target, &compared, &self.key);
+                }
+            }
+        }
+        let size = |sample: &Sample| serde_json::to_vec(sample).map_or(0, |bytes| bytes.len());
+        let mut spent: usize = 0;
+        let last = samples.len().saturating_sub(1);
+        let mut kept = Vec::new();
+        for (index, sample) in samples.into_iter().enumerate() {
+            let is_pinned = self.serials.get(index).is_some_and(|serial| self.pinned.contains(serial));
+            spent = spent.saturating_add(size(&sample));
+            if index == last || is_pinned || spent <= MAX_BYTES {
+                kept.push(sample);
+            }
+        }
+        (Facts { before: self.before.clone(), samples: kept, events }, self.sensitive.clone())
+    }
+}
+
+fn of_rows(mut rows: Vec<ElementFacts>) -> TargetFacts {
+    match rows.len() {
+        0 => TargetFacts::none(),
+        1 => rows.pop().map_or_else(TargetFacts::none, TargetFacts::one),
+        several => TargetFacts { matches: u32::try_from(several).ok(), element: None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str) -> WatchedRow {
+        let facts = serde_json::from_value(json!({"role": "button", "name": name, "tag": "button"})).unwrap();
+        WatchedRow { facts, parent: None }
+    }
+
+    fn told(rows: Vec<WatchedRow>) -> FrameSample {
+        FrameSample {
+            t: 0.0,
+            url: "http://a.test/".into(),
+            title: "A".into(),
+            targets: [("go".to_owned(), Some(WatchedTarget { rows, skipped: 0 }))].into(),
+        }
+    }
+
+    fn gathered() -> Gathered {
+        let locator = serde_json::from_value(json!({"strategy": "byRole", "role": "button", "name": "Go"})).unwrap();
+        let target = TargetRef::new("go").unwrap();
+        let question = Question { target, lookup: Lookup::Live(locator, None), ask: Ask::default() };
+        Gathered::new(vec![question], DigestKey::new([1; 32]), "about:blank".into())
+    }
+
+    #[test]
+    fn matches_of_all_frames_count_together() {
+        let target = TargetRef::new("go").unwrap();
+        let mut page = gathered();
+        page.set_frames(vec!["main".into(), "child".into()]);
+        page.tell("main", true, told(vec![row("Go"), row("Stop")]));
+        page.tell("child", false, told(vec![row("Go")]));
+        assert_eq!(page.sample(0).targets[&target].matches, Some(2));
+        page.forget("child");
+        let seen = page.sample(0);
+        assert_eq!(seen.targets[&target].matches, Some(1));
+        assert_eq!(seen.targets[&target].element.as_ref().unwrap().name, "Go");
+    }
+
+    #[test]
+    fn nothing_told_is_unknown_and_not_absent() {
+        let target = TargetRef::new("go").unwrap();
+        let mut page = gathered();
+        page.set_frames(vec!["main".into()]);
+        assert_eq!(page.sample(0).targets[&target].matches, None);
+    }
+
+    #[test]
+    fn a_sample_that_made_something_hold_outlives_the_bound() {
+        let mut page = gathered();
+        page.set_frames(vec!["main".into()]);
+        page.tell("main", true, told(vec![row("Go")]));
+        page.set_before();
+        for step in 0..500u32 {
+            page.tell_url(&format!("http://a.test/{step}"), None);
+            page.push(step);
+            if step == 3 || step == 300 {
+                page.pin_last();
+            }
+        }
+        let (facts, _) = page.facts(EventFacts::default());
+        assert!(facts.samples.len() <= MAX_SAMPLES + 1);
+        for step in ["3", "300", "499"] {
+            assert!(facts.samples.iter().any(|sample| sample.url == format!("http://a.test/{step}")), "{step}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The guard: while a gesture is under way, its events reach the target or nobody.
+//!
+//! Invariants:
+//! - Before the first event is sent, every frame of the tab has acknowledged what it may let through:
+//!   the target's frame the target, all others nothing.
+//! - A click counts as done when the event was seen at the target, not when nobody complained.
+
+use std::time::{Duration, Instant};
+
+use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_probe::{ProbeError, ProbeWorld};
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+
+use crate::run::Run;
+use crate::script::{Block, BlockReason, Expected, GestureKind, GestureMode, GestureReport, GestureSpec};
+use crate::stop::{Part, Stop, probe_stop};
+
+/// What is about to be sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Gesture {
+    pub(crate) kind: GestureKind,
+    /// None: the step names no target, and everything may be reached.
+    pub(crate) target: Option<NodeKey>,
+    /// Where a drag ends, in the same frame.
+    pub(crate) end: Option<u64>,
+    pub(crate) expects: Option<Expected>,
+}
+
+impl Gesture {
+    pub(crate) fn keys(target: Option<NodeKey>) -> Self {
+        Self { kind: GestureKind::Keys, target, end: None, expects: None }
+    }
+
+    pub(crate) fn mouse(target: NodeKey, expects: Expected) -> Self {
+        Self { kind: GestureKind::Mouse, target: Some(target), end: None, expects: Some(expects) }
+    }
+
+    /// Everything may be reached: the step names a point, or what has the focus.
+    pub(crate) fn anywhere(kind: GestureKind) -> Self {
+        Self { kind, target: None, end: None, expects: None }
+    }
+
+    /// What the guard of one document lets through.
+    pub(crate) fn spec(&self, frame: &str, document: &str, until: Instant) -> GestureSpec {
+        let is_there = self.target.as_ref().is_some_and(|key| key.frame == frame && key.document == document);
+        let left = until.saturating_duration_since(Instant::now());
+        GestureSpec {
+            kind: self.kind,
+            mode: if self.target.is_some() { GestureMode::Target } else { GestureMode::Any },
+            id: self.target.as_ref().filter(|_| is_there).map(|key| key.node),
+            end: self.end.filter(|_| is_there),
+            expects: self.expects.clone().filter(|_| is_there),
+            ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// How long to wait for the target's report once the browser has taken all of the input.
+const REPORT: Duration = Duration::from_millis(600);
+
+impl Run<'_> {
+    /// Sends input by awaiting `sent`, and tells what the guard at the target saw of it.
+    pub(crate) async fn deliver<T>(
+        &mut self,
+        world: &ProbeWorld,
+        sent: impl Future<Output = T>,
+    ) -> Part<(T, Option<GestureReport>)> {
+        let (until, patience) = (self.until, REPORT);
+        let ask = world.clone();
+        let both = async move {
+            let left = until.saturating_duration_since(Instant::now());
+            let args = [u64::try_from(left.as_millis()).unwrap_or(0).into()];
+            let report = ask.call::<Option<GestureReport>>("(cb, ms) => cb.act.gesture(ms)", &args, until);
+            let mut report = std::pin::pin!(report);
+            let mut sent = std::pin::pin!(sent);
+            tokio::select! {
+                biased;
+                told = &mut report => (sent.await, Some(told)),
+                sent = &mut sent => {
+                    let told = tokio::time::timeout(patience, report).await.ok();
+                    (sent, told)
+                }
+            }
+        };
+        let (sent, told) = self.race(Stage::Act, both).await?;
+        let report = match told {
+            Some(Ok(report)) => report,
+            Some(Err(ProbeError::Gone)) => None,
+            Some(Err(error)) => return Err(probe_stop(error, Stage::Act)),
+            None => {
+                let (world, until) = (world.clone(), self.until);
+                let ask = async move { world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], until).await };
+                self.race(Stage::Act, ask).await?.unwrap_or_default()
+            }
+        };
+        Ok((sent, report))
+    }
+
+    /// Closes all guards again; nobody waits for it.
+    pub(crate) fn close_guards(&self) {
+        let until = self.within(Duration::from_secs(1));
+        let calls = self.watchers.values().map(|watcher| {
+            let world = watcher.world.clone();
+            async move { world.call::<Option<GestureReport>>("(cb) => cb.act.shut()", &[], until).await }
+        });
+        // The first poll sends; what comes back tells nothing new.
+        let _ = join_all(calls).now_or_never();
+    }
+
+    /// Whether a pointer gesture arrived.
+    pub(crate) fn judge_delivery(&self, report: Option<&GestureReport>) -> Part<()> {
+        match report {
+            Some(GestureReport { blocked: Some(block), .. }) => Err(self.blocked(block)),
+            Some(report) if report.done => Ok(()),
+            Some(report) if !report.connected => Err(self.blocked(&Block {
+                event: "click".to_owned(),
+                reason: BlockReason::Stale,
+                by: String::new(),
+            })),
+            Some(report) => {
+                let seen = if report.seen.is_empty() { "nothing".to_owned() } else { report.seen.join(", ") };
+                Err(self.act_failure(Cause::EffectUnknown, format!("expected the target to see the whole gesture, saw {seen}"), None))
+            }
+            None => Err(self.act_failure(
+                Cause::EffectUnknown,
+                "expected the target to see the gesture, saw its document replaced before it told".to_owned(),
+                None,
+            )),
+        }
+    }
+
+    /// The failure for an event that the guard stopped.
+    pub(crate) fn blocked(&self, block: &Block) -> Stop {
+        let event: String = block.event.chars().filter(char::is_ascii_alphanumeric).take(20).collect();
+        let by = if block.by.is_empty() { "nothing".to_owned() } else { block.by.chars().take(200).collect() };
+        let (cause, blocker, message) = match block.reason {
+            BlockReason::Stale => {
+                (Cause::TargetStale, None, format!("expected the target during {event}, saw it removed; nothing was hit"))
+            }
+            BlockReason::Moved => {
+                (Cause::NotStable, Some(by.clone()), format!("expected the target to stay during {event}, saw it move and {by} in its place; nothing was hit"))
+            }
+            BlockReason::Focus => {
+                (Cause::NotEditable, Some(by.clone()), format!("expected the focus to stay on the target during {event}, saw it on {by}; nothing was entered there"))
+            }
+            BlockReason::Covered | BlockReason::Elsewhere => {
+                (Cause::Covered, Some(by.clone()), format!("expected {event} at the target, saw it go to {by}; it was stopped"))
+            }
+        };
+        self.act_failure(cause, message, blocker)
+    }
+
+    pub(crate) fn act_failure(&self, cause: Cause, message: String, blocker: Option<String>) -> Stop {
+        let mut failure = StepFailure::new(Stage::Act, cause, message);
+        failure.facts.target = self.step.action().target().cloned();
+        failure.facts.blocker = blocker;
+        failure.into()
+    }
+}

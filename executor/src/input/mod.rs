@@ -1,0 +1,7 @@
+//! Input as the browser takes it.
+//!
+//! Invariant: nothing here logs what it sends; typed text may be a secret.
+
+pub(crate) mod keyboard;
+pub(crate) mod layout;
+pub(crate) mod mouse;

@@ -1,0 +1,114 @@
+const getter = (prototype, name) => {
+  const { get } = Object.getOwnPropertyDescriptor(prototype, name);
+  return (object) => Reflect.apply(get, object, []);
+};
+const method = (prototype, name) => {
+  const value = prototype[name];
+  return (object, ...args) => Reflect.apply(value, object, args);
+};
+const act = {};
+const rectOf = method(Element.prototype, "getBoundingClientRect");
+const rectsOf = method(Element.prototype, "getClientRects");
+const attr = method(Element.prototype, "getAttribute");
+const matches = method(Element.prototype, "matches");
+const queryWithin = method(Element.prototype, "querySelectorAll");
+const rootOf = method(Node.prototype, "getRootNode");
+const nodeType = getter(Node.prototype, "nodeType");
+const isConnected = getter(Node.prototype, "isConnected");
+const tagOf = getter(Element.prototype, "localName");
+const controlOf = getter(HTMLLabelElement.prototype, "control");
+// A form or image that is called `title` or `body` stands in for the document's own property.
+const activeInDocument = getter(Document.prototype, "activeElement");
+const titleOf = getter(Document.prototype, "title");
+const bodyOf = getter(Document.prototype, "body");
+const rootElement = getter(Document.prototype, "documentElement");
+const readyState = getter(Document.prototype, "readyState");
+const scrollingElement = getter(Document.prototype, "scrollingElement");
+const byDomId = method(Document.prototype, "getElementById");
+const inputType = getter(HTMLInputElement.prototype, "type");
+const inputValue = getter(HTMLInputElement.prototype, "value");
+const areaValue = getter(HTMLTextAreaElement.prototype, "value");
+const pathOf = method(Event.prototype, "composedPath");
+const isElement = (node) => !!node && node !== globalThis && nodeType(node) === 1;
+const element = (id) => {
+  const found = cb.byId(id);
+  return found && isConnected(found) ? found : null;
+};
+const later = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
+/** The next animation frame; a hidden tab draws none, so a timer stands in. */
+const frame = () => new Promise((resolve) => {
+  requestAnimationFrame(() => resolve());
+  setTimeout(resolve, 120);
+});
+
+/** An element in short: `dialog "Newsletter"`, `div#overlay`, `span.badge`. */
+const describe = (found) => {
+  if (!isElement(found)) return "the document";
+  const role = cb.roleOf(found);
+  if (role === "dialog" || role === "alertdialog") {
+    const name = cb.nameOf(found);
+    if (name) return cb.cut(`${role} ${JSON.stringify(name)}`, 200);
+  }
+  const id = attr(found, "id");
+  const name = (attr(found, "class") ?? "").trim().split(/\s+/)[0];
+  return cb.cut(tagOf(found) + (id ? `#${id}` : name ? `.${name}` : ""), 200);
+};
+/** What stands in the way: of what was hit, the outermost part that does not hold the target. */
+const blockerOf = (hit, target) => {
+  let blocker = hit;
+  for (let up = hit; up && !cb.contains(up, target); up = cb.parentOf(up)) {
+    blocker = up;
+    const role = cb.roleOf(up);
+    if (role === "dialog" || role === "alertdialog") break;
+  }
+  return describe(blocker);
+};
+
+const labelAround = (inner) => {
+  for (let up = inner; up; up = cb.composedParentOf(up)) if (up instanceof HTMLLabelElement) return up;
+  return null;
+};
+const INTERACTIVE = "button, a[href], summary, option, [role=button], [role=link], [role=option], [role=menuitem], [role=menuitemcheckbox], [role=menuitemradio], [role=tab], [role=checkbox], [role=radio], [role=switch], [role=treeitem]";
+/** Whether an event at `hit` is one for `target`: within it, or between a label and its control. */
+const receives = (target, hit) => {
+  if (!isElement(hit)) return false;
+  if (cb.contains(target, hit)) return true;
+  const label = labelAround(hit);
+  const control = label && controlOf(label);
+  if (control && cb.contains(target, control)) return true;
+  const own = labelAround(target);
+  if (own) {
+    const owned = controlOf(own);
+    if (hit === own || (owned && cb.contains(owned, hit))) return true;
+  }
+  // A part that lets the pointer through belongs to the control around it.
+  for (let up = target; up; up = cb.composedParentOf(up)) {
+    if (matches(up, INTERACTIVE)) return hit === up;
+    if (up !== target && tagOf(up) === "select") return hit === up;
+  }
+  return false;
+};
+/** The innermost element of an event, through closed roots that are known. */
+const originOf = (event) => {
+  let origin = pathOf(event)[0];
+  if (!isElement(origin)) return rootElement(document);
+  for (let depth = 0; depth < 64; depth++) {
+    const root = cb.shadowOf(origin);
+    if (!root || root.mode !== "closed") break;
+    const inner = event instanceof MouseEvent ? root.elementFromPoint(event.clientX, event.clientY) : root.activeElement;
+    if (!inner || rootOf(inner) !== root) break;
+    origin = inner;
+  }
+  return origin;
+};
+/** The element that has the focus, through shadow roots. */
+const activeElement = () => {
+  let active = activeInDocument(document);
+  for (let depth = 0; active && depth < 64; depth++) {
+    const inner = cb.shadowOf(active)?.activeElement;
+    if (!inner) break;
+    active = inner;
+  }
+  return active;
+};
+act.origin = () => String(globalThis.origin);

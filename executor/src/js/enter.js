@@ -1,0 +1,195 @@
+// Focus, selection and what cannot be typed: dates, colours, native selects.
+const focusOf = method(HTMLElement.prototype, "focus");
+const selectInput = method(HTMLInputElement.prototype, "select");
+const selectArea = method(HTMLTextAreaElement.prototype, "select");
+const setRange = method(HTMLInputElement.prototype, "setSelectionRange");
+const setAreaRange = method(HTMLTextAreaElement.prototype, "setSelectionRange");
+const editable = getter(HTMLElement.prototype, "isContentEditable");
+const SET_WHOLE = new Set(["date", "time", "month", "week", "datetime-local", "color", "range"]);
+const TYPED_INPUTS = new Set(["text", "search", "tel", "url", "email", "password", "number"]);
+const EDITABLE = "input, textarea, select, [contenteditable]:not([contenteditable=false i])";
+/** The element that text goes into: the target, its label's control, or the only field within it. */
+const fieldOf = (target) => {
+  if (target instanceof HTMLLabelElement) return controlOf(target) ?? target;
+  if (!(target instanceof HTMLElement) || matches(target, EDITABLE) || editable(target)) return target;
+  const inner = queryWithin(target, EDITABLE);
+  return inner.length === 1 ? inner[0] : target;
+};
+const kindOf = (field) => {
+  if (field instanceof HTMLInputElement) {
+    const type = inputType(field);
+    return SET_WHOLE.has(type) ? "whole" : TYPED_INPUTS.has(type) ? "text" : type;
+  }
+  if (field instanceof HTMLTextAreaElement) return "text";
+  if (field instanceof HTMLSelectElement) return "select";
+  return field instanceof HTMLElement && editable(field) ? "rich" : "other";
+};
+const textIn = (field) => (field instanceof HTMLInputElement ? inputValue(field) : field instanceof HTMLTextAreaElement ? areaValue(field) : cb.textOf(field));
+act.field = (id) => {
+  const target = element(id);
+  if (!target) return null;
+  const field = fieldOf(target);
+  return { id: cb.idOf(field), kind: kindOf(field), empty: textIn(field) === "", sensitive: cb.isSensitive(field), multiline: !(field instanceof HTMLInputElement) };
+};
+/** Gives the focus and places the caret: `keep`, `end` or `all`. Tells whether the target has the focus. */
+act.focus = (id, caret) => {
+  const target = element(id);
+  if (!target) return null;
+  watching?.begin();
+  const field = fieldOf(target);
+  const had = activeElement();
+  if (had !== field && !(cb.contains(field, had) && caret !== "all" && had !== bodyOf(document))) {
+    if (field instanceof HTMLElement) focusOf(field);
+    else if (field instanceof SVGElement) method(SVGElement.prototype, "focus")(field);
+  }
+  const active = activeElement();
+  const focused = !!active && (cb.contains(target, active) || active === field);
+  let atEnd = true;
+  const into = focused && active instanceof HTMLElement ? active : field;
+  try {
+    if (caret === "end") {
+      const end = textIn(into).length;
+      if (into instanceof HTMLInputElement) setRange(into, end, end);
+      else if (into instanceof HTMLTextAreaElement) setAreaRange(into, end, end);
+      else if (editable(into)) getSelection().selectAllChildren(into), getSelection().collapseToEnd();
+    } else if (caret === "all") {
+      if (into instanceof HTMLInputElement) selectInput(into);
+      else if (into instanceof HTMLTextAreaElement) selectArea(into);
+      else getSelection().selectAllChildren(into);
+    }
+  } catch {
+    // E-mail and number fields have no selection that script may set.
+    atEnd = caret !== "end" || textIn(into) === "";
+  }
+  return { focused, atEnd, empty: textIn(into) === "", active: describe(active) };
+};
+act.selectText = (id) => {
+  const target = element(id);
+  if (!target) return false;
+  if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || (target instanceof HTMLElement && editable(target))) return !!act.focus(id, "all");
+  getSelection().selectAllChildren(target);
+  return true;
+};
+const tell = (target, type) => {
+  target.dispatchEvent(new Event(type, { bubbles: true, composed: type === "input" }));
+};
+const setInputValue = (() => {
+  const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
+  return (field, value) => Reflect.apply(set, field, [value]);
+})();
+/** Sets a date, time, colour or range; answers with the value that the field took. */
+act.setWhole = (id, value) => {
+  const target = element(id);
+  const field = target && fieldOf(target);
+  if (!(field instanceof HTMLInputElement)) return null;
+  watching?.begin();
+  const before = inputValue(field);
+  const wanted = inputType(field) === "color" ? value.toLowerCase() : value;
+  focusOf(field);
+  setInputValue(field, wanted);
+  const took = inputValue(field);
+  const fits = took === wanted || (wanted !== "" && Number(took) === Number(wanted) && inputType(field) === "range");
+  if (!fits) {
+    setInputValue(field, before);
+    return { fits: false, took };
+  }
+  if (took !== before) {
+    tell(field, "input");
+    tell(field, "change");
+  }
+  return { fits: true, took };
+};
+
+const optionValue = getter(HTMLOptionElement.prototype, "value");
+const optionLabel = getter(HTMLOptionElement.prototype, "label");
+const optionText = getter(HTMLOptionElement.prototype, "text");
+const isSelected = getter(HTMLOptionElement.prototype, "selected");
+const setSelected = (() => {
+  const { set } = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected");
+  return (option, value) => Reflect.apply(set, option, [value]);
+})();
+/** Chooses options of a native select; `choices` are `{text}`, `{value}`, `{label}` or `{index}`. */
+act.choose = (id, choices) => {
+  const target = element(id);
+  const field = target && fieldOf(target);
+  if (!(field instanceof HTMLSelectElement)) return { native: false };
+  const options = Array.from(getter(HTMLSelectElement.prototype, "options")(field));
+  const labels = (option) => [optionLabel(option), optionText(option)].map(cb.collapse);
+  const known = options.slice(0, 50).map((option) => cb.cut(labels(option)[0] || optionValue(option), 100));
+  const multiple = getter(HTMLSelectElement.prototype, "multiple")(field);
+  if (choices.length > 1 && !multiple) return { native: true, single: true, known };
+  const find = (choice) => {
+    const value = choice.value ?? choice.text;
+    const label = choice.label ?? choice.text;
+    if (choice.index !== undefined) return options[choice.index];
+    return (value !== undefined && options.find((option) => optionValue(option) === value)) || (label !== undefined && options.find((option) => labels(option).includes(cb.collapse(label))));
+  };
+  const chosen = [];
+  for (let at = 0; at < choices.length; at++) {
+    const option = find(choices[at]);
+    if (!option) return { native: true, missing: at, known };
+    if (cb.statesOf(option).disabled) return { native: true, disabled: at, known };
+    chosen.push(option);
+  }
+  watching?.begin();
+  const before = options.map(isSelected).join();
+  focusOf(field);
+  if (multiple) for (const option of options) setSelected(option, chosen.includes(option));
+  else if (chosen[0]) setSelected(chosen[0], true);
+  if (options.map(isSelected).join() !== before) {
+    tell(field, "input");
+    tell(field, "change");
+  }
+  return { native: true, ok: true, known };
+};
+/** The options of an open list box: those that the control names, or else all that are shown. */
+act.listed = (id) => {
+  const target = element(id);
+  if (!target) return null;
+  const owned = `${attr(target, "aria-controls") ?? ""} ${attr(target, "aria-owns") ?? ""}`.trim().split(/\s+/).filter((name) => name);
+  const popups = owned.map((name) => byDomId(document, name)).filter((found) => found);
+  const scope = popups.length ? popups : cb.roleOf(target) === "listbox" ? [target] : null;
+  const rows = [];
+  cb.everyElement((found) => {
+    if (rows.length >= 500) return false;
+    if (cb.roleOf(found) !== "option" || !cb.isVisible(found)) return;
+    if (scope && !scope.some((outer) => cb.contains(outer, found))) return;
+    const states = cb.statesOf(found);
+    rows.push({ id: cb.idOf(found), label: cb.cut(cb.nameOf(found) || cb.textOf(found), 200), value: attr(found, "data-value") ?? attr(found, "value"), disabled: !!states.disabled, selected: !!states.selected });
+  });
+  return { rows, expanded: cb.statesOf(target).expanded === true };
+};
+
+const innerText = getter(HTMLElement.prototype, "innerText");
+act.read = (id, what) => {
+  const target = id === null ? bodyOf(document) ?? rootElement(document) : element(id);
+  if (!target) return null;
+  const field = fieldOf(target);
+  const limit = 200000;
+  if (what === "html") {
+    if (cb.isSensitive(target)) return { sensitive: true, text: "" };
+    return { text: cb.cut(Element.prototype.hasOwnProperty("innerHTML") ? getter(Element.prototype, "innerHTML")(target) : "", limit) };
+  }
+  const sensitive = cb.isSensitive(field);
+  if (what === "value") return { sensitive, text: cb.cut(cb.valueOf(field) ?? "", limit), none: cb.valueOf(field) === undefined };
+  const isField = field === target && (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement);
+  return { sensitive: sensitive && isField, text: cb.cut((isField ? textIn(target) : target instanceof HTMLElement ? innerText(target) : cb.textOf(target)) ?? "", limit).trim() };
+};
+/** Scrolls the page or what `id` names. */
+act.scrollBy = (id, how) => {
+  const target = id === null ? scrollingElement(document) ?? rootElement(document) : element(id);
+  if (!target) return null;
+  const scroller = id === null || target.scrollHeight > target.clientHeight || target.scrollWidth > target.clientWidth ? target : cb.scrollerOf(target) ?? scrollingElement(document) ?? target;
+  watching?.begin();
+  const before = [scroller.scrollLeft, scroller.scrollTop];
+  const page = scroller === scrollingElement(document);
+  const width = page ? globalThis.innerWidth : scroller.clientWidth;
+  const height = page ? globalThis.innerHeight : scroller.clientHeight;
+  const far = 0.85;
+  const delta = { up: [0, -far * height], down: [0, far * height], left: [-far * width, 0], right: [far * width, 0] }[how.direction];
+  const options = { behavior: "instant" };
+  if (how.direction === "top") scroller.scrollTo({ top: 0, ...options });
+  else if (how.direction === "bottom") scroller.scrollTo({ top: scroller.scrollHeight, ...options });
+  else scroller.scrollBy({ left: (delta?.[0] ?? 0) + (how.x ?? 0), top: (delta?.[1] ?? 0) + (how.y ?? 0), ...options });
+  return { moved: scroller.scrollLeft !== before[0] || scroller.scrollTop !== before[1] };
+};

@@ -1,0 +1,83 @@
+// What the guard lets through while a gesture of ours is under way.
+const guard = globalThis.__cuebookGuard;
+const KEYS = new Set(["keydown", "keypress", "keyup", "beforeinput"]);
+let gesture = null;
+const finished = () => gesture && (gesture.blocked || gesture.done);
+const settle = () => {
+  for (const resolve of gesture?.waiters.splice(0) ?? []) resolve();
+};
+const why = (event, origin) => {
+  const target = gesture.target;
+  if (!target) return { type: event.type, reason: "elsewhere", by: describe(origin) };
+  if (!isConnected(target)) return { type: event.type, reason: "stale", by: describe(origin) };
+  if (KEYS.has(event.type)) return { type: event.type, reason: "focus", by: describe(origin) };
+  const box = boxOf(target);
+  if (Math.abs(box.x - gesture.box.x) > 1 || Math.abs(box.y - gesture.box.y) > 1) return { type: event.type, reason: "moved", by: blockerOf(origin, target) };
+  return { type: event.type, reason: "covered", by: blockerOf(origin, target) };
+};
+const block = (event, origin) => {
+  guard.block(event);
+  if (event.type === "keyup") return;
+  gesture.blocked ??= why(event, origin);
+  settle();
+};
+const handle = (event) => {
+  if (!gesture) return;
+  if (guard.passing.has(event.type)) {
+    if (gesture.kind === "mouse") watching?.begin();
+    return;
+  }
+  const now = performance.now();
+  if (now > gesture.until + 2000) { gesture = null; return; }
+  const keys = KEYS.has(event.type);
+  if (keys !== (gesture.kind === "keys")) return;
+  const origin = originOf(event);
+  if (gesture.mode === "any" && now <= gesture.until) { gesture.seen.push(event.type); return; }
+  const released = event.type === "pointerup" || event.type === "mouseup";
+  const target = gesture.end && released ? gesture.end : gesture.target;
+  // A drag ends in a click on what both ends have in common, which is for neither of them.
+  if (gesture.end && (event.type === "click" || event.type === "auxclick")) { guard.block(event); return; }
+  const open = target && !gesture.blocked && now <= gesture.until && isConnected(target) && receives(target, origin);
+  if (!open) return block(event, origin);
+  watching?.begin();
+  if (gesture.seen.length < 1000) gesture.seen.push(event.type);
+  const { type, count } = gesture.expects ?? {};
+  if (type?.includes(event.type) && gesture.seen.filter((seen) => type.includes(seen)).length >= count) {
+    gesture.done = true;
+    settle();
+  }
+};
+if (guard) guard.handle = handle;
+
+const openGesture = (spec) => {
+  settle();
+  gesture = null;
+  if (!guard || !spec) return true;
+  guard.handle = handle;
+  guard.listen();
+  const target = spec.id ? element(spec.id) : null;
+  if (spec.id && !target) return false;
+  gesture = {
+    kind: spec.kind, mode: spec.mode, target, end: spec.end ? element(spec.end) : null, box: target ? boxOf(target) : null,
+    expects: spec.expects, until: performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: [],
+  };
+  return true;
+};
+const reportGesture = () => (gesture ? { done: gesture.done, blocked: gesture.blocked, seen: gesture.seen.slice(-50), connected: !gesture.target || isConnected(gesture.target) } : null);
+/** Settles when the gesture has arrived or was blocked, or after `budget` milliseconds. */
+act.gesture = async (budget) => {
+  if (gesture && !finished()) {
+    await new Promise((resolve) => {
+      gesture.waiters.push(resolve);
+      setTimeout(resolve, budget);
+    });
+  }
+  return reportGesture();
+};
+act.open = (spec) => openGesture(spec);
+act.shut = () => {
+  const report = reportGesture();
+  settle();
+  gesture = null;
+  return report;
+};

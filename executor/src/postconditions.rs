@@ -1,0 +1,499 @@
+//! Postconditions: armed before input, awaited by what frames and the wire tell.
+//!
+//! Invariants:
+//! - What is watched is watched from before the first event of ours until the step ends.
+//! - A document that replaces a watched one is watched as soon as it exists.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::FrameId;
+use cuebook_grammar::condition::Condition;
+use cuebook_grammar::facts::{EventFacts, Facts, TargetFacts};
+use cuebook_grammar::id::{NodeKey, TargetRef};
+use cuebook_grammar::outcome::Stage;
+use cuebook_grammar::plan::BoundTarget;
+use cuebook_grammar::verdict::Verdict;
+use cuebook_probe::{ProbeError, ProbeWorld};
+use futures_util::StreamExt as _;
+use futures_util::future::{BoxFuture, join_all};
+use futures_util::stream::FuturesUnordered;
+use serde_json::{Value, json};
+
+use crate::facts::{Gathered, Lookup, Question, ask_for, is_plain, turns_on_geometry};
+use crate::hit_target::Gesture;
+use crate::network::Network;
+use crate::run::{Run, Watcher};
+use crate::script::{Armed, Changes, FrameSample};
+use crate::stop::{Part, Stop, probe_stop, failed};
+
+/// A condition that is awaited.
+#[derive(Clone, Debug)]
+pub(crate) struct Awaited {
+    pub(crate) condition: Condition,
+    pub(crate) until: Instant,
+    pub(crate) held_at: Option<u32>,
+}
+
+/// Frames beyond this many are not watched.
+const MAX_FRAMES: usize = 100;
+/// How often questions are asked that the script cannot follow by itself.
+const TICK: Duration = Duration::from_millis(100);
+/// How long a frame that is not the target's may take to answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+enum Told {
+    Armed(FrameId, ProbeWorld, Instant, Result<Armed, ProbeError>),
+    Changed(FrameId, Result<Changes, ProbeError>),
+}
+
+type Telling = BoxFuture<'static, Told>;
+
+impl Run<'_> {
+    /// What the step's conditions want to know.
+    pub(crate) fn questions(&self, conditions: &[&Condition], pinned: Option<&NodeKey>) -> Vec<Question> {
+        let mut targets: BTreeSet<_> = BTreeSet::new();
+        for condition in conditions {
+            targets.extend(condition.targets().into_iter().cloned());
+        }
+        let is_default = self.step.post().iter().all(|stated| stated.is_default);
+        let main = self.step.action().target();
+        let lookup = |target: &TargetRef| match self.step.targets().get(target)? {
+            BoundTarget::Observed(candidate) => match (&candidate.node, pinned) {
+                (_, Some(key)) if main == Some(target) => Some(Lookup::Node(key.clone())),
+                (Some(key), _) => Some(Lookup::Node(key.clone())),
+                (None, _) => candidate.locators.first().map(|locator| self.follow(locator.clone(), None)),
+            },
+            BoundTarget::Declared(locator) => {
+                // What the check added is about the very element that was acted on; what an operator
+                // stated is about what the locator means by then.
+                let same = pinned.filter(|_| main == Some(target) && is_default).cloned();
+                Some(self.follow(locator.clone(), same))
+            }
+        };
+        targets
+            .into_iter()
+            .filter_map(|target| {
+                let lookup = lookup(&target)?;
+                Some(Question { ask: ask_for(&target, conditions), lookup, target })
+            })
+            .collect()
+    }
+
+    fn follow(&self, locator: cuebook_grammar::locator::Locator, same: Option<NodeKey>) -> Lookup {
+        match same {
+            Some(key) if !is_plain(&locator) => Lookup::Node(key),
+            same if is_plain(&locator) => Lookup::Live(locator, same),
+            _ => Lookup::Asked(locator),
+        }
+    }
+
+    /// The conditions that are awaited after the action.
+    pub(crate) fn conditions(&self) -> Vec<Condition> {
+        let own = self.step.action().condition().cloned();
+        self.step.post().iter().map(|stated| stated.condition.clone()).chain(own).collect()
+    }
+
+    /// Watches, and opens the guard for `gesture`. The first call arms the postconditions: the page is
+    /// sampled, and what becomes true from here on counts.
+    pub(crate) async fn arm(&mut self, gesture: Option<Gesture>) -> Part<()> {
+        if !self.is_armed {
+            let conditions = self.conditions();
+            let conditions: Vec<&Condition> = conditions.iter().collect();
+            let pinned = self.main.as_ref().map(|main| main.key.clone());
+            let questions = self.questions(&conditions, pinned.as_ref());
+            self.gathered.ask(questions);
+            if needs_network(&conditions) {
+                self.network = Some(Network::watch(&self.page));
+            }
+        }
+        self.name_frames();
+        let frames: Vec<FrameId> = self.page.frames().into_iter().take(MAX_FRAMES).map(|frame| frame.id).collect();
+        let now = Instant::now();
+        let calls = frames.into_iter().filter(|frame| !self.is_armed || gesture.is_some() || !self.watchers.contains_key(frame)).map(|frame| {
+            let is_target = gesture.as_ref().and_then(|gesture| gesture.target.as_ref()).is_some_and(|key| key.frame == frame.as_str());
+            let until = if is_target || self.is_main(&frame) { self.until } else { self.within(PATIENCE) };
+            let is_watching = self.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching);
+            (frame, until, is_watching)
+        }).collect::<Vec<_>>();
+        let probe = self.probe.clone();
+        let plan = self.watch_plan();
+        let gesture_of = gesture.clone();
+        let until = self.until;
+        let armed = join_all(calls.into_iter().map(|(frame, by, is_watching)| {
+            let (probe, plan, gesture) = (probe.clone(), plan.clone(), gesture_of.clone());
+            async move {
+                let world = match probe.world(&frame, by).await {
+                    Ok(world) => world,
+                    Err(error) => return (frame, None, Err(error)),
+                };
+                let watch = if is_watching { None } else { plan.spec(&world) };
+                let spec = gesture.map(|gesture| gesture.spec(frame.as_str(), world.document().as_str(), until));
+                let args = [json!({"watch": watch, "gesture": spec})];
+                let armed = world.call::<Armed>("(cb, spec) => cb.act.arm(spec)", &args, by).await;
+                (frame, Some((world, watch.is_some() || is_watching)), armed)
+            }
+        }));
+        let armed = self.race(Stage::Act, armed).await?;
+        let target = gesture.as_ref().and_then(|gesture| gesture.target.clone());
+        for (frame, world, answer) in armed {
+            let is_target = target.as_ref().is_some_and(|key| key.frame == frame.as_str());
+            match (answer, world) {
+                (Ok(answer), Some((world, is_watching))) => {
+                    let is_there = target.as_ref().is_none_or(|key| key.document == world.document().as_str());
+                    if is_target && (!answer.opened || !is_there) {
+                        return failed(Stage::Act, cuebook_grammar::outcome::Cause::TargetStale, "expected the target in the document, saw it removed");
+                    }
+                    if let Some(sample) = answer.sample {
+                        let is_main = self.is_main(&frame);
+                        self.gathered.tell(frame.as_str(), is_main, sample);
+                    }
+                    let since = self.watchers.get(&frame).filter(|_| self.is_armed).map_or(now, |watcher| watcher.since);
+                    self.happened.dirty.remove(&frame);
+                    self.watchers.insert(frame, Watcher { world, since, is_watching });
+                }
+                (Err(error), _) if is_target || (self.is_main(&frame) && !matches!(error, ProbeError::Gone)) => {
+                    return Err(probe_stop(error, Stage::Act));
+                }
+                _ => {}
+            }
+        }
+        if !self.is_armed {
+            self.ask_slow().await?;
+            self.gathered.set_before();
+            self.is_armed = true;
+            if let Some(network) = &mut self.network {
+                network.begin();
+            }
+        }
+        Ok(())
+    }
+
+    /// One sample of the page, for these questions, without arming anything.
+    pub(crate) async fn sample_once(&mut self, questions: Vec<Question>) -> Part<(Facts, BTreeSet<TargetRef>)> {
+        let mut gathered = Gathered::new(Vec::new(), self.probe.digest_key().clone(), self.page.url());
+        std::mem::swap(&mut gathered, &mut self.gathered);
+        self.gathered.ask(questions);
+        let result = self.sample_into().await;
+        std::mem::swap(&mut gathered, &mut self.gathered);
+        result?;
+        gathered.push(0);
+        Ok(gathered.facts(EventFacts::default()))
+    }
+
+    async fn sample_into(&mut self) -> Part<()> {
+        self.name_frames();
+        let plan = WatchPlan { main: None, ..self.watch_plan() };
+        let (probe, until) = (self.probe.clone(), self.until);
+        let frames: Vec<FrameId> = self.page.frames().into_iter().take(MAX_FRAMES).map(|frame| frame.id).collect();
+        let told = join_all(frames.into_iter().map(|frame| {
+            let (probe, plan) = (probe.clone(), plan.clone());
+            let by = if self.is_main(&frame) { until } else { self.within(PATIENCE) };
+            async move {
+                let told: Result<Option<FrameSample>, ProbeError> = async {
+                    let world = probe.world(&frame, by).await?;
+                    let Some(spec) = plan.spec(&world) else { return Ok(None) };
+                    world.call("(cb, spec) => cb.act.look(spec)", &[spec], by).await
+                }
+                .await;
+                (frame, told)
+            }
+        }));
+        for (frame, told) in self.race(Stage::Precondition, told).await? {
+            match told {
+                Ok(Some(sample)) => {
+                    let is_main = self.is_main(&frame);
+                    self.gathered.tell(frame.as_str(), is_main, sample);
+                }
+                Ok(None) | Err(ProbeError::Gone) => {}
+                Err(error) => match probe_stop(error, Stage::Precondition) {
+                    Stop::Failed(_) if !self.is_main(&frame) => {}
+                    stop => return Err(stop),
+                },
+            }
+        }
+        self.ask_slow().await.map(drop)
+    }
+
+    fn watch_plan(&self) -> WatchPlan {
+        let conditions = self.conditions();
+        let conditions: Vec<&Condition> = conditions.iter().collect();
+        WatchPlan {
+            questions: self.gathered.questions().to_vec(),
+            geometry: turns_on_geometry(&conditions),
+            main: self.main.as_ref().map(|main| main.key.clone()),
+            page: self.page.target_id().as_str().to_owned(),
+            test_ids: self.probe.options().test_id_attributes.clone(),
+        }
+    }
+
+    /// Questions that need round trips of their own.
+    async fn ask_slow(&mut self) -> Part<bool> {
+        let slow: Vec<Question> =
+            self.gathered.questions().iter().filter(|question| matches!(question.lookup, Lookup::Asked(_))).cloned().collect();
+        let asked = !slow.is_empty();
+        for question in slow {
+            let Lookup::Asked(locator) = question.lookup else { continue };
+            let (probe, until) = (self.probe.clone(), self.until);
+            let ask = question.ask;
+            let found = self.race(Stage::Postcondition, async move { probe.locate(&locator, &ask, until).await }).await?;
+            let facts = match found {
+                Ok(located) => match &located.matches[..] {
+                    [only] => TargetFacts::one(only.facts.clone()),
+                    matches => TargetFacts { matches: u32::try_from(matches.len()).ok(), element: None },
+                },
+                Err(ProbeError::FramePath { matches: 0, .. }) => TargetFacts::none(),
+                Err(_) => TargetFacts::default(),
+            };
+            self.gathered.tell_asked(question.target, facts);
+        }
+        Ok(asked)
+    }
+
+    /// Waits until every condition holds or its time is over. What was seen is in the samples afterwards.
+    pub(crate) async fn settle(&mut self, awaited: &mut [Awaited]) -> Part<()> {
+        let result = self.settle_inner(awaited).await;
+        if result.is_err() {
+            // What is known is what there is to judge.
+            let at = self.at_ms(Instant::now());
+            self.gathered.push(at);
+            self.weigh(awaited);
+        }
+        result
+    }
+
+    async fn settle_inner(&mut self, awaited: &mut [Awaited]) -> Part<()> {
+        let mut tellings: FuturesUnordered<Telling> = FuturesUnordered::new();
+        for (frame, watcher) in &self.watchers {
+            if watcher.is_watching {
+                tellings.push(self.changes(frame, &watcher.world, Duration::ZERO));
+            }
+        }
+        let mut first_round = tellings.len();
+        let mut last_tick = Instant::now();
+        loop {
+            self.watch_new(&mut tellings);
+            if first_round == 0 && !self.gathered.has_samples() {
+                let at = self.at_ms(Instant::now());
+                self.gathered.push(at);
+            }
+            self.weigh(awaited);
+            let now = Instant::now();
+            let open = awaited.iter().filter(|one| one.held_at.is_none() && now < one.until);
+            let Some(next) = open.map(|one| one.until).min() else {
+                if first_round == 0 || now >= self.until {
+                    return Ok(());
+                }
+                // Nothing is awaited, but what the first look brings belongs to the step.
+                let patience = self.within(PATIENCE);
+                match tokio::time::timeout_at(patience.into(), tellings.next()).await {
+                    Ok(Some(told)) => {
+                        first_round -= 1;
+                        self.take_in(told, None)?;
+                    }
+                    _ => first_round = 0,
+                }
+                continue;
+            };
+            let wake = next.min(now + TICK);
+            tokio::select! {
+                biased;
+                event = self.lane.next() => self.note(event, Stage::Postcondition)?,
+                event = self.browser_lane.next() => self.note_browser(event, Stage::Postcondition)?,
+                Some(told) = tellings.next() => {
+                    first_round = first_round.saturating_sub(1);
+                    self.take_in(told, Some(&mut tellings))?;
+                }
+                () = tokio::time::sleep_until(wake.into()) => {}
+            }
+            if last_tick.elapsed() >= TICK {
+                last_tick = Instant::now();
+                if self.ask_slow().await? {
+                    self.sampled();
+                }
+                self.quiet(awaited).await?;
+            }
+        }
+    }
+
+    /// Network quiet counts only once the document has been read to its end.
+    async fn quiet(&mut self, awaited: &[Awaited]) -> Part<()> {
+        let wants = awaited.iter().any(|one| one.held_at.is_none());
+        let Some(network) = self.network.as_mut().filter(|_| wants) else { return Ok(()) };
+        if network.idle_fact().is_none() {
+            network.is_quiet(QUIET);
+        }
+        Ok(())
+    }
+
+    fn changes(&self, frame: &FrameId, world: &ProbeWorld, budget: Duration) -> Telling {
+        let (frame, world, until) = (frame.clone(), world.clone(), self.until);
+        Box::pin(async move {
+            let args = [u64::try_from(budget.as_millis()).unwrap_or(0).into()];
+            let changes = world.call("(cb, ms) => cb.act.changes(ms)", &args, until).await;
+            Told::Changed(frame, changes)
+        })
+    }
+
+    /// Watches documents that came since.
+    fn watch_new(&mut self, tellings: &mut FuturesUnordered<Telling>) {
+        for frame in std::mem::take(&mut self.happened.dirty) {
+            if self.watchers.len() > MAX_FRAMES {
+                return;
+            }
+            let (probe, plan, until) = (self.probe.clone(), self.watch_plan(), self.until);
+            tellings.push(Box::pin(async move {
+                let since = Instant::now();
+                let world = loop {
+                    match probe.world(&frame, until).await {
+                        Ok(world) => break world,
+                        Err(ProbeError::Gone) if Instant::now() < until && probe.page().frame(&frame).is_some() => {
+                            tokio::time::sleep(Duration::from_millis(20)).await;
+                        }
+                        Err(_) => return Told::Changed(frame, Err(ProbeError::Gone)),
+                    }
+                };
+                let args = [json!({"watch": plan.spec(&world), "gesture": null})];
+                let armed = world.call::<Armed>("(cb, spec) => cb.act.arm(spec)", &args, until).await;
+                Told::Armed(frame, world, since, armed)
+            }));
+        }
+    }
+
+    fn take_in(&mut self, told: Told, again: Option<&mut FuturesUnordered<Telling>>) -> Part<()> {
+        match told {
+            Told::Armed(frame, world, since, Ok(armed)) => {
+                let is_watching = armed.sample.is_some();
+                if let Some(sample) = armed.sample {
+                    self.tell(&frame, since, sample);
+                }
+                if is_watching && let Some(again) = again {
+                    again.push(self.changes(&frame, &world, TICK * 5));
+                }
+                self.watchers.insert(frame, Watcher { world, since, is_watching });
+            }
+            Told::Changed(frame, Ok(changes)) => {
+                let Some(watcher) = self.watchers.get(&frame).cloned() else { return Ok(()) };
+                self.take_changes(&frame, &watcher, changes.samples, changes.before, changes.effect);
+                if !changes.idle && let Some(again) = again {
+                    again.push(self.changes(&frame, &watcher.world, TICK * 5));
+                }
+            }
+            Told::Changed(_, Err(ProbeError::Gone)) | Told::Armed(_, _, _, Err(ProbeError::Gone)) => {}
+            Told::Changed(_, Err(error)) | Told::Armed(_, _, _, Err(error)) => match probe_stop(error, Stage::Postcondition) {
+                // One frame that does not answer leaves its facts unknown and nothing else.
+                Stop::Failed(_) => {}
+                stop => return Err(stop),
+            },
+        }
+        Ok(())
+    }
+
+    pub(crate) fn take_changes(
+        &mut self,
+        frame: &FrameId,
+        watcher: &Watcher,
+        samples: Vec<FrameSample>,
+        before: Option<FrameSample>,
+        effect: bool,
+    ) {
+        if let Some(before) = before
+            && self.happened.rebased.is_empty()
+        {
+            self.happened.rebased.insert(frame.clone());
+            let is_main = self.is_main(frame);
+            self.gathered.tell(frame.as_str(), is_main, before);
+            self.gathered.set_before();
+        }
+        for sample in samples {
+            self.tell(frame, watcher.since, sample);
+        }
+        self.happened.effect |= effect;
+    }
+
+    fn tell(&mut self, frame: &FrameId, since: Instant, sample: FrameSample) {
+        let is_current = self.watchers.get(frame).is_none_or(|watcher| {
+            self.page.frame(frame).is_some_and(|now| now.document == *watcher.world.document()) || !watcher.is_watching
+        });
+        let offset = Duration::try_from_secs_f64((sample.t / 1_000.0).clamp(0.0, 3_600.0)).unwrap_or_default();
+        let at = self.at_ms(since.checked_add(offset).unwrap_or(since));
+        let is_main = self.is_main(frame);
+        // The last words of a document that was replaced meanwhile still count as seen.
+        let (url, title) = (self.gathered.url().to_owned(), String::new());
+        self.gathered.tell(frame.as_str(), is_main, sample);
+        self.gathered.push(at);
+        if !is_current && is_main && self.happened.new_document {
+            self.gathered.forget(frame.as_str());
+            self.gathered.tell_url(&url, Some(&title));
+        }
+    }
+
+    /// Judges the newest sample.
+    fn weigh(&mut self, awaited: &mut [Awaited]) {
+        let events = self.events();
+        let latest = self.gathered.latest(&events);
+        let at = latest.samples.last().map_or(0, |sample| sample.at_ms);
+        let mut pins = false;
+        for one in awaited.iter_mut().filter(|one| one.held_at.is_none()) {
+            if self.gathered.judge(&one.condition, &latest) == Verdict::Holds {
+                one.held_at = Some(at);
+                pins = true;
+            }
+        }
+        if pins {
+            self.gathered.pin_last();
+        }
+    }
+
+    /// When the time of a condition is over.
+    pub(crate) fn patience(&self, condition: &Condition) -> Instant {
+        let mut span = match condition {
+            Condition::AnyEffect(_) => self.options.effect_timeout,
+            _ => self.options.post_timeout,
+        };
+        condition.visit(&mut |part| {
+            if let Condition::NetworkIdle(idle) = part
+                && let Some(limit) = idle.timeout_ms
+            {
+                span = limit.duration();
+            }
+        });
+        self.within(span)
+    }
+}
+
+/// So long no request may be in flight.
+pub(crate) const QUIET: Duration = Duration::from_millis(500);
+
+fn needs_network(conditions: &[&Condition]) -> bool {
+    let mut needs = false;
+    for condition in conditions {
+        condition.visit(&mut |part| needs |= matches!(part, Condition::NetworkIdle(_) | Condition::RequestObserved(_)));
+    }
+    needs
+}
+
+/// What each document is told to watch.
+#[derive(Clone)]
+struct WatchPlan {
+    questions: Vec<Question>,
+    geometry: bool,
+    main: Option<NodeKey>,
+    page: String,
+    test_ids: Vec<String>,
+}
+
+impl WatchPlan {
+    /// `None` for frames in which nothing can be seen that matters.
+    fn spec(&self, world: &ProbeWorld) -> Option<Value> {
+        let (frame, document) = (world.frame().as_str(), world.document().as_str());
+        let targets: Vec<Value> =
+            self.questions.iter().filter_map(|question| question.for_frame(frame, document, &self.test_ids)).collect();
+        let main = self.main.as_ref().filter(|key| key.frame == frame);
+        if targets.is_empty() && main.is_none() && frame != self.page {
+            return None;
+        }
+        let main = main.filter(|key| key.document == document).map(|key| key.node);
+        Some(json!({"targets": targets, "geometry": self.geometry, "main": main}))
+    }
+}

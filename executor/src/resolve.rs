@@ -1,0 +1,193 @@
+//! From what a step names to one element.
+//!
+//! Invariants:
+//! - An observed candidate is the element that was observed, or the step fails: never another one.
+//! - A declared locator means one element, or the step fails.
+
+use std::time::{Duration, Instant};
+
+use cuebook_grammar::candidate::{Candidate, NameSource};
+use cuebook_grammar::facts::ElementFacts;
+use cuebook_grammar::id::{NodeKey, TargetRef};
+use cuebook_grammar::locator::Locator;
+use cuebook_grammar::outcome::{Cause, FailureFacts, Stage, StepFailure};
+use cuebook_grammar::plan::BoundTarget;
+use cuebook_grammar::secret::FactText;
+use cuebook_grammar::text_match::collapse_white_space;
+use cuebook_probe::{Ask, Match, ProbeError};
+
+use crate::run::{Resolved, Run};
+use crate::stop::{Part, Stop, probe_stop};
+
+/// How long to wait before a target that is not there is looked for again.
+const POLL: Duration = Duration::from_millis(60);
+/// A failure names at most so many of what matched.
+const NAMED: usize = 10;
+
+impl Run<'_> {
+    /// Finds the element of `target`, waiting for declared ones until `by`.
+    pub(crate) async fn resolve(&mut self, target: &TargetRef, by: Instant) -> Part<Resolved> {
+        let bound = self.step.targets().get(target).cloned();
+        match bound {
+            Some(BoundTarget::Declared(locator)) => self.resolve_declared(target, &locator, by).await,
+            Some(BoundTarget::Observed(candidate)) => self.resolve_observed(target, &candidate).await,
+            None => Err(target_failure(target, Cause::TargetNotFound, format!("expected a bound target, saw `{target}`"))),
+        }
+    }
+
+    async fn resolve_declared(&mut self, target: &TargetRef, locator: &Locator, by: Instant) -> Part<Resolved> {
+        loop {
+            let probe = self.probe.clone();
+            let (wanted, until) = (locator.clone(), self.until);
+            let ask = Ask::default();
+            let found = self.race(Stage::Resolve, async move { probe.locate(&wanted, &ask, until).await }).await?;
+            let failure = match found {
+                Ok(located) => match &located.matches[..] {
+                    [only] => return Ok(Resolved { key: only.key.clone(), facts: only.facts.clone() }),
+                    [] => missing(target, locator),
+                    several => ambiguous(target, locator, several),
+                },
+                Err(ProbeError::Gone) => missing(target, locator),
+                Err(ProbeError::FramePath { part, matches }) => {
+                    let cause = if matches == 0 { Cause::TargetNotFound } else { Cause::TargetAmbiguous };
+                    let message = format!("expected one frame for part {part} of the frame path, saw {matches}");
+                    target_failure(target, cause, message)
+                }
+                Err(error) => return Err(probe_stop(error, Stage::Resolve)),
+            };
+            if Instant::now() >= by {
+                return Err(failure);
+            }
+            self.pause(Stage::Resolve, POLL).await?;
+        }
+    }
+
+    async fn resolve_observed(&mut self, target: &TargetRef, candidate: &Candidate) -> Part<Resolved> {
+        match &candidate.node {
+            Some(key) => match self.facts_at(key).await? {
+                Some(facts) => match self.is_same(candidate, key, &facts).await? {
+                    true => Ok(Resolved { key: key.clone(), facts }),
+                    false => Err(stale(target, candidate, Some(&facts))),
+                },
+                None => Err(stale(target, candidate, None)),
+            },
+            None => self.resolve_by_locators(target, candidate).await,
+        }
+    }
+
+    async fn facts_at(&mut self, key: &NodeKey) -> Part<Option<ElementFacts>> {
+        let (probe, key, until) = (self.probe.clone(), key.clone(), self.until);
+        let ask = Ask::with_text();
+        self.race(Stage::Resolve, async move { probe.facts_of(&key, &ask, until).await })
+            .await?
+            .map_err(|error| probe_stop(error, Stage::Resolve))
+    }
+
+    /// Whether an element is still what was observed. The browser's own words are asked for only where
+    /// ours differ from them.
+    async fn is_same(&mut self, candidate: &Candidate, key: &NodeKey, facts: &ElementFacts) -> Part<bool> {
+        if facts.role == candidate.role && names(facts, candidate) {
+            return Ok(true);
+        }
+        if candidate.name_source != NameSource::Browser {
+            return Ok(false);
+        }
+        let (probe, wanted, until) = (self.probe.clone(), vec![key.clone()], self.until);
+        let told = self
+            .race(Stage::Resolve, async move { probe.browser_names(&wanted, until).await })
+            .await?
+            .map_err(|error| probe_stop(error, Stage::Resolve))?;
+        Ok(told.get(key).is_some_and(|told| {
+            told.role.is_none_or(|role| role == candidate.role || facts.role == candidate.role)
+                && (short(&told.name) == short(&candidate.name) || names(facts, candidate))
+        }))
+    }
+
+    /// A candidate whose node nobody remembers: its locators, best first; the first that means one element
+    /// of the same role and name is taken.
+    async fn resolve_by_locators(&mut self, target: &TargetRef, candidate: &Candidate) -> Part<Resolved> {
+        let mut several = None;
+        for locator in &candidate.locators {
+            let (probe, wanted, until) = (self.probe.clone(), locator.clone(), self.until);
+            let ask = Ask::with_text();
+            let found = self.race(Stage::Resolve, async move { probe.locate(&wanted, &ask, until).await }).await?;
+            match found {
+                Ok(located) => {
+                    let same: Vec<&Match> = located
+                        .matches
+                        .iter()
+                        .filter(|found| found.facts.role == candidate.role && names(&found.facts, candidate))
+                        .collect();
+                    match same[..] {
+                        [only] => return Ok(Resolved { key: only.key.clone(), facts: only.facts.clone() }),
+                        [] => {}
+                        _ => several = several.or_else(|| Some(ambiguous(target, locator, &located.matches))),
+                    }
+                }
+                Err(ProbeError::Gone | ProbeError::BadSelector { .. } | ProbeError::FramePath { .. }) => {}
+                Err(error) => return Err(probe_stop(error, Stage::Resolve)),
+            }
+        }
+        Err(several.unwrap_or_else(|| stale(target, candidate, None)))
+    }
+}
+
+/// Names are compared as candidates carry them: collapsed, at most 200 characters.
+fn short(text: &str) -> String {
+    collapse_white_space(text).chars().take(200).collect()
+}
+
+/// Whether the element is called what the candidate was called. Where nothing names an element, its text,
+/// title, placeholder or test id stood for the name.
+fn names(facts: &ElementFacts, candidate: &Candidate) -> bool {
+    let wanted = short(&candidate.name);
+    if short(&facts.name) == wanted {
+        return true;
+    }
+    let text = facts.text.as_ref().and_then(FactText::clear);
+    let others = [text, facts.title.as_deref(), facts.placeholder.as_deref(), facts.test_id.as_deref(), facts.alt.as_deref()];
+    facts.name.is_empty() && (wanted.is_empty() || others.into_iter().flatten().any(|text| short(text) == wanted))
+}
+
+pub(crate) fn title(facts: &ElementFacts) -> String {
+    let name: String = facts.name.chars().take(80).collect();
+    let state = if facts.visible == Some(false) { " (not visible)" } else { "" };
+    if name.is_empty() { format!("{} <{}>{state}", facts.role, facts.tag) } else { format!("{} {name:?}{state}", facts.role) }
+}
+
+fn target_failure(target: &TargetRef, cause: Cause, message: String) -> Stop {
+    let mut failure = StepFailure::new(Stage::Resolve, cause, message);
+    failure.facts.target = Some(target.clone());
+    failure.into()
+}
+
+fn missing(target: &TargetRef, locator: &Locator) -> Stop {
+    target_failure(
+        target,
+        Cause::TargetNotFound,
+        format!("target {target} matched no element, expected 1 ({locator})"),
+    )
+}
+
+fn ambiguous(target: &TargetRef, locator: &Locator, matches: &[Match]) -> Stop {
+    let message = format!("target {target} matched {} elements, expected 1 ({locator})", matches.len());
+    let mut failure = StepFailure::new(Stage::Resolve, Cause::TargetAmbiguous, message);
+    failure.facts = FailureFacts {
+        target: Some(target.clone()),
+        matches: matches.iter().take(NAMED).map(|found| title(&found.facts)).collect(),
+        expected: Some("1".to_owned()),
+        seen: Some(matches.len().to_string()),
+        ..FailureFacts::default()
+    };
+    failure.into()
+}
+
+pub(crate) fn stale(target: &TargetRef, candidate: &Candidate, seen: Option<&ElementFacts>) -> Stop {
+    let seen = seen.map_or_else(|| "it gone".to_owned(), title);
+    let message = format!("expected {target} to be {}, saw {seen}; observe again", candidate.title());
+    let mut failure = StepFailure::new(Stage::Resolve, Cause::TargetStale, message);
+    failure.facts.target = Some(target.clone());
+    failure.facts.expected = Some(candidate.title());
+    failure.facts.seen = Some(seen);
+    failure.into()
+}

@@ -1,0 +1,244 @@
+//! One step under way: what it holds, and how it waits.
+//!
+//! Invariant: every wait races with what may end the step: a dialog, a crash, the end of the tab or of
+//! the browser, and the step's deadline.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::{
+    Browser, BrowserEvent, BrowserEvents, DialogAnswer, DialogKind as WireDialog, FrameId, GoneReason, OpenDialog,
+    Page, PageEvent, PageEvents, TargetId,
+};
+use cuebook_grammar::action::Action;
+use cuebook_grammar::facts::{DialogFact, DialogKind, DownloadFact, ElementFacts, EventFacts};
+use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::outcome::{Evidence, Stage};
+use cuebook_grammar::plan::BoundStep;
+use cuebook_probe::{Probe, ProbeWorld};
+use futures_util::FutureExt as _;
+
+use crate::facts::Gathered;
+use crate::network::Network;
+use crate::options::{BeforeUnload, ExecutorOptions};
+use crate::stop::{Part, Stop, gone_stop, out_of_time};
+
+/// The element that a step acts on.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) key: NodeKey,
+    pub(crate) facts: ElementFacts,
+}
+
+/// What happened to the tab and the browser since the step began.
+#[derive(Debug, Default)]
+pub(crate) struct Happened {
+    pub(crate) dialogs: Vec<DialogFact>,
+    pub(crate) downloads: Vec<DownloadFact>,
+    pub(crate) new_tabs: Vec<Page>,
+    pub(crate) new_document: bool,
+    /// Frames whose present document is not watched yet.
+    pub(crate) dirty: BTreeSet<FrameId>,
+    /// Frames that told how they were at the first event of the gesture.
+    pub(crate) rebased: BTreeSet<FrameId>,
+    /// A frame told of an effect.
+    pub(crate) effect: bool,
+    pub(crate) events: u64,
+}
+
+/// A document that is being watched, or that has a guard at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Watcher {
+    pub(crate) world: ProbeWorld,
+    /// When watching began there.
+    pub(crate) since: Instant,
+    pub(crate) is_watching: bool,
+}
+
+pub(crate) struct Run<'a> {
+    pub(crate) options: &'a ExecutorOptions,
+    pub(crate) browser: &'a Browser,
+    pub(crate) page: Page,
+    pub(crate) probe: Probe,
+    pub(crate) step: &'a BoundStep,
+    pub(crate) ground: &'a Observation,
+    pub(crate) until: Instant,
+    pub(crate) lane: PageEvents,
+    pub(crate) browser_lane: BrowserEvents,
+    pub(crate) happened: Happened,
+    pub(crate) evidence: Evidence,
+    pub(crate) gathered: Gathered,
+    pub(crate) watchers: BTreeMap<FrameId, Watcher>,
+    pub(crate) network: Option<Network>,
+    pub(crate) input_at: Option<Instant>,
+    pub(crate) main: Option<Resolved>,
+    pub(crate) is_armed: bool,
+}
+
+/// The most characters of a dialog's message, or of a URL, that are kept.
+const TEXT_CAP: usize = 2_000;
+
+impl Run<'_> {
+    /// Awaits `work`, unless something ends the step first.
+    pub(crate) async fn race<T>(&mut self, stage: Stage, work: impl Future<Output = T>) -> Part<T> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                event = self.lane.next() => self.note(event, stage)?,
+                event = self.browser_lane.next() => self.note_browser(event, stage)?,
+                value = &mut work => return Ok(value),
+                () = tokio::time::sleep_until(self.until.into()) => return Err(out_of_time(stage)),
+            }
+        }
+    }
+
+    /// Waits a while, within the deadline.
+    pub(crate) async fn pause(&mut self, stage: Stage, span: Duration) -> Part<()> {
+        self.race(stage, tokio::time::sleep(span)).await
+    }
+
+    /// What is left until the deadline, and at most `span`.
+    pub(crate) fn within(&self, span: Duration) -> Instant {
+        let now = Instant::now();
+        now.checked_add(span).map_or(self.until, |point| point.min(self.until))
+    }
+
+    /// The last look at the clock before input is sent. From here on the step counts as having acted.
+    pub(crate) fn about_to_send(&mut self) -> Part<()> {
+        let now = Instant::now();
+        if now >= self.until {
+            return Err(out_of_time(Stage::Act));
+        }
+        self.input_at.get_or_insert(now);
+        self.evidence.input_sent = true;
+        Ok(())
+    }
+
+    /// Milliseconds from the input to `moment`.
+    pub(crate) fn at_ms(&self, moment: Instant) -> u32 {
+        let since = self.input_at.map_or(Duration::ZERO, |input| moment.saturating_duration_since(input));
+        u32::try_from(since.as_millis()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn is_main(&self, frame: &FrameId) -> bool {
+        frame.as_str() == self.page.target_id().as_str()
+    }
+
+    pub(crate) fn note(&mut self, event: Option<PageEvent>, stage: Stage) -> Part<()> {
+        self.happened.events += 1;
+        match event {
+            Some(PageEvent::FrameNavigated { frame, url, .. }) => {
+                self.gathered.forget(frame.as_str());
+                if self.is_main(&frame) {
+                    self.happened.new_document = true;
+                    self.gathered.tell_url(&cut(&url), Some(""));
+                }
+                self.happened.dirty.insert(frame);
+                self.name_frames();
+                self.sampled();
+            }
+            Some(PageEvent::NavigatedWithinDocument { frame, url }) if self.is_main(&frame) => {
+                self.gathered.tell_url(&cut(&url), None);
+                self.sampled();
+            }
+            Some(PageEvent::FrameDetached { frame, .. }) => {
+                self.gathered.forget(frame.as_str());
+                self.name_frames();
+            }
+            Some(PageEvent::DialogOpening(dialog)) => return self.dialog_opened(&dialog),
+            Some(PageEvent::Crashed { session }) if session == *self.page.session() => {
+                return Err(gone_stop(GoneReason::Crashed, stage));
+            }
+            Some(PageEvent::Closed) | None => return Err(self.end_of_tab(stage)),
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The tab ended by itself, or because its browser did.
+    fn end_of_tab(&self, stage: Stage) -> Stop {
+        let reason = if self.browser.is_alive() { GoneReason::Detached } else { GoneReason::BrowserGone };
+        gone_stop(reason, stage)
+    }
+
+    fn dialog_opened(&mut self, dialog: &OpenDialog) -> Part<()> {
+        self.happened.dialogs.push(dialog_fact(dialog));
+        let leaves = matches!(
+            self.step.action(),
+            Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_)
+        );
+        if dialog.kind == WireDialog::BeforeUnload && leaves && self.options.before_unload == BeforeUnload::Leave {
+            // The command is on its way once the future was polled; its reply tells nothing.
+            let _ = dialog.answer(&DialogAnswer::Accept { text: None }, self.until).now_or_never();
+            return Ok(());
+        }
+        Err(Stop::Dialog)
+    }
+
+    pub(crate) fn note_browser(&mut self, event: Option<BrowserEvent>, stage: Stage) -> Part<()> {
+        match event {
+            Some(BrowserEvent::PageOpened { page, opener }) => {
+                let is_ours = opener.as_ref().is_none_or(|opener: &TargetId| opener == self.page.target_id());
+                if is_ours && page != self.page {
+                    self.happened.new_tabs.push(page);
+                    self.sampled();
+                }
+            }
+            Some(BrowserEvent::DownloadStarted { url, suggested_filename, .. }) => {
+                let filename = suggested_filename.chars().take(300).collect();
+                self.happened.downloads.push(DownloadFact { filename, url: cut(&url) });
+            }
+            Some(BrowserEvent::Gone) | None => return Err(gone_stop(GoneReason::BrowserGone, stage)),
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Adds the page as it is known now to the samples, once input was sent.
+    pub(crate) fn sampled(&mut self) {
+        if self.input_at.is_some() && self.is_armed {
+            let at = self.at_ms(Instant::now());
+            self.gathered.push(at);
+        }
+    }
+
+    pub(crate) fn name_frames(&mut self) {
+        let frames = self.page.frames().into_iter().map(|frame| frame.id.as_str().to_owned()).collect();
+        self.gathered.set_frames(frames);
+    }
+
+    /// What happened, as conditions are judged on it.
+    pub(crate) fn events(&self) -> EventFacts {
+        let new_tabs: Vec<String> = self.happened.new_tabs.iter().map(|page| cut(&page.url())).collect();
+        let any = self.happened.effect
+            || self.happened.new_document
+            || !self.happened.dialogs.is_empty()
+            || !self.happened.downloads.is_empty()
+            || !new_tabs.is_empty();
+        EventFacts {
+            network_idle: self.network.as_ref().and_then(Network::idle_fact),
+            requests: self.network.as_ref().map(Network::facts).unwrap_or_default(),
+            dialogs: self.happened.dialogs.clone(),
+            downloads: self.happened.downloads.clone(),
+            new_tabs,
+            any_effect: Some(any),
+        }
+    }
+}
+
+pub(crate) fn cut(text: &str) -> String {
+    text.chars().take(TEXT_CAP).collect()
+}
+
+pub(crate) fn dialog_fact(dialog: &OpenDialog) -> DialogFact {
+    let kind = match dialog.kind {
+        WireDialog::Confirm => DialogKind::Confirm,
+        WireDialog::Prompt => DialogKind::Prompt,
+        WireDialog::BeforeUnload => DialogKind::BeforeUnload,
+        _ => DialogKind::Alert,
+    };
+    DialogFact { kind, message: cut(&dialog.message) }
+}

@@ -1,0 +1,306 @@
+//! Our functions in the page, and what they answer.
+//!
+//! Invariant: everything here runs in the isolated world that the probe shares; the page can neither see
+//! nor change it. What comes back is hostile data and is only read through these types.
+
+use std::collections::BTreeMap;
+
+use cuebook_grammar::facts::ElementFacts;
+use cuebook_grammar::geometry::{Point, Rect};
+use cuebook_probe::Extension;
+use serde::{Deserialize, Serialize};
+
+/// The functions of the executor, on top of the probe's core.
+pub(crate) const ACT: Extension = Extension {
+    name: "act",
+    source: concat!(
+        "(cb) => {\n\"use strict\";\n",
+        include_str!("js/guard.js"),
+        include_str!("js/common.js"),
+        include_str!("js/actionable.js"),
+        include_str!("js/gesture.js"),
+        include_str!("js/watch.js"),
+        include_str!("js/enter.js"),
+        "return act;\n}"
+    ),
+};
+
+/// The listeners of the guard alone: they must stand in a document before the page's own.
+pub(crate) const GUARD: &str = include_str!("js/guard.js");
+
+/// What an element must be before it is acted on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Need {
+    pub(crate) visible: bool,
+    pub(crate) stable: bool,
+    pub(crate) enabled: bool,
+    pub(crate) editable: bool,
+    /// Brought into view, so that a point of it can be told.
+    pub(crate) scroll: bool,
+    /// That point receives the event.
+    pub(crate) hit: bool,
+    /// A label may stand for a control that is hidden behind it.
+    pub(crate) stand_in: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) position: Option<Point>,
+}
+
+/// Why an element cannot be acted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Obstacle {
+    Stale,
+    NotVisible,
+    NotStable,
+    NotEnabled,
+    NotEditable,
+    NotInView,
+    Covered,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Readiness {
+    #[serde(default)]
+    pub(crate) fail: Option<Obstacle>,
+    #[serde(default)]
+    pub(crate) by: Option<String>,
+    #[serde(default)]
+    pub(crate) x: f64,
+    #[serde(default)]
+    pub(crate) y: f64,
+    #[serde(default, rename = "box")]
+    pub(crate) rect: Rect,
+    #[serde(default)]
+    pub(crate) receiver: Option<u64>,
+}
+
+/// Which events a gesture is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum GestureKind {
+    Mouse,
+    Keys,
+}
+
+/// What the guard of a document lets through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum GestureMode {
+    /// Events for the target only; without a target, none.
+    Target,
+    /// Everything: the step names no target.
+    Any,
+}
+
+/// The event whose arrival means that the gesture arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Expected {
+    #[serde(rename = "type")]
+    pub(crate) types: &'static [&'static str],
+    pub(crate) count: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct GestureSpec {
+    pub(crate) kind: GestureKind,
+    pub(crate) mode: GestureMode,
+    pub(crate) id: Option<u64>,
+    /// Where a drag ends.
+    pub(crate) end: Option<u64>,
+    pub(crate) expects: Option<Expected>,
+    /// Milliseconds after which nothing is let through any more.
+    pub(crate) ms: u64,
+}
+
+/// Why the guard stopped an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum BlockReason {
+    /// It would have gone to another frame or to nothing that was meant.
+    Elsewhere,
+    /// The target left the document.
+    Stale,
+    /// The target moved from under the pointer.
+    Moved,
+    /// Something came between.
+    Covered,
+    /// The keyboard focus went elsewhere.
+    Focus,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Block {
+    #[serde(rename = "type")]
+    pub(crate) event: String,
+    pub(crate) reason: BlockReason,
+    #[serde(default)]
+    pub(crate) by: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct GestureReport {
+    #[serde(default)]
+    pub(crate) done: bool,
+    #[serde(default)]
+    pub(crate) blocked: Option<Block>,
+    #[serde(default)]
+    pub(crate) seen: Vec<String>,
+    #[serde(default)]
+    pub(crate) connected: bool,
+}
+
+/// One element of a watched target.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct WatchedRow {
+    pub(crate) facts: ElementFacts,
+    #[serde(default)]
+    pub(crate) parent: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct WatchedTarget {
+    pub(crate) rows: Vec<WatchedRow>,
+    #[serde(default)]
+    pub(crate) skipped: u64,
+}
+
+/// One frame at one moment.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct FrameSample {
+    /// Milliseconds since watching began in this document.
+    pub(crate) t: f64,
+    pub(crate) url: String,
+    pub(crate) title: String,
+    /// By the name of the target; `None` where the question cannot be asked.
+    pub(crate) targets: BTreeMap<String, Option<WatchedTarget>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Armed {
+    pub(crate) opened: bool,
+    #[serde(default)]
+    pub(crate) sample: Option<FrameSample>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Changes {
+    pub(crate) samples: Vec<FrameSample>,
+    /// The page at the first event of the gesture, where that is not how it was when watching began.
+    #[serde(default)]
+    pub(crate) before: Option<FrameSample>,
+    #[serde(default)]
+    pub(crate) effect: bool,
+    /// Nobody watches here.
+    #[serde(default)]
+    pub(crate) idle: bool,
+}
+
+/// What else changed in a frame.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct FrameSummary {
+    pub(crate) added: u32,
+    pub(crate) removed: u32,
+    pub(crate) attributes: u32,
+    pub(crate) texts: u32,
+    pub(crate) notable: Vec<String>,
+    pub(crate) scrolled: bool,
+    pub(crate) target_changed: bool,
+    pub(crate) focus: Option<String>,
+    pub(crate) url: String,
+    pub(crate) url_before: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Disarmed {
+    pub(crate) samples: Vec<FrameSample>,
+    #[serde(default)]
+    pub(crate) before: Option<FrameSample>,
+    #[serde(default)]
+    pub(crate) effect: bool,
+    #[serde(default)]
+    pub(crate) summary: Option<FrameSummary>,
+}
+
+/// What text goes into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum FieldKind {
+    /// Typed text.
+    Text,
+    /// An editable region.
+    Rich,
+    /// Dates, colours, ranges: set whole.
+    Whole,
+    /// A native select.
+    Select,
+    /// Check boxes, buttons, files and what is no field.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Field {
+    pub(crate) id: u64,
+    pub(crate) kind: FieldKind,
+    pub(crate) sensitive: bool,
+    pub(crate) multiline: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Focused {
+    pub(crate) focused: bool,
+    pub(crate) at_end: bool,
+    pub(crate) empty: bool,
+    pub(crate) active: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct SetWhole {
+    pub(crate) fits: bool,
+    pub(crate) took: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Chosen {
+    pub(crate) native: bool,
+    pub(crate) ok: bool,
+    pub(crate) single: bool,
+    pub(crate) missing: Option<usize>,
+    pub(crate) disabled: Option<usize>,
+    pub(crate) known: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct ListedOption {
+    pub(crate) id: u64,
+    pub(crate) label: String,
+    #[serde(default)]
+    pub(crate) value: Option<String>,
+    pub(crate) disabled: bool,
+    pub(crate) selected: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Listed {
+    pub(crate) rows: Vec<ListedOption>,
+    pub(crate) expanded: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Reading {
+    pub(crate) text: String,
+    #[serde(default)]
+    pub(crate) sensitive: bool,
+    #[serde(default)]
+    pub(crate) none: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Loaded {
+    pub(crate) status: u16,
+}

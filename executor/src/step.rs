@@ -1,0 +1,322 @@
+//! The life of one step: resolve, pre, arm, act, await, gather, rule.
+
+use std::time::Instant;
+
+use cuebook_grammar::action::Action;
+use cuebook_grammar::condition::Condition;
+use cuebook_grammar::facts::Facts;
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::outcome::{Cause, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
+use cuebook_grammar::seam::{ArtifactSink, SecretSource};
+use cuebook_grammar::verdict::Verdict;
+
+use crate::actionability::Ready;
+use crate::actions::Acted;
+use crate::error::ExecutorError;
+use crate::postconditions::Awaited;
+use crate::redaction::{scrub, scrub_text};
+use crate::run::{Resolved, Run};
+use crate::script::Need;
+use crate::stop::{Part, Stop, failed};
+use crate::verdicts::{Ruling, in_words, rule};
+
+impl Run<'_> {
+    /// Runs the step to its outcome.
+    pub(crate) async fn run<S: SecretSource, A: ArtifactSink>(
+        mut self,
+        secrets: &S,
+        artifacts: &A,
+    ) -> Result<(StepOutcome, Happenings), ExecutorError> {
+        let begun = Instant::now();
+        let mut acted = Acted::default();
+        let mut awaited = Vec::new();
+        let mut ended = self.act_through(secrets, artifacts, &mut acted).await;
+        let acted_at = Instant::now();
+        if matches!(ended, Ok(()) | Err(Stop::Dialog)) {
+            awaited = self.awaited();
+            if ended.is_ok() {
+                ended = self.await_post(&mut awaited).await;
+            } else {
+                self.sampled();
+            }
+        }
+        let post_ms = millis(acted_at, Instant::now());
+        let effects = self.disarm().await;
+        let happenings = Happenings {
+            changed_page: self.happened.new_document,
+            failed: false,
+        };
+        self.evidence.effects = effects;
+        self.evidence.cdp_events = Some(self.happened.events);
+        let input = self.input_at.unwrap_or(acted_at);
+        self.evidence.timings = Timings {
+            act_ms: millis(input, acted_at),
+            actionable_ms: millis(begun, input).saturating_sub(self.evidence.timings.resolve_ms),
+            post_ms,
+            resolve_ms: self.evidence.timings.resolve_ms,
+        };
+        if self.is_armed {
+            self.happened.effect |= self.evidence.effects.as_ref().is_some_and(|effects| effects.is_any());
+        }
+        let outcome = self.outcome(ended, acted, &awaited)?;
+        let failed = matches!(outcome, StepOutcome::Failed(_));
+        Ok((outcome, Happenings { failed, ..happenings }))
+    }
+
+    async fn act_through<S: SecretSource, A: ArtifactSink>(
+        &mut self,
+        secrets: &S,
+        artifacts: &A,
+        acted: &mut Acted,
+    ) -> Part<()> {
+        let verb = self.step.action();
+        if let Some(dialog) = self.page.dialog()
+            && !matches!(
+                verb,
+                Action::AcceptDialog(_) | Action::DismissDialog(_) | Action::SwitchTab(_) | Action::CloseTab(_)
+            )
+        {
+            let fact = crate::run::dialog_fact(&dialog);
+            let message = format!("expected no open dialog, saw one: {:?}; accept or dismiss it", short(&fact.message));
+            return failed(Stage::Precondition, Cause::DialogOpen, message);
+        }
+        self.preconditions().await?;
+        *acted = self.act(secrets, artifacts).await?;
+        if !self.is_armed && !self.conditions().is_empty() && self.page.dialog().is_none() {
+            self.arm(None).await?;
+        }
+        Ok(())
+    }
+
+    /// Finds the main target and keeps it.
+    pub(crate) async fn resolve_main(&mut self, by: Instant) -> Part<Resolved> {
+        if let Some(main) = &self.main {
+            return Ok(main.clone());
+        }
+        let begun = Instant::now();
+        let Some(target) = self.step.action().target().cloned() else {
+            return failed(Stage::Resolve, Cause::TargetNotFound, "expected a target, saw none");
+        };
+        let main = self.resolve(&target, by).await?;
+        self.evidence.timings.resolve_ms = self.evidence.timings.resolve_ms.saturating_add(millis(begun, Instant::now()));
+        self.main = Some(main.clone());
+        Ok(main)
+    }
+
+    /// Resolves the main target and waits until it is ready; a declared one that is replaced meanwhile is
+    /// resolved again.
+    pub(crate) async fn ready_main(&mut self, need: Need) -> Part<Ready> {
+        let by = self.within(self.options.ready_timeout);
+        loop {
+            let main = self.resolve_main(by).await?;
+            match self.ready(&main.key, need, by).await {
+                Ok(ready) => return Ok(ready),
+                Err(stop) => self.again_or(stop)?,
+            }
+        }
+    }
+
+    /// Whether a stale target may be looked up again: a declared one that was not acted on yet.
+    pub(crate) fn again_or(&mut self, stop: Stop) -> Part<()> {
+        let is_declared = self
+            .step
+            .main_target()
+            .is_some_and(|(_, bound)| matches!(bound, cuebook_grammar::plan::BoundTarget::Declared(_)));
+        match stop {
+            Stop::Failed(failure)
+                if failure.cause == Cause::TargetStale
+                    && is_declared
+                    && !self.evidence.input_sent
+                    && Instant::now() < self.until =>
+            {
+                self.main = None;
+                Ok(())
+            }
+            stop => Err(stop),
+        }
+    }
+
+    pub(crate) fn main_is_gone(&mut self) -> Part<()> {
+        let failure = StepFailure::new(Stage::Actionability, Cause::TargetStale, "expected the target in the document, saw it removed");
+        self.again_or(failure.into())
+    }
+
+    /// Judges the preconditions on the page as it is; once more, a frame later, if they do not hold.
+    async fn preconditions(&mut self) -> Part<()> {
+        let pre = self.step.step().pre.clone();
+        if pre.is_empty() {
+            return Ok(());
+        }
+        for attempt in 0.. {
+            let (facts, judged) = self.judge_now(&pre).await?;
+            let bad = judged.iter().find(|one| !one.verdict.holds()).cloned();
+            if bad.is_some() && attempt == 0 {
+                self.pause(Stage::Precondition, std::time::Duration::from_millis(30)).await?;
+                continue;
+            }
+            self.evidence.pre = judged;
+            self.evidence.pre_facts = Some(facts.clone());
+            let Some(bad) = bad else { break };
+            let message = format!("expected {} before the step, saw that it {}", in_words(&bad.condition), verb(bad.verdict));
+            let mut failure = StepFailure::new(Stage::Precondition, Cause::PreconditionFailed, message);
+            failure.facts.conditions = Some(facts);
+            failure.facts.target = bad.condition.target().cloned();
+            return Err(failure.into());
+        }
+        Ok(())
+    }
+
+    /// Judges conditions on one sample of the page, taken now.
+    pub(crate) async fn judge_now(&mut self, conditions: &[Condition]) -> Part<(Facts, Vec<Judged>)> {
+        let wanted: Vec<&Condition> = conditions.iter().collect();
+        let questions = self.questions(&wanted, None);
+        let sample = self.sample_once(questions).await?;
+        let (facts, sensitive) = sample;
+        let key = self.probe.digest_key().clone();
+        let judged = conditions
+            .iter()
+            .map(|condition| {
+                let condition = condition.redacted(&|target| sensitive.contains(target), &key);
+                let verdict = condition.evaluate(&facts);
+                Judged { condition, verdict, vacuous: false, default: false, latency_ms: None }
+            })
+            .collect();
+        Ok((facts, judged))
+    }
+
+    fn awaited(&self) -> Vec<Awaited> {
+        let own = self.step.action().condition().filter(|_| matches!(self.step.action(), Action::WaitFor(_)));
+        self.step
+            .post()
+            .iter()
+            .map(|stated| Awaited { until: self.patience(&stated.condition), condition: stated.condition.clone(), held_at: None })
+            .chain(own.map(|condition| Awaited { condition: condition.clone(), until: self.until, held_at: None }))
+            .collect()
+    }
+
+    async fn await_post(&mut self, awaited: &mut [Awaited]) -> Part<()> {
+        if awaited.is_empty() {
+            return Ok(());
+        }
+        self.settle(awaited).await
+    }
+
+    /// Judges what was gathered, and rules.
+    fn outcome(mut self, ended: Part<()>, acted: Acted, awaited: &[Awaited]) -> Result<StepOutcome, ExecutorError> {
+        let key = self.probe.digest_key().clone();
+        if !awaited.is_empty() && !self.gathered.has_samples() && self.is_armed {
+            self.gathered.push(self.at_ms(Instant::now()));
+        }
+        let events = self.events();
+        let secrets = self.gathered.secrets().to_vec();
+        let (facts, sensitive) = self.gathered.facts(events);
+        let is_sensitive = |target: &_| sensitive.contains(target);
+        let judge = |one: &Awaited, is_default: bool| {
+            let condition = one.condition.redacted(&is_sensitive, &key);
+            Judged {
+                verdict: condition.evaluate(&facts),
+                vacuous: condition.was_vacuous(&facts),
+                condition,
+                default: is_default,
+                latency_ms: one.held_at,
+            }
+        };
+        let stated = self.step.post();
+        let mut own = None;
+        if !awaited.is_empty() {
+            self.evidence.post = awaited.iter().zip(stated).map(|(one, stated)| judge(one, stated.is_default)).collect();
+            own = awaited.get(stated.len()).map(|one| judge(one, false));
+            self.evidence.post_facts = Some(facts.clone());
+        }
+        self.evidence.sensitive = sensitive.iter().cloned().collect();
+        let failure = match ended {
+            Err(Stop::Broken(error)) => return Err(error),
+            Err(Stop::Failed(failure)) => Some(failure),
+            Err(Stop::Dialog) => self.dialog_ruling(&facts),
+            Ok(()) => match (&own, rule(&self.evidence.post)) {
+                (Some(own), _) if !own.verdict.holds() => Some(Box::new(waited(own, &facts))),
+                (_, Ruling::Done { unseen }) => {
+                    self.evidence.no_observed_effect = unseen;
+                    None
+                }
+                (_, Ruling::Failed(cause, index)) => Some(Box::new(self.unmet(cause, index, &facts))),
+            },
+        };
+        let evidence = scrub(std::mem::take(&mut self.evidence), &secrets);
+        Ok(match failure {
+            Some(mut failure) => {
+                failure.message = scrub_text(&failure.message, &secrets);
+                failure.facts = scrub(failure.facts, &secrets);
+                failure.evidence = evidence;
+                StepOutcome::Failed(failure)
+            }
+            None => {
+                let page = acted.page.or_else(|| self.new_page());
+                StepOutcome::Succeeded(StepSuccess { evidence, data: acted.data, page })
+            }
+        })
+    }
+
+    /// A dialog ended the step: what it stated may hold already, or can be told only once it is answered.
+    fn dialog_ruling(&mut self, facts: &Facts) -> Option<Box<StepFailure>> {
+        let unmet = self.evidence.post.iter().find(|one| !one.verdict.holds() && !(one.default && one.verdict == Verdict::Unknown))?;
+        let message = facts.events.dialogs.last().map_or("", |dialog| dialog.message.as_str());
+        let words = format!("expected {} , saw a dialog open before it held: {:?}", in_words(&unmet.condition), short(message));
+        let mut failure = StepFailure::new(Stage::Postcondition, Cause::DialogOpen, words);
+        failure.facts.conditions = Some(facts.clone());
+        Some(Box::new(failure))
+    }
+
+    fn unmet(&self, cause: Cause, index: usize, facts: &Facts) -> StepFailure {
+        let Some(judged) = self.evidence.post.get(index) else {
+            return StepFailure::new(Stage::Postcondition, cause, "expected a postcondition to hold");
+        };
+        let message = format!("expected {}, saw that it {}", in_words(&judged.condition), verb(judged.verdict));
+        let mut failure = StepFailure::new(Stage::Postcondition, cause, message);
+        failure.facts.target = judged.condition.target().cloned();
+        failure.facts.conditions = Some(facts.clone());
+        failure.facts.expected = Some(in_words(&judged.condition));
+        failure
+    }
+
+    /// The new tab becomes current only if the step stated it.
+    fn new_page(&self) -> Option<PageId> {
+        let mut is_stated = false;
+        for stated in self.step.post() {
+            stated.condition.visit(&mut |part| is_stated |= matches!(part, Condition::NewTab(_)));
+        }
+        let page = self.happened.new_tabs.last().filter(|_| is_stated)?;
+        Some(PageId::new(page.target_id().as_str()))
+    }
+}
+
+/// What whoever keeps the pictures wants to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Happenings {
+    pub(crate) changed_page: bool,
+    pub(crate) failed: bool,
+}
+
+fn waited(own: &Judged, facts: &Facts) -> StepFailure {
+    let message = format!("expected {} before the deadline, saw that it {}", in_words(&own.condition), verb(own.verdict));
+    let mut failure = StepFailure::new(Stage::Act, Cause::DeadlineExceeded, message);
+    failure.facts.conditions = Some(facts.clone());
+    failure.facts.target = own.condition.target().cloned();
+    failure
+}
+
+pub(crate) const fn verb(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::Fails => "does not hold",
+        Verdict::Unknown => "cannot be told",
+    }
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
+fn millis(from: Instant, to: Instant) -> u32 {
+    u32::try_from(to.saturating_duration_since(from).as_millis()).unwrap_or(u32::MAX)
+}

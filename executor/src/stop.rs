@@ -1,0 +1,88 @@
+//! What ends a step before its end.
+
+use cuebook_cdp::{CallError, GoneReason, PageError};
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_probe::ProbeError;
+
+use crate::error::ExecutorError;
+
+/// Why a step does not go on.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// It failed.
+    Failed(Box<StepFailure>),
+    /// A dialog opened: nothing can be asked of the page any more, and what was seen is judged.
+    Dialog,
+    /// The machinery broke.
+    Broken(ExecutorError),
+}
+
+/// The result of a part of a step.
+pub(crate) type Part<T> = Result<T, Stop>;
+
+impl From<StepFailure> for Stop {
+    fn from(failure: StepFailure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
+pub(crate) fn failed<T>(stage: Stage, cause: Cause, message: impl Into<String>) -> Part<T> {
+    Err(StepFailure::new(stage, cause, message).into())
+}
+
+pub(crate) fn out_of_time(stage: Stage) -> Stop {
+    StepFailure::new(stage, Cause::DeadlineExceeded, "expected to be done before the deadline of the step").into()
+}
+
+/// What a failed command means for a step.
+pub(crate) fn call_stop(error: CallError, stage: Stage) -> Stop {
+    match error {
+        CallError::DeadlineExceeded { .. } => out_of_time(stage),
+        CallError::SessionGone { reason, .. } => gone_stop(reason, stage),
+        error => Stop::Broken(ExecutorError::Wire(error)),
+    }
+}
+
+/// What the end of a session means for a step.
+pub(crate) fn gone_stop(reason: GoneReason, stage: Stage) -> Stop {
+    match reason {
+        GoneReason::BrowserGone => {
+            StepFailure::new(stage, Cause::BrowserGone, "expected a browser, saw it gone").into()
+        }
+        GoneReason::Crashed => {
+            StepFailure::new(stage, Cause::PageCrashed, "expected a living page, saw its process die").into()
+        }
+        _ => StepFailure::new(stage, Cause::PageCrashed, "expected an open tab, saw it closed").into(),
+    }
+}
+
+/// What a failed question means for a step; a document that went away is a stale target.
+pub(crate) fn probe_stop(error: ProbeError, stage: Stage) -> Stop {
+    match error {
+        ProbeError::Gone => StepFailure::new(
+            stage,
+            Cause::TargetStale,
+            "expected the document of the target, saw it replaced",
+        )
+        .into(),
+        ProbeError::Wire(error) => call_stop(error, stage),
+        ProbeError::BadSelector { message } => {
+            StepFailure::new(stage, Cause::InvalidArgument, format!("expected a valid selector: {message}")).into()
+        }
+        error @ ProbeError::FramePath { .. } => {
+            StepFailure::new(stage, Cause::TargetNotFound, error.to_string()).into()
+        }
+        error => Stop::Broken(ExecutorError::Probe(error)),
+    }
+}
+
+pub(crate) fn page_stop(error: PageError, stage: Stage) -> Stop {
+    match error {
+        PageError::Call(error) => call_stop(error, stage),
+        PageError::DeadlineExceeded => out_of_time(stage),
+        PageError::NoDialog => {
+            StepFailure::new(stage, Cause::InvalidArgument, "expected an open dialog, saw none").into()
+        }
+        _ => gone_stop(GoneReason::Detached, stage),
+    }
+}
