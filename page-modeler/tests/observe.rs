@@ -1,5 +1,7 @@
 //! Observations of small pages in real Chrome.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
 use std::collections::{HashMap, HashSet};
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

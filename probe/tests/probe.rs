@@ -1,5 +1,7 @@
 //! The probe against real Chrome: roles, names, facts and locators on pages of a few lines.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

@@ -72,8 +72,8 @@ pub(crate) async fn capture(
 ) -> Result<Captured, ProbeError> {
     let all = probe.page().frames();
     let known: Vec<Frame> = all.iter().take(bounds.frames).cloned().collect();
-    let mut truncated = Truncation::default();
-    truncated.frames = u64::try_from(all.len().saturating_sub(known.len())).unwrap_or(u64::MAX);
+    let left_out = u64::try_from(all.len().saturating_sub(known.len())).unwrap_or(u64::MAX);
+    let truncated = Truncation { frames: left_out, ..Truncation::default() };
     // A frame that hangs must not keep the others from being seen.
     let now = Instant::now();
     let patience = until.saturating_duration_since(now) / 2;

@@ -82,7 +82,7 @@
     const [cx, cy] = inset(0.5);
     const [lx, ly] = inset(0.2);
     const [rx, ry] = inset(0.8);
-    const points = shown.width * shown.height < 500 ? [[cx, cy]] : [[cx, cy], [lx, ly], [rx, ry], [rx, ly], [lx, ry]];
+    const points = shown.width * shown.height < 1500 ? [[cx, cy]] : [[cx, cy], [lx, ly], [rx, ry], [rx, ly], [lx, ry]];
     let covered = 0;
     let by = null;
     for (const [x, y] of points) {
@@ -286,6 +286,14 @@
     const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
     const consider = (element, tag, reason, depth, path) => {
+      if (near) {
+        // What lies beyond the view is only counted: its own box decides, without the stricter looks.
+        const own = cb.boxOf(element);
+        if (own.width > 2 && own.height > 2 && !touches(own, near)) {
+          if (cb.isVisible(element) && !cb.isOffPage(element, own) && !cb.isAriaHidden(element)) { candidates++; offView++; }
+          return;
+        }
+      }
       const stand = cb.standInOf(element);
       if (!stand || cb.isAriaHidden(element)) return;
       if (reason === "tabindex" && isMereScroller(element)) return;

@@ -26,7 +26,7 @@ const hasAttribute = method(Element.prototype, "hasAttribute");
 const attributeNames = method(Element.prototype, "getAttributeNames");
 const matches = method(Element.prototype, "matches");
 const closest = method(Element.prototype, "closest");
-const rectOf = method(Element.prototype, "getBoundingClientRect");
+const boundingRect = method(Element.prototype, "getBoundingClientRect");
 const clientRects = method(Element.prototype, "getClientRects");
 const checkVisibility = method(Element.prototype, "checkVisibility");
 const characterData = getter(CharacterData.prototype, "data");
@@ -168,7 +168,7 @@ cb.elementAt = (x, y) => {
 let memo = null;
 cb.once = (work) => {
   if (memo) return work();
-  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), fade: new Map() };
+  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), fade: new Map(), rect: new Map(), extent: null, fixed: new Map() };
   try { return work(); } finally { memo = null; }
 };
 const styleOf = (element) => {
@@ -180,26 +180,47 @@ const styleOf = (element) => {
   return style;
 };
 cb.styleOf = styleOf;
-/** What the ancestors of many elements are asked for again and again, read once. */
+/** What the ancestors of many elements are asked for again and again: each property is read once. */
+class Look {
+  #style;
+  #clips;
+  #scrolls;
+  #holdsFixed;
+  #clippedAway;
+  constructor(style) {
+    this.#style = style;
+    this.display = style.display;
+    this.cursor = style.cursor;
+  }
+  get position() { return this.#style.position; }
+  get opacity() { return Number(this.#style.opacity); }
+  get clips() {
+    const style = this.#style;
+    return this.#clips ??= (style.overflowX !== "visible" || style.overflowY !== "visible" || /paint|strict|content/.test(style.contain)) && this.display !== "inline" && this.display !== "contents";
+  }
+  get scrolls() { return this.#scrolls ??= /auto|scroll/.test(this.#style.overflow); }
+  get holdsFixed() { return this.#holdsFixed ??= this.#style.transform !== "none" || this.#style.filter !== "none" || this.#style.perspective !== "none"; }
+  get clippedAway() { return this.#clippedAway ??= clipPathHides(this.#style); }
+}
 const lookOf = (element) => {
   let look = memo?.look.get(element);
-  if (look) return look;
-  const style = styleOf(element);
-  const { overflowX, overflowY, display, position } = style;
-  look = {
-    position,
-    clips: (overflowX !== "visible" || overflowY !== "visible" || /paint|strict|content/.test(style.contain)) && display !== "inline" && display !== "contents",
-    scrolls: /auto|scroll/.test(overflowX) || /auto|scroll/.test(overflowY),
-    holdsFixed: style.transform !== "none" || style.filter !== "none" || style.perspective !== "none",
-    opacity: Number(style.opacity),
-    clippedAway: clipPathHides(style),
-    cursor: style.cursor,
-    display,
-  };
-  memo?.look.set(element, look);
+  if (!look) {
+    look = new Look(styleOf(element));
+    memo?.look.set(element, look);
+  }
   return look;
 };
 cb.lookOf = lookOf;
+/** The bounding box as a plain value. */
+const rectOf = (element) => {
+  let rect = memo?.rect.get(element);
+  if (!rect) {
+    const { x, y, width, height } = boundingRect(element);
+    rect = { x, y, width, height };
+    memo?.rect.set(element, rect);
+  }
+  return rect;
+};
 
 /** White space collapsed and trimmed; zero-width spaces and soft hyphens go. */
 const collapse = (text) => text.replace(/[\u200b\u00ad\ufeff]/g, "").replace(/\s+/g, " ").trim();

@@ -26,10 +26,7 @@ const isVisible = (element) => {
 };
 cb.isVisible = isVisible;
 
-const boxOf = (element) => {
-  const { x, y, width, height } = rectOf(element);
-  return { x, y, width, height };
-};
+const boxOf = rectOf;
 cb.boxOf = boxOf;
 const intersect = (a, b) => {
   const x = Math.max(a.x, b.x);
@@ -37,7 +34,7 @@ const intersect = (a, b) => {
   return { x, y, width: Math.max(0, Math.min(a.x + a.width, b.x + b.width) - x), height: Math.max(0, Math.min(a.y + a.height, b.y + b.height) - y) };
 };
 const hasArea = (box) => box.width > 0 && box.height > 0;
-const viewBox = () => ({ x: 0, y: 0, width: globalThis.innerWidth, height: globalThis.innerHeight });
+const viewBox = () => { const { width, height } = extent(); return { x: 0, y: 0, width, height }; };
 /** The box of an element's padding area, which clips its content. */
 const paddingBox = (element) => {
   let area = memo?.padding.get(element);
@@ -115,24 +112,41 @@ const isShown = (element) => {
   if (!hasArea(left) || left.width * left.height <= 4) return false;
   return !isOffPage(element, left);
 };
-/** Beyond the left or top edge of the document, where no scrolling leads. */
-const isOffPage = (element, box) => {
+/** How far the page scrolls, and where it is scrolled to. */
+const extent = () => {
+  if (memo?.extent) return memo.extent;
   const scroller = document.scrollingElement ?? document.documentElement;
+  const { innerWidth: width, innerHeight: height, scrollX, scrollY } = globalThis;
+  const found = { width, height, scrollX, scrollY, pageWidth: Math.max(scroller.scrollWidth, width), pageHeight: Math.max(scroller.scrollHeight, height), rtl: styleOf(document.documentElement).direction === "rtl" };
+  if (memo) memo.extent = found;
+  return found;
+};
+/** Beyond an edge of the document, where no scrolling leads. */
+const isOffPage = (element, box) => {
+  const page = extent();
+  const inView = box.x >= 0 && box.y >= 0 && box.x < page.width && box.y < page.height;
+  if (inView) return false;
   const fixed = isFixed(element);
-  const sx = fixed ? 0 : globalThis.scrollX;
-  const sy = fixed ? 0 : globalThis.scrollY;
-  const rtl = styleOf(document.documentElement).direction === "rtl";
-  if (!rtl && box.x + box.width + sx <= 0) return true;
+  const sx = fixed ? 0 : page.scrollX;
+  const sy = fixed ? 0 : page.scrollY;
+  if (!page.rtl && box.x + box.width + sx <= 0) return true;
   if (box.y + box.height + sy <= 0) return true;
-  const width = fixed ? globalThis.innerWidth : Math.max(scroller.scrollWidth, globalThis.innerWidth);
-  const height = fixed ? globalThis.innerHeight : Math.max(scroller.scrollHeight, globalThis.innerHeight);
-  return (!rtl && box.x + sx >= width) || box.y + sy >= height;
+  return (!page.rtl && box.x + sx >= (fixed ? page.width : page.pageWidth)) || box.y + sy >= (fixed ? page.height : page.pageHeight);
 };
 const isFixed = (element) => {
-  for (let up = element; up; up = flatParent(up)) if (lookOf(up).position === "fixed") return true;
-  return false;
+  const asked = [];
+  let fixed = false;
+  for (let up = element; up; up = flatParent(up)) {
+    const known = memo?.fixed.get(up);
+    if (known !== undefined) { fixed = known; break; }
+    asked.push(up);
+    if (lookOf(up).position === "fixed") { fixed = true; break; }
+  }
+  for (const one of asked) memo?.fixed.set(one, fixed);
+  return fixed;
 };
 cb.isShown = isShown;
+cb.isOffPage = isOffPage;
 cb.isOffered = (element) => isShown(element) && !isAriaHidden(element);
 /** The box through which an element is seen and used: its own, or that of the label that stands for a hidden input. */
 cb.standInOf = (element) => {
