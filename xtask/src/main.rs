@@ -10,6 +10,7 @@ mod check_deps;
 mod chrome;
 mod commands;
 mod demo;
+mod gen_schema;
 mod interop;
 mod lint;
 mod site;
@@ -37,6 +38,8 @@ enum Chore {
     /// All of lint, then every test, in real Chrome (installed if it is missing and this is
     /// Debian or alike, as root)
     Test(test::Arguments),
+    /// Write the files in `schemas/` anew
+    GenSchema,
     /// Start the built-in site, run a task and a plan file on it, and show what happened
     Demo,
     /// Drive pages that nobody here wrote: MiniWoB++ tasks and Django's admin (needs Python)
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Chore::CheckDeps => check_deps::run(),
         Chore::Lint => lint::run(),
         Chore::Test(arguments) => test::run(&arguments),
+        Chore::GenSchema => gen_schema::run(),
         Chore::Demo => demo::run(),
         Chore::Interop(arguments) => interop::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),
