@@ -1,2 +1,54 @@
 //! The command line: flags and files to concrete layers to the controller.
-fn main() {}
+//!
+//! The only crate that reads the environment, prints, or exits. With `--json`, standard output is one JSON
+//! document and nothing else; progress for people goes to standard error.
+
+mod args;
+mod commands;
+mod compose;
+mod confirm;
+mod environment;
+mod exit;
+mod input;
+mod planner;
+mod progress;
+mod text;
+
+use std::process::ExitCode;
+
+use args::{Arguments, Command};
+use exit::Exit;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::read() {
+        Ok(arguments) => arguments,
+        Err(exit) => return exit,
+    };
+    progress::start_tracing(arguments.verbosity);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            progress::say(&format!("error: the runtime cannot start: {error}"));
+            return ExitCode::from(exit::NO_BROWSER);
+        }
+    };
+    let exit = runtime.block_on(run(arguments));
+    // Blocking reads of a terminal may still wait: nothing of ours needs them any more.
+    runtime.shutdown_background();
+    exit.into()
+}
+
+async fn run(arguments: Arguments) -> Exit {
+    let output = arguments.output;
+    match arguments.command {
+        Command::Run(command) => commands::run::run(command, output).await,
+        Command::Exec(command) => commands::exec::run(command, output).await,
+        Command::Observe(command) => commands::observe::run(command, output).await,
+        Command::Check(command) => commands::check::run(&command, output),
+        Command::Schema(command) => commands::schema::run(&command, output),
+        Command::Judge(command) => commands::judge::run(&command, output),
+        Command::Doctor(command) => commands::doctor::run(command, output).await,
+        Command::Site(command) => commands::site::run(command, output).await,
+        Command::Bench(command) => commands::bench::run(command, output).await,
+    }
+}

@@ -19,4 +19,5 @@ pub mod stuck;
 pub use budget::Budgets;
 pub use controller::{Controller, Layers, NoPlanner};
 pub use ladder::Ladder;
+pub use recording::record_of;
 pub use request::{Interrupt, Listener, RunEvent, RunRequest, Work};

@@ -191,3 +191,39 @@ fn redact_strings(value: Value, redactor: &dyn Redactor) -> Value {
         other => other,
     }
 }
+
+/// The record of a step that ran outside a controller, from its intent. Texts are taken as they are.
+#[must_use]
+pub fn record_of(
+    intent: &StepIntent,
+    bound: &BoundStep,
+    ground: &Observation,
+    took: Duration,
+    outcome: &StepOutcome,
+) -> StepRecord {
+    struct Nothing;
+    impl Redactor for Nothing {
+        fn redact<'a>(&self, text: &'a str) -> std::borrow::Cow<'a, str> {
+            text.into()
+        }
+        fn learn(&self, _: &str) {}
+    }
+    let place = Place {
+        run_id: intent.run_id.clone(),
+        step_index: intent.step_index,
+        plan_index: intent.plan_index,
+        origin: intent.origin,
+        attempt: intent.attempt,
+    };
+    let input = RecordInput {
+        place: &place,
+        bound,
+        step: intent.action.clone(),
+        ground,
+        url: &ground.url,
+        ts_ms: intent.ts_ms,
+        took,
+        redactor: &Nothing,
+    };
+    record(input, outcome)
+}

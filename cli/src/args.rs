@@ -1,0 +1,383 @@
+//! What may be written on the command line.
+//!
+//! Invariant: flags that are wrong end with exit code 2, and with `--json` in a report like any other.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use cuebook_grammar::profile::Profile;
+use cuebook_grammar::report::{RunError, RunReport, RunResult};
+
+use crate::exit;
+
+/// How a command speaks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    /// One JSON document on standard output.
+    pub(crate) json: bool,
+    /// No progress on standard error.
+    pub(crate) quiet: bool,
+}
+
+/// The command line as read.
+pub(crate) struct Arguments {
+    pub(crate) command: Command,
+    pub(crate) output: Output,
+    pub(crate) verbosity: u8,
+}
+
+/// Lets a language model drive a browser without being able to hallucinate.
+#[derive(Parser)]
+#[command(name = "cuebook", version, propagate_version = true, max_term_width = 100)]
+struct Line {
+    #[command(subcommand)]
+    command: Command,
+    /// Print one JSON document on standard output, and nothing else there
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print no progress on standard error
+    #[arg(long, global = true)]
+    quiet: bool,
+    /// Say more on standard error; twice for more still
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Carry out a task given in words
+    Run(RunArgs),
+    /// Run a plan from a file, with checks, repair and log
+    Exec(ExecArgs),
+    /// Print what a page offers to act on
+    Observe(ObserveArgs),
+    /// Check a plan without a browser
+    Check(CheckArgs),
+    /// Print a schema
+    Schema(SchemaArgs),
+    /// Judge the conditions of a run again, from its log, without a browser
+    Judge(JudgeArgs),
+    /// Say whether everything that is needed is there
+    Doctor(DoctorArgs),
+    /// Serve the built-in site
+    Site(SiteArgs),
+    /// Measure observations and clicks in process
+    #[command(hide = true)]
+    Bench(BenchArgs),
+}
+
+/// Where the browser comes from.
+#[derive(Args, Clone)]
+pub(crate) struct BrowserArgs {
+    /// The browser's executable; else $CHROME, then the usual places
+    #[arg(long, value_name = "FILE", env = "CUEBOOK_CHROME")]
+    pub(crate) chrome: Option<PathBuf>,
+    /// Attach to a running browser: http://host:port or ws://…
+    #[arg(long, value_name = "URL", env = "CUEBOOK_CDP")]
+    pub(crate) cdp: Option<String>,
+    /// Show the browser's window
+    #[arg(long, env = "CUEBOOK_HEADED")]
+    pub(crate) headed: bool,
+    /// The size of the viewport in CSS pixels
+    #[arg(long, value_name = "WxH", value_parser = viewport, default_value = "1280x720", env = "CUEBOOK_VIEWPORT")]
+    pub(crate) viewport: (u32, u32),
+    /// Start Chrome without its sandbox; done by itself for root only
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
+}
+
+/// What a run may do, and where its log goes.
+#[derive(Args, Clone)]
+pub(crate) struct RunOptions {
+    #[command(flatten)]
+    pub(crate) browser: BrowserArgs,
+    /// Where runs are logged, one folder each
+    #[arg(long, value_name = "DIR", default_value = "cuebook-runs", env = "CUEBOOK_OUT")]
+    pub(crate) out: PathBuf,
+    /// The most time for a step and all within it, such as 500ms, 3s or 2m
+    #[arg(long, value_name = "DURATION", value_parser = duration, env = "CUEBOOK_TIMEOUT")]
+    pub(crate) timeout: Option<Duration>,
+    /// Another origin to act on: a host, *.host, or scheme://host:port. May be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow: Vec<String>,
+    /// Consent given ahead, as CLASS@ORIGIN with class write, credential, send, money or destructive.
+    /// May be repeated
+    #[arg(long, value_name = "GRANT")]
+    pub(crate) grant: Vec<String>,
+    /// Screenshots before and after every step
+    #[arg(long)]
+    pub(crate) record: bool,
+    /// Do not repair steps that fail
+    #[arg(long)]
+    pub(crate) no_repair: bool,
+    /// How much happens without asking
+    #[arg(long, value_enum, default_value = "auto", env = "CUEBOOK_PROFILE")]
+    pub(crate) profile: ProfileName,
+}
+
+/// Arguments of `run`.
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// The task in words
+    pub(crate) task: String,
+    /// Where to start
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: String,
+    /// Who plans
+    #[arg(long, value_enum, default_value = "lexical", env = "CUEBOOK_PLANNER")]
+    pub(crate) planner: PlannerName,
+    /// The plan of the scripted planner
+    #[arg(long, value_name = "FILE", required_if_eq("planner", "scripted"))]
+    pub(crate) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// Arguments of `exec`.
+#[derive(Args)]
+pub(crate) struct ExecArgs {
+    /// The plan: a JSON file, or - for standard input
+    pub(crate) plan: PathBuf,
+    /// Where to start; its origin is allowed
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// Arguments of `observe`.
+#[derive(Args)]
+pub(crate) struct ObserveArgs {
+    /// The page
+    pub(crate) url: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: ObservationFormat,
+    /// How much of the page
+    #[arg(long, value_enum, default_value = "full")]
+    pub(crate) scope: ScopeName,
+    /// The most characters of text
+    #[arg(long, value_name = "CHARACTERS")]
+    pub(crate) budget: Option<usize>,
+    /// The most time for loading and looking
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s", env = "CUEBOOK_TIMEOUT")]
+    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) browser: BrowserArgs,
+}
+
+/// Arguments of `check`.
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// The plan: a JSON file, or - for standard input
+    pub(crate) plan: PathBuf,
+    /// The observation that it was made for, as `observe --format json` prints it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) observation: Option<PathBuf>,
+    /// Where it would start; its origin is allowed
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Another origin to act on. May be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow: Vec<String>,
+    /// Check it as a model's plan: observed ids only
+    #[arg(long)]
+    pub(crate) model: bool,
+}
+
+/// Arguments of `schema`.
+#[derive(Args)]
+pub(crate) struct SchemaArgs {
+    /// Which document
+    #[arg(value_enum, default_value = "plan")]
+    pub(crate) document: DocumentName,
+    /// In which form
+    #[arg(long, value_enum, default_value = "json-schema")]
+    pub(crate) target: SchemaTarget,
+}
+
+/// Arguments of `judge`.
+#[derive(Args)]
+pub(crate) struct JudgeArgs {
+    /// The folder of a run
+    pub(crate) run: PathBuf,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) browser: BrowserArgs,
+    /// Only look; start nothing
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+/// Arguments of `site`.
+#[derive(Args)]
+pub(crate) struct SiteArgs {
+    /// The port; 0 for any that is free
+    #[arg(long, default_value_t = 8737)]
+    pub(crate) port: u16,
+    /// What its data is drawn from
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// Arguments of `bench`.
+#[derive(Args)]
+pub(crate) struct BenchArgs {
+    /// The page: one with a button that does something
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: String,
+    /// How often each is measured
+    #[arg(long, default_value_t = 20)]
+    pub(crate) rounds: u32,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ProfileName {
+    /// Every step is confirmed
+    Assisted,
+    /// Reading runs, writing is confirmed
+    SemiAuto,
+    /// Reading and reversible writing run
+    Auto,
+    /// High-risk tools are open within what was declared
+    Unleashed,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Assisted => Self::Assisted,
+            ProfileName::SemiAuto => Self::SemiAuto,
+            ProfileName::Auto => Self::Auto,
+            ProfileName::Unleashed => Self::Unleashed,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlannerName {
+    /// No model: clauses of the instruction are matched to candidates
+    Lexical,
+    /// A plan from a file
+    Scripted,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ObservationFormat {
+    /// Lines such as `- button "Submit" [c2]`
+    Text,
+    /// The observation document
+    Json,
+    /// An outline like Playwright's
+    Yaml,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ScopeName {
+    /// The viewport and half a viewport around it
+    View,
+    /// The whole page
+    Full,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum DocumentName {
+    /// A plan
+    Plan,
+    /// An observation
+    Observation,
+    /// A step record
+    StepRecord,
+    /// A report
+    Report,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SchemaTarget {
+    /// JSON Schema 2020-12
+    JsonSchema,
+}
+
+impl Arguments {
+    /// Reads the process's arguments; on wrong ones, prints why and gives the exit code.
+    pub(crate) fn read() -> Result<Self, ExitCode> {
+        let line = Line::try_parse().map_err(|error| {
+            let asked_for = !error.use_stderr();
+            let wants_json = std::env::args_os().any(|argument| argument == "--json");
+            if asked_for || !wants_json {
+                // Help, version and complaints look best as clap prints them; a closed pipe is nobody's loss.
+                error.print().ok();
+            } else {
+                let message = error.render().to_string();
+                let error = RunError { code: "usage".to_owned(), message, violations: Vec::new() };
+                exit::print_json(&RunReport::without_run(RunResult::Invalid, error));
+            }
+            ExitCode::from(if asked_for { exit::OK } else { exit::INVALID })
+        })?;
+        let output = Output { json: line.json, quiet: line.quiet };
+        Ok(Self { command: line.command, output, verbosity: line.verbose })
+    }
+}
+
+/// `500ms`, `3s`, `2m`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("expected a duration such as 500ms, 3s or 2m, saw `{}`", crate::text::plain(text));
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    let unit = text.get(digits.len()..).unwrap_or_default();
+    let millis = match unit {
+        "ms" => Some(number),
+        "s" => number.checked_mul(1_000),
+        "m" => number.checked_mul(60_000),
+        _ => None,
+    };
+    match millis {
+        Some(millis) if (1..=86_400_000).contains(&millis) => Ok(Duration::from_millis(millis)),
+        _ => Err(wrong()),
+    }
+}
+
+fn viewport(text: &str) -> Result<(u32, u32), String> {
+    let wrong = || format!("expected WIDTHxHEIGHT from 100x100 to 10000x10000, saw `{}`", crate::text::plain(text));
+    let (width, height) = text.split_once(['x', 'X']).ok_or_else(wrong)?;
+    let side = |text: &str| text.parse().ok().filter(|side| (100..=10_000).contains(side)).ok_or_else(wrong);
+    Ok((side(width)?, side(height)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Line::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_carry_their_unit() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("3s"), Ok(Duration::from_secs(3)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for wrong in ["", "3", "s", "-1s", "0s", "3h", "99999999999999999999s", "1.5s", "３s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn viewports_are_two_numbers() {
+        assert_eq!(viewport("332x214"), Ok((332, 214)));
+        for wrong in ["", "x", "10x10", "1280", "1280x", "99999x100"] {
+            assert!(viewport(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `cuebook exec`: a plan from a file.
+
+use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_repair::{NoPlanner, Work};
+
+use crate::args::{ExecArgs, Output};
+use crate::commands::run::invalid_plan;
+use crate::compose;
+use crate::exit::Exit;
+use crate::input;
+use crate::planner::AnyPlanner;
+
+pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
+    let draft = input::text(&args.plan)
+        .and_then(|text| PlanDraft::read(&text, Author::Operator).map_err(invalid_plan));
+    let draft = match draft {
+        Ok(draft) => draft,
+        Err(refusal) => return refusal.tell(output),
+    };
+    let mut options = args.options;
+    if let Some(viewport) = draft.context.as_ref().and_then(|context| context.viewport) {
+        options.browser.viewport = (viewport.width, viewport.height);
+    }
+    compose::run(Work::Plan(Box::new(draft)), AnyPlanner::Given(NoPlanner), args.url, &options, output).await
+}

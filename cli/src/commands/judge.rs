@@ -1,0 +1,58 @@
+//! `cuebook judge`: the conditions of a run, judged again from its log.
+
+use cuebook_datalayer::{Judgement, Run, RunDir, judge};
+use serde::Serialize;
+
+use crate::args::{JudgeArgs, Output};
+use crate::compose::with_sources;
+use crate::exit::{Exit, Refusal, print_json, print_text};
+use crate::progress;
+use crate::text::plain;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Verdicts {
+    agrees: bool,
+    judged: u64,
+    committed: usize,
+    open: usize,
+    torn: bool,
+    differences: Vec<String>,
+}
+
+pub(crate) fn run(args: &JudgeArgs, output: Output) -> Exit {
+    let run = match RunDir::open(&args.run).and_then(|dir| Run::read(&dir.log_path())) {
+        Ok(run) => run,
+        Err(error) => return Refusal::invalid("unreadable", with_sources(&error)).tell(output),
+    };
+    let judgement = judge(&run);
+    let verdicts = verdicts(&run, &judgement);
+    if output.json {
+        print_json(&verdicts);
+    } else {
+        if verdicts.torn {
+            progress::say("note: the log ends in the middle of an entry");
+        }
+        let differences = verdicts.differences.len();
+        print_text(&format!("{} verdicts judged again, {differences} differ\n", verdicts.judged));
+        for difference in &verdicts.differences {
+            print_text(&format!("  {difference}\n"));
+        }
+    }
+    if verdicts.agrees { Exit::OK } else { Exit::FAILED }
+}
+
+fn verdicts(run: &Run, judgement: &Judgement) -> Verdicts {
+    let line = |difference: &cuebook_datalayer::Difference| {
+        plain(&format!("step {} attempt {}: {:?}", difference.step_index, difference.attempt, difference.what))
+    };
+    Verdicts {
+        agrees: judgement.agrees(),
+        judged: judgement.judged,
+        committed: run.steps.len(),
+        open: run.open.len(),
+        torn: run.torn.is_some(),
+        differences: judgement.differences.iter().map(line).collect(),
+    }
+}

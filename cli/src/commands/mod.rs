@@ -1,0 +1,11 @@
+//! One file a command: each turns its arguments into an [`Exit`](crate::exit::Exit).
+
+pub(crate) mod bench;
+pub(crate) mod check;
+pub(crate) mod doctor;
+pub(crate) mod exec;
+pub(crate) mod judge;
+pub(crate) mod observe;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod site;

@@ -1,0 +1,44 @@
+//! `cuebook run`: a task in words.
+
+use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::report::{RunError, RunResult};
+use cuebook_planner::{Lexical, Scripted};
+use cuebook_repair::Work;
+
+use crate::args::{Output, PlannerName, RunArgs};
+use crate::compose;
+use crate::exit::{Exit, Refusal};
+use crate::input;
+use crate::planner::AnyPlanner;
+
+pub(crate) async fn run(args: RunArgs, output: Output) -> Exit {
+    let planner = match planner(&args) {
+        Ok(planner) => planner,
+        Err(refusal) => return refusal.tell(output),
+    };
+    if args.task.trim().is_empty() {
+        return Refusal::invalid("emptyTask", "expected a task in words, saw nothing").tell(output);
+    }
+    compose::run(Work::Task(args.task), planner, Some(args.url), &args.options, output).await
+}
+
+fn planner(args: &RunArgs) -> Result<AnyPlanner, Refusal> {
+    match (args.planner, &args.plan) {
+        (PlannerName::Lexical, _) => Ok(AnyPlanner::Lexical(Lexical::default())),
+        (PlannerName::Scripted, Some(path)) => {
+            let draft = PlanDraft::read(&input::text(path)?, Author::Operator).map_err(invalid_plan)?;
+            Ok(AnyPlanner::Scripted(Box::new(Scripted::new(draft))))
+        }
+        (PlannerName::Scripted, None) => Err(Refusal::invalid("usage", "expected --plan FILE with the scripted planner")),
+    }
+}
+
+/// A plan whose form is wrong, with every violation.
+pub(crate) fn invalid_plan(violations: Vec<cuebook_grammar::plan::Violation>) -> Refusal {
+    let code = violations.first().map_or("invalidPlan", |violation| violation.code.as_str()).to_owned();
+    let message = match violations.len() {
+        1 => "the plan has a violation".to_owned(),
+        many => format!("the plan has {many} violations"),
+    };
+    Refusal { result: RunResult::Invalid, error: RunError { code, message, violations } }
+}

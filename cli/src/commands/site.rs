@@ -1,0 +1,34 @@
+//! `cuebook site`: the built-in site, until it is stopped.
+
+use cuebook_eval::site::Site;
+use serde::Serialize;
+
+use crate::args::{Output, SiteArgs};
+use crate::compose::with_sources;
+use crate::exit::{Exit, Refusal, print_text};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Open<'a> {
+    origin: &'a str,
+    second_origin: &'a str,
+}
+
+pub(crate) async fn run(args: SiteArgs, output: Output) -> Exit {
+    let site = match Site::builder().seed(args.seed).build().bind(args.port).await {
+        Ok(site) => site,
+        Err(error) => return Refusal::unusable("siteUnavailable", with_sources(&error)).tell(output),
+    };
+    if output.json {
+        let open = Open { origin: site.origin(), second_origin: site.second_origin() };
+        // One line, at once: whoever started us waits for it.
+        if let Ok(line) = serde_json::to_string(&open) {
+            print_text(&format!("{line}\n"));
+        }
+    } else {
+        print_text(&format!("the shop is open at {} (stop it with Ctrl-C)\n", site.origin()));
+    }
+    tokio::signal::ctrl_c().await.ok();
+    site.stop().await;
+    Exit::OK
+}

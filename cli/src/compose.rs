@@ -1,0 +1,295 @@
+//! Composition: from flags to a browser, layers, and a controller.
+//!
+//! Order matters: what can be refused without a browser is refused before one is started, and the folder of
+//! the log exists before anything can act.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use cuebook_cdp::{Browser, LaunchOptions, Sandbox, Window, find_chrome};
+use cuebook_datalayer::{ArtifactStore, JsonlLog, RunDir, ValueRedactor};
+use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_grammar::id::{CredentialRef, PageId};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::report::{RunReport, RunResult};
+use cuebook_grammar::seam::{Redactor, SecretRefusal, SecretScope, SecretSource};
+use cuebook_grammar::secret::{DigestKey, Secret};
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_repair::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Work};
+use url::Url;
+
+use crate::args::{BrowserArgs, Output, RunOptions};
+use crate::confirm::Terminal;
+use crate::environment;
+use crate::exit::{Exit, Refusal, print_json};
+use crate::planner::AnyPlanner;
+use crate::progress::{self, Narrator};
+use crate::text::plain;
+
+/// The most time that starting or reaching a browser may take.
+const BROWSER_PATIENCE: Duration = Duration::from_secs(30);
+/// The most time that its end may take.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A browser and the tab of this run in it.
+pub(crate) struct Stage {
+    pub(crate) browser: Arc<Browser>,
+    pub(crate) page: PageId,
+    is_ours: bool,
+}
+
+impl Stage {
+    /// Starts or reaches a browser, and opens a tab.
+    pub(crate) async fn open(args: &BrowserArgs) -> Result<Self, Refusal> {
+        let until = Instant::now() + BROWSER_PATIENCE;
+        let unusable = |error: &dyn std::error::Error| Refusal::unusable("noBrowser", with_sources(error));
+        let browser = match &args.cdp {
+            Some(endpoint) => Browser::attach(endpoint, until).await.map_err(|error| unusable(&error))?,
+            None => {
+                let binary = find_chrome(&environment::search_places(args.chrome.clone())).map_err(|error| {
+                    let hint = "install Chrome or Chromium (Debian: apt-get install chromium), set $CHROME, or use --chrome";
+                    Refusal::unusable("noBrowser", format!("{}; {hint}", with_sources(&error)))
+                })?;
+                let root = environment::profile_root();
+                if let Err(error) = cuebook_cdp::sweep(&root) {
+                    progress::say(&format!("note: what a former run left behind cannot be cleared: {error}"));
+                }
+                let mut options = LaunchOptions::new(binary, root);
+                options.window = if args.headed { Window::Headed } else { Window::Headless };
+                options.viewport = args.viewport;
+                options.sandbox = if args.no_sandbox { Sandbox::Off } else { Sandbox::Default };
+                Browser::launch(&options, until).await.map_err(|error| unusable(&error))?
+            }
+        };
+        let page = browser.new_page("about:blank", until).await.map_err(|error| unusable(&error))?;
+        let page = PageId::new(page.target_id().as_str());
+        Ok(Self { browser: Arc::new(browser), page, is_ours: args.cdp.is_none() })
+    }
+
+    /// Ends the browser if we started it; else closes our tab only.
+    pub(crate) async fn close(self) {
+        let until = Instant::now() + CLOSING_PATIENCE;
+        let closed = if self.is_ours {
+            self.browser.close(until).await.map_err(|error| error.to_string())
+        } else {
+            let page = self.browser.pages().into_iter().find(|page| page.target_id().as_str() == self.page.as_str());
+            match page {
+                Some(page) => page.close(until).await.map_err(|error| error.to_string()),
+                None => Ok(()),
+            }
+        };
+        if let Err(error) = closed {
+            tracing::debug!(error, "the browser did not close in order");
+        }
+    }
+}
+
+/// An error and what caused it, in one line.
+pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    plain(&text)
+}
+
+/// Secrets from the environment, bound to the origin that the run starts on.
+pub(crate) struct EnvironmentSecrets {
+    origin: Option<String>,
+}
+
+impl SecretSource for EnvironmentSecrets {
+    async fn resolve(&self, reference: &CredentialRef, scope: &SecretScope) -> Result<Secret, SecretRefusal> {
+        let bound_here = self.origin.as_deref() == Some(scope.origin.as_str()) && scope.page_origin == scope.origin;
+        if !bound_here {
+            return Err(SecretRefusal::OutOfScope { reference: reference.clone(), origin: scope.origin.clone() });
+        }
+        environment::secret(reference.as_str())
+            .map(Secret::new)
+            .ok_or_else(|| SecretRefusal::Unknown(reference.clone()))
+    }
+}
+
+/// The policy that the flags state.
+pub(crate) fn policy(options: &RunOptions, url: Option<&str>) -> Result<Policy, Refusal> {
+    let refuse = |error: &dyn std::error::Error| Refusal::invalid("invalidPolicy", error.to_string());
+    let mut policy = Policy::new(options.profile.into());
+    if let Some(url) = url {
+        policy = policy.starting_at(url).map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
+    }
+    for entry in &options.allow {
+        policy = policy.allowing(entry).map_err(|error| refuse(&error))?;
+    }
+    for grant in &options.grant {
+        policy = policy.granting(grant).map_err(|error| refuse(&error))?;
+    }
+    Ok(policy)
+}
+
+fn budgets(options: &RunOptions) -> Budgets {
+    let mut budgets = Budgets::default();
+    if let Some(timeout) = options.timeout {
+        budgets.step = timeout;
+        budgets.step_limit = timeout;
+    }
+    if options.no_repair {
+        budgets.repairs_per_step = 0;
+        budgets.repairs_per_run = 0;
+    }
+    budgets
+}
+
+/// The executor's options that the flags state.
+pub(crate) fn executor_options(options: &RunOptions) -> ExecutorOptions {
+    let mut executor = ExecutorOptions::default();
+    executor.screenshots = if options.record { ScreenshotMode::Every } else { ScreenshotMode::FirstFailurePageChange };
+    executor
+}
+
+/// Random bytes of the operating system.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Refusal> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Refusal::unusable("noRandomness", format!("the system gives no random bytes: {error}")))?;
+    Ok(bytes)
+}
+
+/// The folder of a new run, with its log writable.
+pub(crate) fn run_dir(options: &RunOptions) -> Result<(RunDir, cuebook_grammar::id::RunId), Refusal> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let run_id = cuebook_datalayer::run_id(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), random()?);
+    let dir = RunDir::create(&options.out, &run_id)
+        .map_err(|error| Refusal::invalid("logUnavailable", with_sources(&error)))?;
+    Ok((dir, run_id))
+}
+
+/// Runs a task or a plan from flags to report, and prints the report.
+pub(crate) async fn run(
+    work: Work,
+    planner: AnyPlanner,
+    url: Option<String>,
+    options: &RunOptions,
+    output: Output,
+) -> Exit {
+    match drive(work, planner, url, options, output).await {
+        Ok(report) => tell(&report, output),
+        Err(refusal) => refusal.tell(output),
+    }
+}
+
+async fn drive(
+    work: Work,
+    planner: AnyPlanner,
+    url: Option<String>,
+    options: &RunOptions,
+    output: Output,
+) -> Result<RunReport, Refusal> {
+    let policy = policy(options, url.as_deref())?;
+    let (dir, run_id) = run_dir(options)?;
+    let digest = DigestKey::new(random()?);
+    let redactor = Arc::new(ValueRedactor::default());
+    let log = JsonlLog::create(&dir, Some(redactor.clone()))
+        .map_err(|error| Refusal::invalid("logUnavailable", with_sources(&error)))?;
+    let artifacts = ArtifactStore::new(&dir, Some(redactor.clone()));
+    let interrupt = Interrupt::default();
+    let signals = tokio::spawn(interrupt_on_signals(interrupt.clone()));
+
+    let stage = Stage::open(&options.browser).await?;
+    let origin = url.as_deref().and_then(|url| Url::parse(url).ok()).map(|url| url.origin().ascii_serialization());
+    let secrets = EnvironmentSecrets { origin };
+    let browser_version = stage.browser.version().product.clone();
+    let layers = Layers {
+        modeler: LivePageModeler::new(stage.browser.clone(), digest.clone(), ModelerOptions::default()),
+        planner,
+        executor: LiveExecutor::new(
+            stage.browser.clone(),
+            digest.clone(),
+            secrets,
+            artifacts,
+            executor_options(options),
+        ),
+        repair: Ladder,
+        log,
+        confirm: Terminal::new(output.json),
+    };
+    let redactor: Arc<dyn Redactor> = redactor;
+    let kept_redactor = redactor.clone();
+    let mut controller = Controller::new(layers, digest, redactor)
+        .with_budgets(budgets(options))
+        .with_interrupt(interrupt);
+    if !output.quiet {
+        controller = controller.with_listener(Narrator);
+    }
+    let report = controller
+        .run(RunRequest {
+            run_id,
+            run_dir: Some(dir.path().display().to_string()),
+            work,
+            start_url: url,
+            page: stage.page.clone(),
+            policy,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            browser: Some(browser_version),
+        })
+        .await;
+    drop(controller);
+    stage.close().await;
+    signals.abort();
+    if let Err(error) = cuebook_datalayer::write_report(&dir, &report, Some(kept_redactor.as_ref())) {
+        progress::say(&format!("note: the report could not be stored: {}", with_sources(&error)));
+    }
+    Ok(report)
+}
+
+/// Ctrl-C and a polite kill end the run in order.
+async fn interrupt_on_signals(interrupt: Interrupt) {
+    #[cfg(unix)]
+    let terminated = async {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => drop(terminate.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminated = std::future::pending::<()>();
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
+    }
+    interrupt.trigger();
+}
+
+/// Prints the report: the document with `--json`, else a line or two.
+fn tell(report: &RunReport, output: Output) -> Exit {
+    if output.json {
+        print_json(report);
+    } else if let Some(answer) = &report.answer {
+        crate::exit::print_text(&format!("{}\n", crate::text::plain_lines(answer)));
+    }
+    if !output.quiet {
+        let what = match report.result {
+            RunResult::Ok => "done",
+            RunResult::Failed => "failed",
+            RunResult::Blocked => "blocked",
+            RunResult::Invalid => "invalid",
+            RunResult::Error => "error",
+            RunResult::Interrupted => "interrupted",
+        };
+        let why = report.error.as_ref().map_or_else(String::new, |error| format!(": {}", error.message));
+        progress::say(&format!("{what}{why}"));
+        for violation in report.error.iter().flat_map(|error| &error.violations) {
+            progress::say(&format!("  {}: {} ({})", violation.path, violation.message, violation.code.as_str()));
+        }
+        if let Some(dir) = &report.run_dir {
+            progress::say(&format!("log: {dir}"));
+        }
+    }
+    Exit::of(report.result)
+}

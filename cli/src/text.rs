@@ -1,0 +1,39 @@
+//! Text from pages, models and files on its way to a terminal.
+
+/// The text with everything escaped that could move a cursor, change colours or reorder what is read.
+pub(crate) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == ' ' || (!c.is_control() && !is_format(c) && !(c.is_whitespace())) {
+            out.push(c);
+        } else {
+            out.extend(c.escape_default());
+        }
+    }
+    out
+}
+
+/// The same over several lines: line breaks stay.
+pub(crate) fn plain_lines(text: &str) -> String {
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// Bidirectional controls, zero-width characters, variation selectors beyond emoji, tags.
+fn is_format(c: char) -> bool {
+    matches!(c,
+        '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_bidi_controls_are_spelled_out() {
+        assert_eq!(plain("a\u{1b}[31mb"), "a\\u{1b}[31mb");
+        assert_eq!(plain("x\u{202e}y"), "x\\u{202e}y");
+        assert_eq!(plain("naïve 東京 ✓"), "naïve 東京 ✓");
+        assert_eq!(plain_lines("a\nb\rc"), "a\nb\\rc");
+    }
+}
