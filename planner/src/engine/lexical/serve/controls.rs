@@ -1,0 +1,186 @@
+//! Clicking: buttons, links, tabs, and controls that are called by the verb itself.
+
+use cuebook_grammar::action::{AcceptDialog, Action, Nothing};
+use cuebook_grammar::candidate::Candidate;
+use cuebook_grammar::role::Role;
+use cuebook_grammar::wire::ShortText;
+
+use super::super::clause::Clicks;
+use super::super::grounding::Sought;
+use super::super::grounding::{Found, Hit, Weights, confidence, scored};
+use super::super::page::{Page, Served, free, is_button, is_clickable, is_control, leads, missing};
+use super::super::phrase::{Amount, Phrase};
+use super::super::text::words;
+
+/// Clicks what a phrase means.
+pub(super) fn click(page: &Page<'_>, target: &Phrase, clicks: Clicks) -> Served {
+    if target.amount != Amount::One {
+        let sought = Sought { fits: &is_clickable, usual: &is_control, answers: &[] };
+        let hits = scored(page.views, target, &sought);
+        let best = hits.iter().map(|&(_, score)| score).fold(0.0, f64::max);
+        let alike: Vec<&Candidate> = hits
+            .into_iter()
+            .filter(|&(candidate, score)| best - score <= 0.06 && !candidate.ambiguous && !page.is_done_on(candidate))
+            .map(|(candidate, _)| candidate)
+            .collect();
+        if best > 0.0 {
+            let steps = alike.into_iter().map(|candidate| {
+                page.click_as(Hit { candidate, score: best, confidence: confidence(best, 0.5) }, clicks)
+            });
+            let steps: Vec<_> = steps.collect();
+            return if steps.is_empty() { Served::Done } else { Served::Steps(steps) };
+        }
+    }
+    match page.find(target, &|_| true, &is_control) {
+        Found::Nothing(near) => {
+            // An option of a closed `select` is no candidate: choosing it is what clicking it means.
+            let items = super::super::clause::Items { parts: vec![(0, target.name.len())], raw: target.name.clone() };
+            match super::choices::choose(page, &items, None) {
+                chosen @ (Served::Steps(_) | Served::Done) => chosen,
+                _ => missing(target, &near),
+            }
+        }
+        found => page.with_one(target, found, |hit| Served::Steps(vec![page.click_as(hit, clicks)])),
+    }
+}
+
+/// Goes where a phrase says, through what is on the page.
+pub(super) fn go(page: &Page<'_>, phrase: &Phrase) -> Served {
+    let usual = |candidate: &Candidate| leads(candidate);
+    // `the menu File`, `the Orders tab`, `the cart`.
+    let found = page.find(phrase, &is_clickable, &usual);
+    match found {
+        Found::Nothing(near) if phrase.is_bare() => missing(phrase, &near),
+        Found::Nothing(near) => {
+            let here = words(&page.observation.title);
+            let is_here = !phrase.head.is_empty()
+                && phrase.head.iter().all(|word| here.contains(word))
+                && page.progress.ways.iter().any(|way| way.label.is_empty());
+            if is_here { Served::Done } else { missing(phrase, &near) }
+        }
+        found => page.with_one(phrase, found, |hit| Served::Steps(vec![page.click(hit)])),
+    }
+}
+
+/// Verbs after which a form is sent.
+const SUBMITTING: &[&str] = &[
+    "submit", "send", "order", "save", "continue", "proceed", "confirm", "apply", "finish", "login", "register",
+    "signup", "search", "buy", "pay", "checkout", "purchase", "place", "complete",
+];
+/// Verbs that the thing itself stands for: a details button is expanded by clicking it.
+const OPENING: &[&str] =
+    &["view", "show", "expand", "collapse", "hide", "sort", "close", "start", "filter", "download", "like", "share"];
+
+/// A control that is called by the verb: `delete`, `save changes`, `edit invoice 7`.
+pub(super) fn named(page: &Page<'_>, verb: &str, object: Option<&Phrase>) -> Served {
+    let verb_phrase = Phrase::named(verb);
+    let submits = words(verb).iter().any(|word| SUBMITTING.contains(&word.as_str()));
+    let Some(object) = object.filter(|object| !object.raw.is_empty()) else {
+        return submit(page, &verb_phrase, submits);
+    };
+    let generic = ["it", "form", "this", "that", "the form", "order", "page", "changes", "all"];
+    let whole =
+        Phrase { role: object.role, ordinal: object.ordinal, ..Phrase::named(&format!("{verb} {}", object.raw)) };
+    let said = object.head.iter().chain(&object.context).chain(&object.hints).cloned().collect();
+    let of_object = Phrase { context: said, role: object.role, ordinal: object.ordinal, ..verb_phrase.clone() };
+    let mut tries = vec![(whole, 1.0), (of_object, 0.98)];
+    if OPENING.iter().any(|word| *word == verb) {
+        tries.push((object.clone(), 0.95));
+    }
+    let mut best: Option<(Found<'_>, f64, Phrase)> = None;
+    for (phrase, factor) in tries {
+        let found = page.find(&phrase, &is_clickable, &is_control);
+        let score = match &found {
+            Found::One(hit) => hit.score * factor,
+            Found::Several(hits) => hits.first().map_or(0.0, |hit| hit.score * factor),
+            Found::Nothing(_) => continue,
+        };
+        if best.as_ref().is_none_or(|&(_, best, _)| score > best) {
+            best = Some((found, score, phrase));
+        }
+    }
+    match best {
+        Some((found, _, _)) => page.with_one(object, found, |hit| {
+            let states = &hit.candidate.states;
+            let is_so = (verb == "expand" && states.expanded == Some(true))
+                || (verb == "collapse" && states.expanded == Some(false));
+            if is_so { Served::Done } else { Served::Steps(vec![page.click(hit)]) }
+        }),
+        None if object.is_bare() || generic.contains(&object.raw.to_lowercase().as_str()) => {
+            submit(page, &verb_phrase, submits)
+        }
+        None => {
+            let phrase = Phrase {
+                head: verb_phrase.head.iter().chain(&object.head).chain(&object.context).cloned().collect(),
+                ..Phrase::named(&format!("{verb} {}", object.raw))
+            };
+            match page.find(&phrase, &is_clickable, &is_control) {
+                Found::Nothing(near) => missing(&phrase, &near),
+                found => page.with_one(object, found, |hit| Served::Steps(vec![page.click(hit)])),
+            }
+        }
+    }
+}
+
+/// The button of this name: of the form that was changed last if it has one, or the only one there is.
+pub(super) fn submit(page: &Page<'_>, verb: &Phrase, submits: bool) -> Served {
+    let form = page.last.and_then(|last| last.form.as_deref());
+    let in_form = |candidate: &Candidate| form.is_some() && candidate.form.as_deref() == form;
+    if form.is_some() {
+        let found = page.find(verb, &|candidate| is_clickable(candidate) && in_form(candidate), &is_button);
+        if let Found::One(hit) = found
+            && !hit.candidate.ambiguous
+        {
+            return Served::Steps(vec![page.click(hit)]);
+        }
+    }
+    let near = match page.find(verb, &is_clickable, &is_button) {
+        Found::Nothing(near) => near,
+        found => return page.with_one(verb, found, |hit| Served::Steps(vec![page.click(hit)])),
+    };
+    if submits {
+        let buttons = page.all(&|candidate| is_button(candidate) && in_form(candidate));
+        let all = page.all(&is_button);
+        let only = match (&buttons[..], &all[..]) {
+            ([only], _) | ([], [only]) => Some(*only),
+            _ => None,
+        };
+        if let Some(candidate) = only.filter(|candidate| !candidate.ambiguous) {
+            return Served::Steps(vec![page.click(Hit { candidate, score: Weights::CONTAINED, confidence: 0.5 })]);
+        }
+    }
+    missing(verb, &near)
+}
+
+/// Accepts the dialog of the browser, or presses what accepts on the page.
+pub(super) fn accept(page: &Page<'_>, text: Option<&str>) -> Served {
+    if page.observation.dialog.is_some() {
+        return Served::Steps(vec![free(Action::AcceptDialog(AcceptDialog { text: text.map(ShortText::cut) }))]);
+    }
+    on_page_dialog(page, "accept")
+}
+
+/// Dismisses the dialog of the browser, or presses what dismisses on the page.
+pub(super) fn dismiss(page: &Page<'_>) -> Served {
+    if page.observation.dialog.is_some() {
+        return Served::Steps(vec![free(Action::DismissDialog(Nothing {}))]);
+    }
+    on_page_dialog(page, "dismiss")
+}
+
+fn on_page_dialog(page: &Page<'_>, verb: &str) -> Served {
+    let phrase = Phrase::named(verb);
+    let in_dialog = |candidate: &Candidate| {
+        candidate.context.as_ref().is_some_and(|context| context.to_lowercase().contains("dialog"))
+    };
+    let is_pressed =
+        |candidate: &Candidate| is_clickable(candidate) && matches!(candidate.role, Role::Button | Role::Link);
+    match page.find(&phrase, &|candidate| is_pressed(candidate) && in_dialog(candidate), &is_button) {
+        Found::Nothing(_) => {}
+        found => return page.with_one(&phrase, found, |hit| Served::Steps(vec![page.click(hit)])),
+    }
+    match page.find(&phrase, &is_pressed, &is_button) {
+        Found::Nothing(near) => missing(&Phrase::named("dialog"), &near),
+        found => page.with_one(&phrase, found, |hit| Served::Steps(vec![page.click(hit)])),
+    }
+}

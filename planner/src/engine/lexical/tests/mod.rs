@@ -1,0 +1,10 @@
+//! The engine's tests: sentences by kind, each on a small page of its own, and the loop over them.
+
+mod fixture;
+
+mod choosing;
+mod clicking;
+mod looping;
+mod properties;
+mod reading;
+mod typing;
