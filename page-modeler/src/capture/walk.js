@@ -113,24 +113,38 @@
     ordinals.set(parent, known);
     return known;
   };
+  const SELECTOR_LIMIT = 900;
+  /** A selector of an element's place, from the nearest unique id down; nothing within shadow roots. */
   const cssOf = (element, run) => {
-    const root = cb.tools.rootNode(element);
-    if (root !== document) return undefined;
-    const parts = [];
-    for (let up = element; up && parts.length < 40; up = cb.composedParentOf(up)) {
-      const id = attr(up, "id");
-      if (id && /^[A-Za-z][\w-]{0,60}$/.test(id) && cb.tools.queryAll(document, `#${id}`).length === 1) {
-        parts.unshift(`#${id}`);
-        return parts.join(" > ");
-      }
-      const tag = tagOf(up);
-      if (tag === "html" || tag === "body") { parts.unshift(tag); if (tag === "html") break; continue; }
-      if (!/^[a-z][a-z0-9-]*$/i.test(tag)) return undefined;
-      const parent = cb.tools.parentNode(up);
-      parts.unshift(`${tag}:nth-of-type(${parent ? ordinalsIn(parent, run.ordinals).get(up) ?? 1 : 1})`);
+    if (cb.tools.rootNode(element) !== document) return undefined;
+    const chain = [];
+    let selector = "";
+    for (let up = element; up; up = cb.composedParentOf(up)) {
+      const known = run.selectors.get(up);
+      if (known !== undefined) { selector = known; break; }
+      chain.push(up);
+      if (chain.length > 1000) return undefined;
     }
-    const selector = parts.join(" > ");
-    return selector.length <= 900 ? selector : undefined;
+    while (chain.length) {
+      const up = chain.pop();
+      if (selector !== null) {
+        const id = attr(up, "id");
+        const tag = tagOf(up);
+        if (id && /^[A-Za-z][\w-]{0,60}$/.test(id) && cb.tools.queryAll(document, `#${id}`).length === 1) selector = `#${id}`;
+        else if (!/^[a-z][a-z0-9-]*$/i.test(tag)) selector = null;
+        else {
+          const parent = cb.tools.parentNode(up);
+          const step = tag === "html" || tag === "body" ? tag : `${tag}:nth-of-type(${parent ? ordinalsIn(parent, run.ordinals).get(up) ?? 1 : 1})`;
+          selector = selector ? `${selector} > ${step}` : step;
+          if (selector.length > SELECTOR_LIMIT) selector = null;
+        }
+      } else {
+        const id = attr(up, "id");
+        if (id && /^[A-Za-z][\w-]{0,60}$/.test(id) && cb.tools.queryAll(document, `#${id}`).length === 1) selector = `#${id}`;
+      }
+      run.selectors.set(up, selector);
+    }
+    return selector ?? undefined;
   };
 
   const ICON_FONT = /icon|material|glyph|awesome|symbol/i;
@@ -264,7 +278,7 @@
   const run = (options) => {
     for (const record of observer.takeRecords()) if (record) { generation++; break; }
     watch(document);
-    const state = { ordinals: new Map(), containers: new Map() };
+    const state = { ordinals: new Map(), containers: new Map(), selectors: new Map() };
     const rows = [];
     const owners = {};
     const headings = [];
@@ -416,7 +430,7 @@
       viewport: { width, height, scrollX: globalThis.scrollX, scrollY: globalThis.scrollY, pageWidth: scroller?.scrollWidth ?? 0, pageHeight: scroller?.scrollHeight ?? 0, devicePixelRatio: globalThis.devicePixelRatio },
       rows, owners, headings, landmarks, live, suspects, secrets, generation, candidates, beyond, offView, unwalked,
       modal: modal ? shortText(cb.nameOf(modal) || headingIn(modal), 200) : undefined,
-      meta: { pageType: metaOf('meta[property="og:type"]') || schemaType(), description, language: shortText(attr(document.documentElement, "lang") ?? "", 40), hasPassword: count(document, "input[type=password]") > 0 },
+      meta: { pageType: metaOf('meta[property="og:type"]') || schemaType(), description, language: document.documentElement ? shortText(attr(document.documentElement, "lang") ?? "", 40) : "", hasPassword: count(document, "input[type=password]") > 0 },
     };
   };
   const actable = (element) => reasonOf(element, tagOf(element), true) !== "";

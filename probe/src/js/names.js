@@ -61,6 +61,14 @@ const labelledBy = (element) => {
 };
 /** The `label` elements of a control, in document order. */
 const labelsOf = (element) => {
+  let labels = memo?.labels.get(element);
+  if (!labels) {
+    labels = readLabels(element);
+    memo?.labels.set(element, labels);
+  }
+  return labels;
+};
+const readLabels = (element) => {
   if (namespace(element) !== XHTML || !LABELABLE.has(tagOf(element))) return [];
   const prototype = { button: HTMLButtonElement, input: HTMLInputElement, meter: HTMLMeterElement, output: HTMLOutputElement, progress: HTMLProgressElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement }[tagOf(element)].prototype;
   const labels = getter(prototype, "labels")(element);
@@ -69,6 +77,15 @@ const labelsOf = (element) => {
 cb.labelsOf = labelsOf;
 
 const generatedText = (element, which) => {
+  const key = which === "::before" ? memo?.before : memo?.after;
+  let text = key?.get(element);
+  if (text === undefined) {
+    text = readGenerated(element, which);
+    key?.set(element, text);
+  }
+  return text;
+};
+const readGenerated = (element, which) => {
   const style = getComputedStyle(element, which);
   const content = style.content;
   if (!content || content === "none" || content === "normal" || style.display === "none" || style.visibility !== "visible") return "";
@@ -190,6 +207,16 @@ const nativeName = (element, state) => {
   }
 };
 
+/** What an element is called where another one refers to it: the same for all who do, but for itself. */
+const nameByReference = (target, state) => {
+  const own = target === state.root;
+  let text = own ? undefined : memo?.referenced.get(target);
+  if (text === undefined) {
+    text = cut(compute(target, { root: state.root, visited: new Set(), by: true, label: false, embedded: true, direct: true, hidden: false, reading: false, depth: state.depth, budget: NAME_BUDGET }).trim(), NAME_BUDGET);
+    if (!own) memo?.referenced.set(target, text);
+  }
+  return text;
+};
 const compute = (element, state) => {
   if (state.visited.has(element) || state.depth > 60) return "";
   const excluded = isExcluded(element);
@@ -200,7 +227,7 @@ const compute = (element, state) => {
   if (!state.by) {
     const targets = labelledBy(element);
     if (targets.length) {
-      const text = targets.map((target) => compute(target, { root: state.root, visited: new Set(target === element ? [] : []), by: true, label: false, embedded: true, direct: true, hidden: false, reading: false, depth: state.depth, budget: state.budget })).map((part) => part.trim()).filter((part) => part).join(" ");
+      const text = targets.map((target) => nameByReference(target, state)).filter((part) => part).join(" ");
       if (text) return text;
     }
   }
@@ -232,11 +259,22 @@ const NOT_READ_THROUGH = new Set(["combobox", "listbox", "grid", "tree", "treegr
 const fresh = (root, extra) => ({ root, visited: new Set(), by: false, label: false, embedded: false, direct: true, hidden: false, reading: false, depth: 0, budget: NAME_BUDGET, ...extra });
 
 const nameOf = (element) => {
-  if (NO_NAME.has(roleOf(element))) return "";
-  return cut(collapse(compute(element, fresh(element))), 2000);
+  let name = memo?.name.get(element);
+  if (name === undefined) {
+    name = NO_NAME.has(roleOf(element)) ? "" : cut(collapse(compute(element, fresh(element))), 2000);
+    memo?.name.set(element, name);
+  }
+  return name;
 };
 /** What an element would be called if its role allowed a name: its aria-label, or its text. */
-const contentOf = (element) => cut(collapse(compute(element, fresh(element, { embedded: true, reading: true }))), 2000);
+const contentOf = (element) => {
+  let text = memo?.content.get(element);
+  if (text === undefined) {
+    text = cut(collapse(compute(element, fresh(element, { embedded: true, reading: true }))), 2000);
+    memo?.content.set(element, text);
+  }
+  return text;
+};
 const described = (element, name) => {
   const texts = referenced(element, name).map((target) => compute(target, fresh(target, { by: true, embedded: true, reading: true, root: element })));
   return cut(collapse(texts.join(" ")), 2000);

@@ -4,11 +4,11 @@
 // document. So nothing here reads a property of a node but through the prototype that defines it.
 const getter = (prototype, name) => {
   const { get } = Object.getOwnPropertyDescriptor(prototype, name);
-  return (object) => Reflect.apply(get, object, []);
+  return (object) => get.call(object);
 };
 const method = (prototype, name) => {
   const value = prototype[name];
-  return (object, ...args) => Reflect.apply(value, object, args);
+  return (object, first) => value.call(object, first);
 };
 const parentNode = getter(Node.prototype, "parentNode");
 const firstChild = getter(Node.prototype, "firstChild");
@@ -168,7 +168,7 @@ cb.elementAt = (x, y) => {
 let memo = null;
 cb.once = (work) => {
   if (memo) return work();
-  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), fade: new Map(), rect: new Map(), extent: null, fixed: new Map() };
+  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), clip: new Map(), labels: new Map(), before: new Map(), after: new Map(), referenced: new Map(), name: new Map(), content: new Map(), fade: new Map(), rect: new Map(), extent: null, fixed: new Map() };
   try { return work(); } finally { memo = null; }
 };
 const styleOf = (element) => {
@@ -183,6 +183,7 @@ cb.styleOf = styleOf;
 /** What the ancestors of many elements are asked for again and again: each property is read once. */
 class Look {
   #style;
+  #position;
   #clips;
   #scrolls;
   #holdsFixed;
@@ -192,7 +193,7 @@ class Look {
     this.display = style.display;
     this.cursor = style.cursor;
   }
-  get position() { return this.#style.position; }
+  get position() { return this.#position ??= this.#style.position; }
   get opacity() { return Number(this.#style.opacity); }
   get clips() {
     const style = this.#style;

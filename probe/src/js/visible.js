@@ -51,26 +51,51 @@ const scaleOf = (element, box) => {
   const near = (ratio) => (Number.isFinite(ratio) && ratio > 0 ? (Math.abs(ratio - 1) < 0.005 ? 1 : ratio) : 1);
   return { x: near(box.width / width), y: near(box.height / height) };
 };
+const EVERYWHERE = { x: -1e9, y: -1e9, width: 2e9, height: 2e9 };
+const NOWHERE = { x: 0, y: 0, width: 0, height: 0 };
+const OPEN = { now: EVERYWHERE, before: EVERYWHERE, instead: null };
+const flowOf = (position) => (position === "fixed" ? "fixed" : position === "absolute" ? "absolute" : "static");
+/**
+ * How the ancestors from `start` up clip what is positioned so within them. `now`: the box of what can be
+ * seen. `before` and `instead`: what no scrolling can bring back is cut by `before`; `instead`, where it is
+ * there, is what remains of the nearest scroller, which stands for all that it can scroll to.
+ */
+const clipFrom = (start, flow) => {
+  const chain = [];
+  let clip = OPEN;
+  for (let up = start; up; up = flatParent(up)) {
+    const known = memo?.clip.get(up)?.[flow];
+    if (known) { clip = known; break; }
+    const look = lookOf(up);
+    const root = up === document.documentElement || up === document.body;
+    const holds = !root && (flow === "fixed" ? look.holdsFixed : flow === "absolute" ? look.position !== "static" || look.holdsFixed : true);
+    chain.push([up, flow, holds && look.clips ? look : null]);
+    if (holds) flow = flowOf(look.position);
+  }
+  while (chain.length) {
+    const [up, asked, look] = chain.pop();
+    if (look) {
+      const area = paddingBox(up);
+      const now = intersect(clip.now, area);
+      if (look.scrolls) clip = { now, before: EVERYWHERE, instead: area.width < 2 || area.height < 2 ? NOWHERE : reachable(area, clip) };
+      else clip = { now, before: intersect(area, clip.before), instead: clip.instead };
+    }
+    if (memo) {
+      let known = memo.clip.get(up);
+      if (!known) memo.clip.set(up, known = {});
+      known[asked] = clip;
+    }
+  }
+  return clip;
+};
+const reachable = (box, clip) => {
+  const left = intersect(box, clip.before);
+  return hasArea(left) ? clip.instead ?? left : NOWHERE;
+};
 /** What remains of a box after its ancestors' clipping; with `stay`, only what no scrolling can bring back is cut. */
 const clipped = (element, box, stay) => {
-  let shown = box;
-  let position = lookOf(element).position;
-  for (let up = flatParent(element); up && hasArea(shown); up = flatParent(up)) {
-    if (up === document.documentElement || up === document.body) continue;
-    const look = lookOf(up);
-    const holds = position === "fixed" ? look.holdsFixed : position === "absolute" ? look.position !== "static" || look.holdsFixed : true;
-    if (!holds) continue;
-    if (look.clips) {
-      const area = paddingBox(up);
-      if (stay && look.scrolls) {
-        // What can be scrolled to is not lost; from here on the container itself stands for it.
-        if (area.width < 2 || area.height < 2) return { ...shown, width: 0, height: 0 };
-        shown = area;
-      } else shown = intersect(shown, area);
-    }
-    position = look.position;
-  }
-  return shown;
+  const clip = clipFrom(flatParent(element), flowOf(lookOf(element).position));
+  return stay ? reachable(box, clip) : intersect(box, clip.now);
 };
 cb.clippedBox = (element) => clipped(element, boxOf(element), false);
 /** The share of an element's box that can be seen now: 0 to 1. */
@@ -117,7 +142,8 @@ const extent = () => {
   if (memo?.extent) return memo.extent;
   const scroller = document.scrollingElement ?? document.documentElement;
   const { innerWidth: width, innerHeight: height, scrollX, scrollY } = globalThis;
-  const found = { width, height, scrollX, scrollY, pageWidth: Math.max(scroller.scrollWidth, width), pageHeight: Math.max(scroller.scrollHeight, height), rtl: styleOf(document.documentElement).direction === "rtl" };
+  const root = document.documentElement;
+  const found = { width, height, scrollX, scrollY, pageWidth: Math.max(scroller?.scrollWidth ?? 0, width), pageHeight: Math.max(scroller?.scrollHeight ?? 0, height), rtl: !!root && styleOf(root).direction === "rtl" };
   if (memo) memo.extent = found;
   return found;
 };
