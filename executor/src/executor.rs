@@ -1,6 +1,7 @@
 //! The executor: one per browser, for all of its tabs.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::Instant;
 
 use cuebook_cdp::{Browser, TargetId};
@@ -23,7 +24,7 @@ use crate::stop::{Part, Stop, probe_stop};
 /// Runs bound steps on the tabs of one browser. A [`PageId`] is the name of a tab's target.
 #[derive(Debug)]
 pub struct LiveExecutor<S, A> {
-    browser: Browser,
+    browser: Arc<Browser>,
     digest: DigestKey,
     secrets: S,
     artifacts: A,
@@ -34,7 +35,14 @@ pub struct LiveExecutor<S, A> {
 
 impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
     /// An executor on `browser`. Pages that open from now on carry its guard from their first document on.
-    pub fn new(browser: Browser, digest: DigestKey, secrets: S, artifacts: A, options: ExecutorOptions) -> Self {
+    pub fn new(
+        browser: impl Into<Arc<Browser>>,
+        digest: DigestKey,
+        secrets: S,
+        artifacts: A,
+        options: ExecutorOptions,
+    ) -> Self {
+        let browser = browser.into();
         browser.add_world_script(GUARD);
         Self { browser, digest, secrets, artifacts, options, probes: HashMap::new(), has_run: false }
     }
