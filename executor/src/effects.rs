@@ -72,7 +72,7 @@ impl Run<'_> {
         }
         let events = self.events();
         record.requests = events.requests.into_iter().take(MAX_REQUESTS).collect();
-        record.dialogs = events.dialogs;
+        record.dialogs = self.happened.answered.iter().cloned().chain(events.dialogs).collect();
         record.downloads = events.downloads;
         record.new_tabs = events.new_tabs;
         record

@@ -18,6 +18,7 @@ use crate::error::ExecutorError;
 use crate::facts::Gathered;
 use crate::options::ExecutorOptions;
 use crate::run::{Happened, Run};
+use crate::step::IsFirst;
 use crate::script::{ACT, GUARD};
 use crate::stop::{Part, Stop, probe_stop};
 
@@ -123,8 +124,8 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             main: None,
             is_armed: false,
         };
-        let (outcome, _happenings) = run.run(&self.secrets, &self.artifacts).await?;
+        let is_first = if self.has_run { IsFirst::No } else { IsFirst::Yes };
         self.has_run = true;
-        Ok(outcome)
+        run.run(&self.secrets, &self.artifacts, is_first).await
     }
 }

@@ -112,8 +112,8 @@ impl Run<'_> {
     /// Whether a pointer gesture arrived.
     pub(crate) fn judge_delivery(&self, report: Option<&GestureReport>) -> Part<()> {
         match report {
-            Some(GestureReport { blocked: Some(block), .. }) => Err(self.blocked(block)),
             Some(report) if report.done => Ok(()),
+            Some(GestureReport { blocked: Some(block), .. }) => Err(self.blocked(block)),
             Some(report) if !report.connected => Err(self.blocked(&Block {
                 event: "click".to_owned(),
                 reason: BlockReason::Stale,

@@ -36,6 +36,8 @@ pub(crate) struct Resolved {
 #[derive(Debug, Default)]
 pub(crate) struct Happened {
     pub(crate) dialogs: Vec<DialogFact>,
+    /// Dialogs that the step itself answered.
+    pub(crate) answered: Vec<DialogFact>,
     pub(crate) downloads: Vec<DownloadFact>,
     pub(crate) new_tabs: Vec<Page>,
     pub(crate) new_document: bool,

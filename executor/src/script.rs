@@ -246,7 +246,6 @@ pub(crate) struct Field {
     pub(crate) id: u64,
     pub(crate) kind: FieldKind,
     pub(crate) sensitive: bool,
-    pub(crate) multiline: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

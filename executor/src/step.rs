@@ -7,12 +7,13 @@ use cuebook_grammar::condition::Condition;
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::outcome::{Cause, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
-use cuebook_grammar::seam::{ArtifactSink, SecretSource};
+use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, SecretSource};
 use cuebook_grammar::verdict::Verdict;
 
 use crate::actionability::Ready;
 use crate::actions::Acted;
 use crate::error::ExecutorError;
+use crate::options::ScreenshotMode;
 use crate::postconditions::Awaited;
 use crate::redaction::{scrub, scrub_text};
 use crate::run::{Resolved, Run};
@@ -26,9 +27,14 @@ impl Run<'_> {
         mut self,
         secrets: &S,
         artifacts: &A,
-    ) -> Result<(StepOutcome, Happenings), ExecutorError> {
+        is_first: IsFirst,
+    ) -> Result<StepOutcome, ExecutorError> {
         let begun = Instant::now();
         let mut acted = Acted::default();
+        if self.options.screenshots == ScreenshotMode::Every {
+            let before = self.picture(ArtifactKind::ScreenshotBefore, artifacts).await?;
+            self.evidence.artifacts.extend(before);
+        }
         let mut awaited = Vec::new();
         let mut ended = self.act_through(secrets, artifacts, &mut acted).await;
         let acted_at = Instant::now();
@@ -42,10 +48,17 @@ impl Run<'_> {
         }
         let post_ms = millis(acted_at, Instant::now());
         let effects = self.disarm().await;
-        let happenings = Happenings {
-            changed_page: self.happened.new_document,
-            failed: false,
+        let wants_picture = match self.options.screenshots {
+            ScreenshotMode::Off => false,
+            ScreenshotMode::Every => true,
+            ScreenshotMode::FirstFailurePageChange => {
+                is_first == IsFirst::Yes || self.happened.new_document || !self.is_well(&ended, &awaited)
+            }
         };
+        if wants_picture {
+            let after = self.picture(ArtifactKind::ScreenshotAfter, artifacts).await?;
+            self.evidence.artifacts.extend(after);
+        }
         self.evidence.effects = effects;
         self.evidence.cdp_events = Some(self.happened.events);
         let input = self.input_at.unwrap_or(acted_at);
@@ -58,9 +71,16 @@ impl Run<'_> {
         if self.is_armed {
             self.happened.effect |= self.evidence.effects.as_ref().is_some_and(|effects| effects.is_any());
         }
-        let outcome = self.outcome(ended, acted, &awaited)?;
-        let failed = matches!(outcome, StepOutcome::Failed(_));
-        Ok((outcome, Happenings { failed, ..happenings }))
+        self.outcome(ended, acted, &awaited)
+    }
+
+    /// Whether the step looks like a success so far.
+    fn is_well(&self, ended: &Part<()>, awaited: &[Awaited]) -> bool {
+        let defaults = self.step.post();
+        ended.is_ok()
+            && awaited.iter().enumerate().all(|(index, one)| {
+                one.held_at.is_some() || defaults.get(index).is_some_and(|stated| stated.is_default)
+            })
     }
 
     async fn act_through<S: SecretSource, A: ArtifactSink>(
@@ -198,6 +218,10 @@ impl Run<'_> {
         if awaited.is_empty() {
             return Ok(());
         }
+        if self.page.closed() {
+            self.sampled();
+            return Ok(());
+        }
         self.settle(awaited).await
     }
 
@@ -290,11 +314,11 @@ impl Run<'_> {
     }
 }
 
-/// What whoever keeps the pictures wants to know.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Happenings {
-    pub(crate) changed_page: bool,
-    pub(crate) failed: bool,
+/// Whether the executor runs its first step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IsFirst {
+    Yes,
+    No,
 }
 
 fn waited(own: &Judged, facts: &Facts) -> StepFailure {

@@ -46,8 +46,21 @@ impl Run<'_> {
             (MouseButton::Middle, _) => &["auxclick"],
             (MouseButton::Right, _) => &["contextmenu", "auxclick"],
         };
-        let target = NodeKey { node: ready.receiver, ..key.clone() };
         let expects = Expected { types, count: u32::from(count) };
+        self.click_expecting(key, ready, button, count, modifiers, expects).await
+    }
+
+    /// The same, done once these events were seen at the target.
+    pub(crate) async fn click_expecting(
+        &mut self,
+        key: &NodeKey,
+        ready: &Ready,
+        button: MouseButton,
+        count: u8,
+        modifiers: u8,
+        expects: Expected,
+    ) -> Part<()> {
+        let target = NodeKey { node: ready.receiver, ..key.clone() };
         self.arm(Some(Gesture::mouse(target, expects))).await?;
         self.about_to_send()?;
         let session = self.page.session().clone();

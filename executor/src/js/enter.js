@@ -29,7 +29,7 @@ act.field = (id) => {
   const target = element(id);
   if (!target) return null;
   const field = fieldOf(target);
-  return { id: cb.idOf(field), kind: kindOf(field), empty: textIn(field) === "", sensitive: cb.isSensitive(field), multiline: !(field instanceof HTMLInputElement) };
+  return { id: cb.idOf(field), kind: kindOf(field), empty: textIn(field) === "", sensitive: cb.isSensitive(field) };
 };
 /** Gives the focus and places the caret: `keep`, `end` or `all`. Tells whether the target has the focus. */
 act.focus = (id, caret) => {
@@ -192,4 +192,24 @@ act.scrollBy = (id, how) => {
   else if (how.direction === "bottom") scroller.scrollTo({ top: scroller.scrollHeight, ...options });
   else scroller.scrollBy({ left: (delta?.[0] ?? 0) + (how.x ?? 0), top: (delta?.[1] ?? 0) + (how.y ?? 0), ...options });
   return { moved: scroller.scrollLeft !== before[0] || scroller.scrollTop !== before[1] };
+};
+/** Whether a file field takes several files; `null` for what is no file field. */
+act.takesFiles = (id) => {
+  const target = element(id);
+  if (!(target instanceof HTMLInputElement) || inputType(target) !== "file") return null;
+  return getter(HTMLInputElement.prototype, "multiple")(target);
+};
+const outerHtml = getter(Element.prototype, "outerHTML");
+/** The document in a compact form: no scripts, styles or drawings, and no text of sensitive fields. */
+act.dom = (id) => {
+  const target = id === null ? bodyOf(document) ?? rootElement(document) : element(id);
+  if (!target) return null;
+  // Parsed again apart from the page, where nothing loads and nothing runs.
+  const copy = new DOMParser().parseFromString(cb.cut(outerHtml(target), 2000000), "text/html");
+  for (const found of copy.querySelectorAll("script, style, noscript, template, link, meta, svg > *")) found.remove();
+  for (const found of copy.querySelectorAll("*")) {
+    for (const { name } of Array.from(found.attributes)) if (name.startsWith("on") || name === "style") found.removeAttribute(name);
+    if (found.hasAttribute("value") && cb.isSensitive(found)) found.removeAttribute("value");
+  }
+  return cb.cut((id === null ? copy.body : copy.body.firstElementChild ?? copy.body).outerHTML.replace(/\s+/g, " "), 200000);
 };

@@ -1,0 +1,54 @@
+//! Check boxes, radio buttons and switches.
+
+use cuebook_grammar::action::MouseButton;
+use cuebook_grammar::facts::{States, Toggle};
+use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::role::Role;
+
+use crate::run::Run;
+use crate::script::{Field, Need};
+use crate::stop::Part;
+
+impl Run<'_> {
+    /// Brings the target into the wanted state with one click, unless it is in it already.
+    pub(crate) async fn set_checked(&mut self, wanted: Toggle) -> Part<()> {
+        loop {
+            let by = self.within(self.options.ready_timeout);
+            let main = self.resolve_main(by).await?;
+            let world = self.world_of(&main.key, Stage::Actionability).await?;
+            let field: Option<Field> =
+                self.ask(&world, "(cb, id) => cb.act.field(id)", &[main.key.node.into()], Stage::Actionability).await?;
+            let Some(field) = field else {
+                self.main_is_gone()?;
+                continue;
+            };
+            let states: Option<States> = self
+                .ask(
+                    &world,
+                    "(cb, id) => { const e = cb.byId(id); return e ? cb.statesOf(e) : null; }",
+                    &[field.id.into()],
+                    Stage::Actionability,
+                )
+                .await?;
+            let seen = states.and_then(|states| states.checked.or(states.pressed));
+            let Some(seen) = seen else {
+                let message = format!("expected a check box, radio button or switch, saw {}", main.facts.role);
+                return Err(self.act_failure(Cause::InvalidArgument, message, None));
+            };
+            if seen == wanted {
+                return Ok(());
+            }
+            if wanted == Toggle::False && matches!(main.facts.role, Role::Radio | Role::MenuItemRadio) {
+                let message = "expected something that can be turned off, saw a radio button".to_owned();
+                return Err(self.act_failure(Cause::InvalidArgument, message, None));
+            }
+            let key = NodeKey { node: field.id, ..main.key };
+            let need = Need { stand_in: true, ..Need::pointer(None) };
+            match self.ready(&key, need, by).await {
+                Ok(ready) => return self.click_at(&key, &main.facts.tag, &ready, MouseButton::Left, 1, 0).await,
+                Err(stop) => self.again_or(stop)?,
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The pointer beyond clicks: hovering, holding, dragging, and plain points.
+
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::{Delivery, RawReply};
+use cuebook_grammar::action::{DragTo, Hover, LongPress, MouseButton};
+use cuebook_grammar::geometry::{Point, ViewportSize};
+use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::outcome::{Cause, Stage};
+use futures_util::future::try_join_all;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::hit_target::Gesture;
+use crate::input::mouse::Mouse;
+use crate::run::Run;
+use crate::script::{Expected, GestureKind, Need};
+use crate::stop::{Part, call_stop, failed};
+
+const HOLD: Duration = Duration::from_millis(600);
+const DRAG: Duration = Duration::from_millis(300);
+/// Moves of a drag.
+const MOVES: u32 = 10;
+
+#[derive(Serialize)]
+struct Intercept {
+    enabled: bool,
+}
+
+#[derive(Serialize)]
+struct DragEvent<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    x: f64,
+    y: f64,
+    data: &'a Value,
+}
+
+impl Run<'_> {
+    /// Moves the pointer over the target.
+    pub(crate) async fn hover(&mut self, action: &Hover) -> Part<()> {
+        let ready = self.ready_main(Need { enabled: false, ..Need::pointer(action.position) }).await?;
+        let Some(main) = self.main.clone() else { return Ok(()) };
+        let target = NodeKey { node: ready.receiver, ..main.key };
+        self.arm(Some(Gesture::mouse(target, Expected { types: &[], count: 1 }))).await?;
+        self.about_to_send()?;
+        let session = self.page.session().clone();
+        let mouse = Mouse { session: &session, modifiers: 0, until: self.until };
+        let call = mouse.move_to(ready.point);
+        let moved = self.race(Stage::Act, call).await;
+        self.close_guards();
+        moved?.map(drop).map_err(|error| call_stop(error, Stage::Act))
+    }
+
+    /// Presses and holds.
+    pub(crate) async fn long_press(&mut self, action: &LongPress) -> Part<()> {
+        let ready = self.ready_main(Need::pointer(None)).await?;
+        let Some(main) = self.main.clone() else { return Ok(()) };
+        let hold = action.duration_ms.map_or(HOLD, |duration| duration.duration());
+        let target = NodeKey { node: ready.receiver, ..main.key };
+        let expects = Expected { types: &["mouseup"], count: 1 };
+        self.arm(Some(Gesture::mouse(target, expects))).await?;
+        self.about_to_send()?;
+        let session = self.page.session().clone();
+        let mouse = Mouse { session: &session, modifiers: 0, until: self.until };
+        let point = ready.point;
+        let gesture = async {
+            try_join_all([mouse.move_to(point), mouse.press(point, MouseButton::Left, 1)]).await?;
+            tokio::time::sleep(hold).await;
+            mouse.release(point, MouseButton::Left, 1).await
+        };
+        let delivered = self.deliver(&ready.world, gesture).await;
+        self.close_guards();
+        let (sent, report) = delivered?;
+        self.judge_delivery(report.as_ref())?;
+        sent.map(drop).map_err(|error| call_stop(error, Stage::Act))
+    }
+
+    /// Drags the target onto another element of the same frame: with mouse events, and with the events
+    /// of HTML drag and drop where the page uses them.
+    pub(crate) async fn drag_to(&mut self, action: &DragTo) -> Part<()> {
+        let by = self.within(self.options.ready_timeout);
+        let need = Need { enabled: false, ..Need::pointer(None) };
+        let end = self.resolve(&action.to, by).await?;
+        self.ready(&end.key, need, by).await?;
+        let start = self.ready_main(need).await?;
+        let Some(main) = self.main.clone() else { return Ok(()) };
+        if end.key.frame != main.key.frame {
+            return failed(Stage::Act, Cause::Unsupported, "expected both ends of a drag in one frame, saw two frames");
+        }
+        // Bringing the start into view may have moved the end.
+        let end_point = match self.ready(&end.key, Need { scroll: true, stable: true, ..Need::default() }, by).await {
+            Ok(ready) => ready.point,
+            Err(stop) => return Err(stop),
+        };
+        let start_again = self.ready(&main.key, need, by).await?.point;
+        let target = NodeKey { node: start.receiver, ..main.key.clone() };
+        let gesture = Gesture {
+            kind: GestureKind::Mouse,
+            target: Some(target),
+            end: Some(end.key.node),
+            expects: Some(Expected { types: &["mouseup"], count: 1 }),
+        };
+        self.arm(Some(gesture)).await?;
+        self.about_to_send()?;
+        let took = action.duration_ms.map_or(DRAG, |duration| duration.duration());
+        let session = self.page.session().clone();
+        let mut intercepted = session.events(&["Input.dragIntercepted"], 4);
+        let until = self.until;
+        let mouse = Mouse { session: &session, modifiers: 0, until };
+        let (from, to) = (start_again, end_point);
+        let gesture = async {
+            session.call_raw("Input.setInterceptDrags", Intercept { enabled: true }, until).await?;
+            try_join_all([mouse.move_to(from), mouse.press(from, MouseButton::Left, 1)]).await?;
+            let pause = took / MOVES;
+            let mut data: Option<Value> = None;
+            for step in 1..=MOVES {
+                let share = f64::from(step) / f64::from(MOVES);
+                let point = Point { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
+                match &data {
+                    Some(data) => drag_event(&session, "dragOver", point, data, until).await?,
+                    None => mouse.drag_to(point, MouseButton::Left).await?,
+                };
+                if data.is_none()
+                    && let Some(Delivery::Event(event)) = intercepted.try_next()
+                {
+                    let told: Value = event.parse()?;
+                    let found = told.get("data").cloned().unwrap_or(Value::Null);
+                    drag_event(&session, "dragEnter", point, &found, until).await?;
+                    data = Some(found);
+                }
+                tokio::time::sleep(pause).await;
+            }
+            if let Some(data) = &data {
+                drag_event(&session, "dragOver", to, data, until).await?;
+                drag_event(&session, "drop", to, data, until).await?;
+            }
+            mouse.release(to, MouseButton::Left, 1).await?;
+            Ok::<bool, cuebook_cdp::CallError>(data.is_some())
+        };
+        let delivered = self.deliver(&start.world, gesture).await;
+        self.close_guards();
+        drop(session.call_raw("Input.setInterceptDrags", Intercept { enabled: false }, until));
+        let (sent, report) = delivered?;
+        let is_html_drag = sent.map_err(|error| call_stop(error, Stage::Act))?;
+        if is_html_drag {
+            return Ok(());
+        }
+        self.judge_delivery(report.as_ref())
+    }
+
+    /// Clicks at a point, whatever is there.
+    pub(crate) async fn click_point(&mut self, point: Point, seen_in: Option<ViewportSize>) -> Part<()> {
+        self.gesture_at(point, point, seen_in, Duration::ZERO).await
+    }
+
+    /// Presses and holds at a point.
+    pub(crate) async fn long_press_point(
+        &mut self,
+        point: Point,
+        seen_in: Option<ViewportSize>,
+        hold: Option<Duration>,
+    ) -> Part<()> {
+        self.gesture_at(point, point, seen_in, hold.unwrap_or(HOLD)).await
+    }
+
+    /// Drags from point to point.
+    pub(crate) async fn drag_points(
+        &mut self,
+        from: Point,
+        to: Point,
+        seen_in: Option<ViewportSize>,
+        took: Option<Duration>,
+    ) -> Part<()> {
+        self.gesture_at(from, to, seen_in, took.unwrap_or(DRAG)).await
+    }
+
+    async fn gesture_at(&mut self, from: Point, to: Point, seen_in: Option<ViewportSize>, took: Duration) -> Part<()> {
+        let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
+        let world = self
+            .race(Stage::Act, async move { probe.world(&frame, until).await })
+            .await?
+            .map_err(|error| crate::stop::probe_stop(error, Stage::Act))?;
+        let size: (f64, f64) =
+            self.ask(&world, "() => [globalThis.innerWidth, globalThis.innerHeight]", &[], Stage::Act).await?;
+        let (from, to) = (rescaled(from, seen_in, size)?, rescaled(to, seen_in, size)?);
+        self.arm(Some(Gesture::anywhere(GestureKind::Mouse))).await?;
+        self.about_to_send()?;
+        let session = self.page.session().clone();
+        let mouse = Mouse { session: &session, modifiers: 0, until };
+        let gesture = async {
+            try_join_all([mouse.move_to(from), mouse.press(from, MouseButton::Left, 1)]).await?;
+            if from != to {
+                for step in 1..=MOVES {
+                    let share = f64::from(step) / f64::from(MOVES);
+                    let point = Point { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
+                    mouse.drag_to(point, MouseButton::Left).await?;
+                    tokio::time::sleep(took / MOVES).await;
+                }
+            } else if !took.is_zero() {
+                tokio::time::sleep(took).await;
+            }
+            mouse.release(to, MouseButton::Left, 1).await
+        };
+        let sent = self.race(Stage::Act, gesture).await;
+        self.close_guards();
+        sent?.map(drop).map_err(|error| call_stop(error, Stage::Act))
+    }
+}
+
+async fn drag_event(
+    session: &cuebook_cdp::Session,
+    kind: &'static str,
+    point: Point,
+    data: &Value,
+    until: Instant,
+) -> Result<RawReply, cuebook_cdp::CallError> {
+    let event = DragEvent { kind, x: point.x, y: point.y, data };
+    session.call_raw("Input.dispatchDragEvent", event, until).await
+}
+
+/// A point of a picture in the viewport, kept within it.
+fn rescaled(point: Point, seen_in: Option<ViewportSize>, size: (f64, f64)) -> Part<Point> {
+    if !point.x.is_finite() || !point.y.is_finite() || point.x < 0.0 || point.y < 0.0 {
+        return failed(Stage::Act, Cause::InvalidArgument, "expected a point in the viewport, saw one outside it");
+    }
+    let (x, y) = seen_in.map_or((point.x, point.y), |seen| {
+        (point.x * size.0 / f64::from(seen.width.max(1)), point.y * size.1 / f64::from(seen.height.max(1)))
+    });
+    Ok(Point { x: x.clamp(0.0, (size.0 - 1.0).max(0.0)), y: y.clamp(0.0, (size.1 - 1.0).max(0.0)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_rescaled_and_clipped() {
+        let seen = Some(ViewportSize { width: 640, height: 360 });
+        let size = (1280.0, 720.0);
+        assert_eq!(rescaled(Point { x: 320.0, y: 180.0 }, seen, size).unwrap(), Point { x: 640.0, y: 360.0 });
+        assert_eq!(rescaled(Point { x: 5_000.0, y: 10.0 }, None, size).unwrap(), Point { x: 1279.0, y: 10.0 });
+        assert!(rescaled(Point { x: f64::NAN, y: 0.0 }, None, size).is_err());
+    }
+}

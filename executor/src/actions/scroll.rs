@@ -1,0 +1,67 @@
+//! Scrolling: a target into view, a container, or the page.
+
+use cuebook_grammar::action::{Direction, Scroll};
+use cuebook_grammar::outcome::{Cause, Stage};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::run::Run;
+use crate::script::Need;
+use crate::stop::{Part, probe_stop};
+
+#[derive(Deserialize)]
+struct Scrolled {
+    moved: bool,
+}
+
+impl Run<'_> {
+    /// Scrolls.
+    pub(crate) async fn scroll(&mut self, action: &Scroll) -> Part<()> {
+        let moves = action.direction.is_some() || action.delta_x.is_some() || action.delta_y.is_some();
+        let by = self.within(self.options.ready_timeout);
+        let (world, id) = if action.target_ref.is_some() {
+            let main = self.resolve_main(by).await?;
+            self.arm(None).await?;
+            if !moves {
+                self.about_to_send()?;
+                self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
+                return Ok(());
+            }
+            (self.world_of(&main.key, Stage::Act).await?, Value::from(main.key.node))
+        } else {
+            self.arm(None).await?;
+            let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
+            let world = self
+                .race(Stage::Act, async move { probe.world(&frame, until).await })
+                .await?
+                .map_err(|error| probe_stop(error, Stage::Act))?;
+            (world, Value::Null)
+        };
+        self.about_to_send()?;
+        let how = json!({
+            "direction": action.direction.map(name),
+            "x": action.delta_x.map(cuebook_grammar::wire::Pixels::get),
+            "y": action.delta_y.map(cuebook_grammar::wire::Pixels::get),
+        });
+        let scrolled: Option<Scrolled> =
+            self.ask(&world, "(cb, id, how) => cb.act.scrollBy(id, how)", &[id, how], Stage::Act).await?;
+        match scrolled {
+            Some(scrolled) => {
+                self.happened.effect |= scrolled.moved;
+                Ok(())
+            }
+            None => Err(self.act_failure(Cause::TargetStale, "expected the target in the document, saw it removed".to_owned(), None)),
+        }
+    }
+}
+
+const fn name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "up",
+        Direction::Down => "down",
+        Direction::Left => "left",
+        Direction::Right => "right",
+        Direction::Top => "top",
+        Direction::Bottom => "bottom",
+    }
+}

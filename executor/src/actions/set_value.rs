@@ -1,0 +1,67 @@
+//! Values set whole, fields emptied, text selected.
+
+use cuebook_grammar::action::SetValue;
+use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::seam::SecretSource;
+use futures_util::future::try_join_all;
+
+use crate::actions::enter_text::{Entry, not_a_field};
+use crate::input::keyboard::Keyboard;
+use crate::run::Run;
+use crate::script::{FieldKind, Need};
+use crate::stop::{Part, call_stop};
+
+impl Run<'_> {
+    /// Replaces what is in a field.
+    pub(crate) async fn set_value<S: SecretSource>(&mut self, action: &SetValue, secrets: &S) -> Part<()> {
+        let entry = self.entry(action.credential_ref.is_some()).await?;
+        let text = self.text_for(&entry, action.value.as_ref(), action.credential_ref.as_ref(), secrets).await?;
+        self.replace(&entry, text.expose()).await
+    }
+
+    /// Empties a field.
+    pub(crate) async fn clear(&mut self) -> Part<()> {
+        let entry = self.entry(false).await?;
+        self.replace(&entry, "").await
+    }
+
+    async fn replace(&mut self, entry: &Entry, text: &str) -> Part<()> {
+        match entry.field.kind {
+            FieldKind::Whole => return self.set_whole(entry, text).await,
+            FieldKind::Select => {
+                let choice = serde_json::json!([{ "text": text }]);
+                return self.choose_native(&choice, &[text.to_owned()]).await.map(drop);
+            }
+            FieldKind::Text | FieldKind::Rich => {}
+            FieldKind::Other => return not_a_field(self),
+        }
+        let focused = self.begin_entry(entry, "all").await?;
+        self.about_to_send()?;
+        let replaced = if text.is_empty() {
+            if focused.empty { Ok(()) } else { self.press_named(entry, "Delete").await }
+        } else {
+            let session = entry.session.clone();
+            let keyboard = Keyboard { session: &session, until: self.until };
+            let calls = vec![keyboard.insert(text)];
+            self.race(Stage::Act, try_join_all(calls))
+                .await
+                .and_then(|sent| sent.map(drop).map_err(|error| call_stop(error, Stage::Act)))
+        };
+        self.end_entry(entry, replaced).await
+    }
+
+    /// Selects the text of a field or an element.
+    pub(crate) async fn select_text(&mut self) -> Part<()> {
+        let ready = self.ready_main(Need { visible: true, ..Need::default() }).await?;
+        self.arm(None).await?;
+        self.about_to_send()?;
+        let selected: bool =
+            self.ask(&ready.world, "(cb, id) => cb.act.selectText(id)", &[ready.receiver.into()], Stage::Act).await?;
+        if selected {
+            // A selection is an effect that no record of the document shows.
+            self.happened.effect = true;
+            return Ok(());
+        }
+        Err(self.act_failure(Cause::TargetStale, "expected the target in the document, saw it removed".to_owned(), None))
+    }
+}

@@ -1,0 +1,75 @@
+//! Waiting, and stating what holds.
+
+use std::time::{Duration, Instant};
+
+use cuebook_grammar::action::WaitForIdle;
+use cuebook_grammar::condition::Condition;
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use serde_json::json;
+
+use crate::actions::Acted;
+use crate::network::Network;
+use crate::postconditions::QUIET;
+use crate::run::Run;
+use crate::step::verb;
+use crate::stop::Part;
+use crate::verdicts::in_words;
+
+const POLL: Duration = Duration::from_millis(50);
+
+impl Run<'_> {
+    /// Begins to watch; the condition is awaited with the postconditions.
+    pub(crate) async fn wait_for(&mut self) -> Part<()> {
+        self.arm(None).await?;
+        self.input_at.get_or_insert_with(Instant::now);
+        Ok(())
+    }
+
+    /// Waits until no request was in flight for a while. Pages that never rest are no failure: the answer
+    /// says so.
+    pub(crate) async fn wait_for_idle(&mut self, action: &WaitForIdle) -> Part<Acted> {
+        let quiet = action.quiet_ms.map_or(QUIET, |quiet| quiet.duration());
+        self.network = Some(Network::watch(&self.page));
+        let by = self.within(quiet.saturating_add(self.options.ready_timeout));
+        let mut is_idle = false;
+        while !is_idle {
+            let now = Instant::now();
+            if now >= by {
+                break;
+            }
+            let left = by.saturating_duration_since(now);
+            // At the deadline itself the answer could not be given any more.
+            let nap = POLL.min(left);
+            if now + nap >= self.until {
+                break;
+            }
+            self.pause(Stage::Act, nap).await?;
+            is_idle = self.network.as_mut().is_some_and(|network| network.is_quiet(quiet));
+        }
+        Ok(Acted { data: Some(json!({ "idle": is_idle })), ..Acted::default() })
+    }
+
+    /// States that a condition holds now; it may take one frame more.
+    pub(crate) async fn assert(&mut self, condition: &Condition) -> Part<()> {
+        let wanted = [condition.clone()];
+        let (mut facts, mut judged) = self.judge_now(&wanted).await?;
+        if !judged.iter().all(|one| one.verdict.holds()) {
+            self.pause(Stage::Act, POLL).await?;
+            (facts, judged) = self.judge_now(&wanted).await?;
+        }
+        let Some(one) = judged.first() else { return Ok(()) };
+        if one.verdict.holds() {
+            if self.step.post().is_empty() {
+                self.evidence.post = judged;
+                self.evidence.post_facts = Some(facts);
+            }
+            return Ok(());
+        }
+        let words = format!("expected {}, saw that it {}", in_words(&one.condition), verb(one.verdict));
+        let mut failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, words);
+        failure.facts.target = one.condition.target().cloned();
+        failure.facts.expected = Some(in_words(&one.condition));
+        failure.facts.conditions = Some(facts);
+        Err(failure.into())
+    }
+}
