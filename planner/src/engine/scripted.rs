@@ -100,3 +100,57 @@ impl Planner for Scripted {
         Ok(PlanReply { drafts: vec![draft], usage: Usage { planner_calls: 1, ..Usage::default() }, note })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use cuebook_grammar::action::ActionKind;
+    use cuebook_grammar::observation::Observation;
+    use cuebook_grammar::policy::Policy;
+    use cuebook_grammar::seam::IgnoreSteps;
+
+    use super::*;
+
+    fn ask(engine: &Scripted) -> PlanDraft {
+        let observation: Observation = serde_json::from_value(serde_json::json!({
+            "schemaVersion": "1.0", "id": 1, "page": "p", "scope": "view", "url": "http://a.test/", "title": "",
+            "viewport": { "width": 1.0, "height": 1.0, "scrollX": 0.0, "scrollY": 0.0, "pageWidth": 1.0, "pageHeight": 1.0, "devicePixelRatio": 1.0 },
+            "frames": [], "candidates": [], "fingerprint": "0000000000000000"
+        }))
+        .unwrap();
+        let policy = Policy::default();
+        let request = PlanRequest {
+            task: "",
+            observation: &observation,
+            policy: &policy,
+            history: &[],
+            failure: None,
+            exemplars: &[],
+            images: &[],
+            beam: 1,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let deadline = Deadline::after(Instant::now(), Duration::from_secs(1));
+        let reply = runtime.block_on(engine.plan(&request, &mut IgnoreSteps, deadline)).unwrap();
+        reply.drafts.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn the_plan_is_handed_out_once_as_the_operators() {
+        let text = r#"{"version": "1.0", "steps": [{"type": "reload"}]}"#;
+        let engine = Scripted::from_text(text).unwrap();
+        let first = ask(&engine);
+        assert_eq!(first.author, Author::Operator);
+        assert_eq!(first.steps[0].action.kind(), ActionKind::Reload);
+        assert_eq!(ask(&engine).steps[0].action.kind(), ActionKind::Finish);
+        assert_eq!(ask(&engine).steps[0].action.kind(), ActionKind::Finish);
+    }
+
+    #[test]
+    fn what_is_no_plan_is_refused_with_every_fault() {
+        let error = Scripted::from_text(r#"{"version": "1.0", "steps": [{"type": "x"}, {"type": "y"}]}"#).unwrap_err();
+        let ScriptedError::Malformed(faults) = error else { panic!("{error}") };
+        assert_eq!(faults.len(), 2);
+    }
+}

@@ -144,7 +144,7 @@ fn segments(all: Span<'_>) -> Vec<Span<'_>> {
             Some(begin) if !is_scope(current) => {
                 out.push(current);
                 start = begin;
-                at = begin.max(at + 1);
+                at = begin + verb_at(all.from(begin)).map_or(1, |(_, _, length)| length);
             }
             _ => at = next,
         }
@@ -504,7 +504,8 @@ fn choose(rest: Span<'_>) -> Act {
         Some(at) => (rest.cut(0, at), Some(Phrase::of(rest.from(at + 1)))),
         None => (rest, None),
     };
-    Act::Choose { items: items(chosen), from }
+    let plural = chosen.first().is_some_and(|token| token.is_any(BOX_WORDS) && token.lower.ends_with('s'));
+    Act::Choose { items: items(if plural { without_box_words(chosen) } else { chosen }), from }
 }
 
 const USER_LEAD: &[&str] = &[

@@ -145,7 +145,14 @@ fn entry(span: Span<'_>, fills: bool) -> Entry {
         return pair(span.cut(0, at), span.from(at + 1));
     }
     let links: &[&str] = if fills { &["with", "to", "as", "by"] } else { &["with"] };
-    let link = span.position(|token| token.is_any(links)).filter(|&at| at > 0 && at + 1 < span.len());
+    let names = |at: usize| {
+        let after = span.from(at + 1).without_leading(DETERMINERS);
+        after.first().is_some_and(|token| token.is_any(&["label", "text", "name", "title", "caption", "placeholder"]))
+            && after.len() > 1
+    };
+    let link = (1..span.len().saturating_sub(1)).find(|&at| {
+        span.get(at).is_some_and(|token| token.is_any(links) && !(token.is("with") && !fills && names(at)))
+    });
     if let Some(at) = link
         && (fills || span.cut(0, at).quoted().is_none())
         && !(fills

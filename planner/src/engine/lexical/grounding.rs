@@ -208,7 +208,7 @@ pub(super) fn score(view: &View<'_>, phrase: &Phrase) -> f64 {
     }
     match role_said {
         Some(role) if role.fits(view.candidate) => best += Weights::ROLE,
-        Some(RoleWord::Dialog | RoleWord::Row) | None => {}
+        Some(RoleWord::Dialog) | None => {}
         Some(_) => best *= Weights::OTHER_ROLE,
     }
     if !phrase.hints.is_empty() {
@@ -312,7 +312,10 @@ pub(super) fn find<'a>(views: &[View<'a>], phrase: &Phrase, sought: &Sought<'_>)
     let equal: Vec<(&Candidate, f64)> =
         hits.iter().copied().filter(|&(_, score)| best - score <= Weights::TIE).collect();
     let next = hits.iter().map(|&(_, score)| score).filter(|score| best - score > Weights::TIE).fold(0.0, f64::max);
-    if let Some(ordinal) = phrase.ordinal {
+    // `First` and `Last` may be what a control is called.
+    let is_called_so =
+        |candidate: &Candidate| text_fit(&phrase.raw, &collapse_white_space(&candidate.name)) >= Weights::SAME_WORDS;
+    if let Some(ordinal) = phrase.ordinal.filter(|_| !matches!(&equal[..], [(only, _)] if is_called_so(only))) {
         let alike: Vec<(&Candidate, f64)> = hits.iter().copied().filter(|&(_, score)| best - score <= 0.06).collect();
         return match ordinal.pick(&equal).or_else(|| ordinal.pick(&alike)).or_else(|| ordinal.pick(&hits)) {
             Some((candidate, score)) => {
@@ -360,10 +363,10 @@ fn narrowed<'a>(hits: &[Hit<'a>], answers: &[String]) -> Option<Hit<'a>> {
     {
         return Some(*hit);
     }
-    let said = Phrase::named(answer);
+    let said: Vec<String> = content(answer).into_iter().filter(|word| !is_soft(word)).collect();
     let mut fitting = hits.iter().filter(|hit| {
         let view = View::of(hit.candidate);
-        share(&said.head, &[&view.own, &view.around]) >= 0.999
+        !said.is_empty() && share(&said, &[&view.own, &view.around]) >= 0.999
     });
     let first = fitting.next()?;
     fitting.next().is_none().then_some(*first)

@@ -700,7 +700,6 @@ pub(super) enum RoleWord {
     Dialog,
     Heading,
     Image,
-    Row,
     Icon,
 }
 
@@ -709,7 +708,7 @@ pub(super) fn role_word(first: &str, second: Option<&str>) -> Option<(RoleWord, 
     let pair = second.and_then(|second| {
         Some(match (first, second) {
             (
-                "text" | "input" | "search" | "entry",
+                "text" | "input" | "entry",
                 "field" | "fields" | "box" | "boxes" | "area" | "areas" | "input" | "inputs",
             ) => RoleWord::Field,
             ("check", "box" | "boxes") | ("tick", "box" | "boxes") => RoleWord::Checkbox,
@@ -792,7 +791,6 @@ impl RoleWord {
             Self::Dialog => matches!(role, Role::Dialog | Role::AlertDialog),
             Self::Heading => role == Role::Heading,
             Self::Image => role == Role::Img,
-            Self::Row => role == Role::Row,
             Self::Icon => matches!(role, Role::Button | Role::Img | Role::Link | Role::Generic),
         }
     }

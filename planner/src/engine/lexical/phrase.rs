@@ -4,7 +4,7 @@
 //! looks like a preposition, an ordinal or a role word can still be met exactly.
 
 use super::lexicon::{DETERMINERS, NAMING, Ordinal, PREPOSITIONS, RoleWord, STOPWORDS, ordinal_at, role_word};
-use super::text::{Kind, Span, words};
+use super::text::{Kind, Span, is_one_word, words};
 
 /// How many things are meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,6 +99,7 @@ impl Phrase {
             && span.first().is_some_and(|token| token.kind == Kind::Word)
         {
             phrase.ordinal = Some(ordinal);
+            return phrase;
         }
         phrase.describe(span);
         phrase
@@ -137,7 +138,10 @@ impl Phrase {
             self.hints = without_roles(before);
             return;
         }
-        let split = (1..span.len()).find(|&at| span.get(at).is_some_and(|token| token.is_any(PREPOSITIONS)));
+        let split = (1..span.len()).find(|&at| {
+            let before = span.get(at - 1).map_or("", |token| token.lower.as_str());
+            span.get(at).is_some_and(|token| token.is_any(PREPOSITIONS) && !is_one_word(before, &token.lower))
+        });
         match split.filter(|&at| at + 1 < span.len()) {
             Some(at) => {
                 self.call(span.cut(0, at));

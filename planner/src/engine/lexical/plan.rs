@@ -269,8 +269,11 @@ impl<'a> Writer<'a> {
             .filter_map(|candidate| {
                 let name = super::phrase::content(&candidate.name);
                 let said = what.context.iter().chain(&what.head).chain(&page.clause.scope);
-                let met =
-                    said.filter(|word| name.contains(word) && !super::lexicon::SOFT.contains(&word.as_str())).count();
+                let met = said
+                    .filter(|word| {
+                        name.contains(word) && !["page", "item", "one", "new", "site", "here"].contains(&word.as_str())
+                    })
+                    .count();
                 (met > 0).then_some((candidate, met, name.len()))
             })
             .max_by_key(|&(_, met, length)| (met, usize::MAX - length));

@@ -33,12 +33,17 @@ pub(super) struct Token {
 impl Token {
     /// Whether it is this word, in any case.
     pub(super) fn is(&self, word: &str) -> bool {
-        self.kind == Kind::Word && self.lower == word
+        self.kind == Kind::Word && self.lower == word && self.may_be_function_word()
     }
 
     /// Whether it is one of these words, in any case.
     pub(super) fn is_any(&self, words: &[&str]) -> bool {
-        self.kind == Kind::Word && words.contains(&self.lower.as_str())
+        self.kind == Kind::Word && words.contains(&self.lower.as_str()) && self.may_be_function_word()
+    }
+
+    /// `A` in capitals is a name, not an article.
+    fn may_be_function_word(&self) -> bool {
+        self.text != "A"
     }
 
     /// Whether it is this mark.
@@ -194,7 +199,9 @@ impl Scanner<'_> {
 
     /// A mark that begins a word of its own: `.csv`, `:5`.
     fn starts_a_word(&self, c: char) -> bool {
-        matches!(c, '.' | ':') && self.peek(1).is_some_and(char::is_alphanumeric)
+        let follows_space =
+            self.at.checked_sub(1).and_then(|at| self.chars.get(at)).is_none_or(|&(_, c)| c.is_whitespace());
+        matches!(c, '.' | ':') && follows_space && self.peek(1).is_some_and(char::is_alphanumeric)
     }
 
     fn closing_braces(&self) -> Option<usize> {
@@ -351,6 +358,11 @@ fn singular(word: &str) -> String {
         return word.strip_suffix('s').unwrap_or(word).to_owned();
     }
     word.to_owned()
+}
+
+/// Whether two words are one that is written apart: `log in`, `check out`.
+pub(super) fn is_one_word(first: &str, second: &str) -> bool {
+    joined(first, second).is_some()
 }
 
 /// Whether two words differ by one inserted, removed, replaced or exchanged letter.

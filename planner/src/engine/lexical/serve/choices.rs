@@ -4,6 +4,7 @@ use cuebook_grammar::action::{Action, OnTarget, OptionChoice, OptionChoices, Sel
 use cuebook_grammar::candidate::{Candidate, Capability, ControlKind};
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::role::Role;
+use cuebook_grammar::text_match::collapse_white_space;
 use cuebook_grammar::wire::ShortText;
 
 use super::super::clause::{Items, Wanted};
@@ -55,7 +56,15 @@ fn is_general(phrase: &Phrase) -> bool {
 pub(super) fn choose(page: &Page<'_>, items: &Items, from: Option<&Phrase>) -> Served {
     let mut steps: Vec<Proposed> = Vec::new();
     let mut several: Option<(&Candidate, Vec<usize>)> = None;
-    let groups = grouped(items, &|text| best_choices(page, text, from).first().map_or(0.0, |choice| choice.score));
+    let groups = grouped(items, &|text| {
+        let shown = page.views.iter().map(|view| view.candidate);
+        shown
+            .flat_map(|candidate| {
+                std::iter::once(&candidate.name).chain(candidate.options.iter().map(|option| &option.label))
+            })
+            .map(|name| text_fit(text, &collapse_white_space(name)))
+            .fold(0.0, f64::max)
+    });
     if groups.is_empty() {
         return Served::Cannot(format!("expected something to choose in {:?}, saw none", page.clause.source));
     }
@@ -141,24 +150,21 @@ fn nothing_to_choose(page: &Page<'_>, text: &str, from: Option<&Phrase>) -> Serv
         Found::Nothing(near) => near,
         _ => Vec::new(),
     };
-    let lists = page.all(&|candidate| !candidate.options.is_empty());
-    if let ([only], true) = (&lists[..], from.is_some_and(|from| !is_general(from))) {
-        let known: Vec<&str> = only.options.iter().take(8).map(|option| option.label.as_str()).collect();
-        if page.find(from.unwrap_or(&phrase), &|candidate| candidate.id == only.id, &|_| false).is_met() {
-            return Served::Cannot(format!(
-                "expected an option {text:?} of {}, saw {}",
-                only.title(),
-                known.join(", ")
-            ));
-        }
+    let has_options = |candidate: &Candidate| !candidate.options.is_empty();
+    let lists = page.all(&has_options);
+    let list = match (from.filter(|from| !is_general(from)), from, &lists[..]) {
+        (Some(from), _, _) => match page.find(from, &has_options, &|_| false) {
+            Found::One(hit) => Some(hit.candidate),
+            _ => None,
+        },
+        (None, Some(_), [only]) => Some(*only),
+        _ => None,
+    };
+    if let Some(list) = list {
+        let known: Vec<&str> = list.options.iter().take(8).map(|option| option.label.as_str()).collect();
+        return Served::Cannot(format!("expected an option {text:?} of {}, saw {}", list.title(), known.join(", ")));
     }
     missing(&phrase, &near)
-}
-
-impl Found<'_> {
-    const fn is_met(&self) -> bool {
-        !matches!(self, Self::Nothing(_))
-    }
 }
 
 /// A list that shows its options only once it is open.
@@ -382,7 +388,7 @@ fn named_boxes<'a>(page: &Page<'a>, items: &Items, takes: &dyn Fn(&Candidate) ->
         page.views
             .iter()
             .filter(|view| takes(view.candidate))
-            .map(|view| text_fit(text, &view.candidate.name))
+            .map(|view| text_fit(text, &collapse_white_space(&view.candidate.name)))
             .fold(0.0, f64::max)
     };
     let mut hits = Vec::new();

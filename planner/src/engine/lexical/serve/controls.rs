@@ -10,7 +10,7 @@ use super::super::grounding::Sought;
 use super::super::grounding::{Found, Hit, Weights, confidence, scored};
 use super::super::page::{Page, Served, free, is_button, is_clickable, is_control, leads, missing};
 use super::super::phrase::{Amount, Phrase};
-use super::super::text::words;
+use super::super::text::{Span, tokens, words};
 
 /// Clicks what a phrase means.
 pub(super) fn click(page: &Page<'_>, target: &Phrase, clicks: Clicks) -> Served {
@@ -33,6 +33,12 @@ pub(super) fn click(page: &Page<'_>, target: &Phrase, clicks: Clicks) -> Served 
     }
     match page.find(target, &|_| true, &is_control) {
         Found::Nothing(near) => {
+            // `click Cancel to leave`: what stands after `to` may be a purpose.
+            if let Some((before, _)) = target.raw.split_once(" to ")
+                && let found @ Found::One(_) = page.find(&spoken(before), &|_| true, &is_control)
+            {
+                return page.with_one(target, found, |hit| Served::Steps(vec![page.click_as(hit, clicks)]));
+            }
             // An option of a closed `select` is no candidate: choosing it is what clicking it means.
             let items = super::super::clause::Items { parts: vec![(0, target.name.len())], raw: target.name.clone() };
             match super::choices::choose(page, &items, None) {
@@ -42,6 +48,12 @@ pub(super) fn click(page: &Page<'_>, target: &Phrase, clicks: Clicks) -> Served 
         }
         found => page.with_one(target, found, |hit| Served::Steps(vec![page.click_as(hit, clicks)])),
     }
+}
+
+/// The phrase of a text.
+fn spoken(text: &str) -> Phrase {
+    let all = tokens(text);
+    Phrase::of(Span::new(text, &all))
 }
 
 /// Goes where a phrase says, through what is on the page.
@@ -126,30 +138,42 @@ pub(super) fn named(page: &Page<'_>, verb: &str, object: Option<&Phrase>) -> Ser
 pub(super) fn submit(page: &Page<'_>, verb: &Phrase, submits: bool) -> Served {
     let form = page.last.and_then(|last| last.form.as_deref());
     let in_form = |candidate: &Candidate| form.is_some() && candidate.form.as_deref() == form;
-    if form.is_some() {
-        let found = page.find(verb, &|candidate| is_clickable(candidate) && in_form(candidate), &is_button);
-        if let Found::One(hit) = found
-            && !hit.candidate.ambiguous
-        {
-            return Served::Steps(vec![page.click(hit)]);
-        }
+    let of_form = |candidate: &Candidate| is_clickable(candidate) && in_form(candidate);
+    let everywhere = page.find(verb, &is_clickable, &is_button);
+    let is_sure = |found: &Found<'_>| matches!(found, Found::One(hit) if !hit.candidate.ambiguous);
+    let is_exact = matches!(&everywhere, Found::One(hit) if hit.score >= Weights::SAME_CONTENT);
+    let within = page.find(verb, &of_form, &is_button);
+    if is_sure(&within) {
+        return page.with_one(verb, within, |hit| Served::Steps(vec![page.click(hit)]));
     }
-    let near = match page.find(verb, &is_clickable, &is_button) {
-        Found::Nothing(near) => near,
-        found => return page.with_one(verb, found, |hit| Served::Steps(vec![page.click(hit)])),
-    };
-    if submits {
-        let buttons = page.all(&|candidate| is_button(candidate) && in_form(candidate));
-        let all = page.all(&is_button);
-        let only = match (&buttons[..], &all[..]) {
-            ([only], _) | ([], [only]) => Some(*only),
-            _ => None,
-        };
-        if let Some(candidate) = only.filter(|candidate| !candidate.ambiguous) {
-            return Served::Steps(vec![page.click(Hit { candidate, score: Weights::CONTAINED, confidence: 0.5 })]);
-        }
+    let only = if submits && !is_exact { sender(page, &of_form) } else { None };
+    if let Some(candidate) = only {
+        return Served::Steps(vec![page.click(Hit { candidate, score: Weights::CONTAINED, confidence: 0.6 })]);
     }
-    missing(verb, &near)
+    match everywhere {
+        Found::Nothing(near) => {
+            let only = if submits && form.is_none() { sender(page, &is_button) } else { None };
+            match only {
+                Some(candidate) => {
+                    Served::Steps(vec![page.click(Hit { candidate, score: Weights::CONTAINED, confidence: 0.5 })])
+                }
+                None => missing(verb, &near),
+            }
+        }
+        found => page.with_one(verb, found, |hit| Served::Steps(vec![page.click(hit)])),
+    }
+}
+
+/// The only button there is, or the only one whose name says that it sends.
+fn sender<'a>(page: &Page<'a>, fits: &dyn Fn(&Candidate) -> bool) -> Option<&'a Candidate> {
+    let buttons = page.all(&|candidate| is_button(candidate) && fits(candidate) && !candidate.ambiguous);
+    let sending =
+        |candidate: &&Candidate| words(&candidate.name).iter().any(|word| SUBMITTING.contains(&word.as_str()));
+    let senders: Vec<&Candidate> = buttons.iter().copied().filter(sending).collect();
+    match (&buttons[..], &senders[..]) {
+        ([only], _) | (_, [only]) => Some(*only),
+        _ => None,
+    }
 }
 
 /// Accepts the dialog of the browser, or presses what accepts on the page.

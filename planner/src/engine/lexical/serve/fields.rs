@@ -92,8 +92,17 @@ fn fields<'a>(page: &Page<'a>, entry: &Entry, manner: Manner, taken: &[&Candidat
             if let Some(hit) = user_field(page, field, taken) {
                 return Ok((vec![hit], value));
             }
-            if let Some(placed) = split_by_page(page, &entry.raw, &fits, value) {
-                return Ok(placed);
+            // `the due date` may be called `Due`.
+            let kind = ["date", "name", "number", "address", "code", "value", "time", "text", "field"];
+            let head: Vec<String> = field.head.iter().filter(|word| !kind.contains(&word.as_str())).cloned().collect();
+            if !head.is_empty() && head.len() < field.head.len() {
+                let name = head.join(" ");
+                let shorter = Phrase { raw: name.clone(), name, head, ..field.clone() };
+                if let Found::One(hit) = page.find(&shorter, &fits, &usual)
+                    && !hit.candidate.ambiguous
+                {
+                    return Ok((vec![hit], value));
+                }
             }
             Err(missing(field, &near))
         }

@@ -74,6 +74,11 @@ fn left(action: Action) -> Proposed {
 fn press(page: &Page<'_>, keys: &str, target: &Phrase) -> Served {
     // A button of that name is what is meant if there is one: `press Next`, `press Enter`.
     let name = Phrase::named(&target.raw);
+    if let Found::Several(hits) = page.find(&name, &is_button, &is_button)
+        && hits.iter().all(|hit| hit.score >= 0.95)
+    {
+        return page.ask(target, &hits);
+    }
     if let Found::One(hit) = page.find(&name, &is_button, &is_button)
         && hit.score >= 0.95
         && !hit.candidate.ambiguous
