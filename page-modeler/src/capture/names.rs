@@ -1,13 +1,21 @@
 //! The browser's own roles and names, kept while nothing in their document changed.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cuebook_grammar::id::NodeKey;
 use cuebook_probe::{AxFacts, Probe, ProbeError};
 
 use super::frames::CapturedFrame;
 use crate::model::candidates::BrowserWords;
+
+/// Rows of one frame that are asked about. The browser takes time linear in the siblings of an element for
+/// each, so that a page of ten thousand siblings would cost tens of seconds.
+const ASKED: usize = 500;
+/// Rows that are asked about at once.
+const PART: usize = 128;
+/// After this time the walk's word stands for the rest.
+const PATIENCE: Duration = Duration::from_millis(700);
 
 /// What the browser said, by document and the document's generation.
 #[derive(Debug, Default)]
@@ -31,14 +39,18 @@ impl NameCache {
             if known.0 != frame.walk.generation {
                 *known = (frame.walk.generation, HashMap::new());
             }
-            let rows = frame.rows.iter().filter(|placed| placed.in_view);
+            let rows = frame.rows.iter().filter(|placed| placed.in_view).take(ASKED);
             wanted.extend(rows.map(|placed| &placed.key).filter(|key| !known.1.contains_key(&key.node)).cloned());
         }
-        if !wanted.is_empty() {
-            for (key, facts) in probe.browser_names(&wanted, until).await? {
+        let start = Instant::now();
+        for part in wanted.chunks(PART) {
+            for (key, facts) in probe.browser_names(part, until).await? {
                 if let Some(known) = self.documents.get_mut(&(key.frame, key.document)) {
                     known.1.insert(key.node, facts);
                 }
+            }
+            if start.elapsed() > PATIENCE {
+                break;
             }
         }
         for frame in frames.iter_mut() {
