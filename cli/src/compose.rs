@@ -47,7 +47,8 @@ impl Stage {
             Some(endpoint) => Browser::attach(endpoint, until).await.map_err(|error| unusable(&error))?,
             None => {
                 let binary = find_chrome(&environment::search_places(args.chrome.clone())).map_err(|error| {
-                    let hint = "install Chrome or Chromium (Debian: apt-get install chromium), set $CHROME, or use --chrome";
+                    let hint =
+                        "install Chrome or Chromium (Debian: apt-get install chromium), set $CHROME, or use --chrome";
                     Refusal::unusable("noBrowser", format!("{}; {hint}", with_sources(&error)))
                 })?;
                 let root = environment::profile_root();
@@ -62,6 +63,12 @@ impl Stage {
             }
         };
         let page = browser.new_page("about:blank", until).await.map_err(|error| unusable(&error))?;
+        if args.cdp.is_none() {
+            // The tab that a browser opens by itself is nobody's.
+            for other in browser.pages().into_iter().filter(|other| other.target_id() != page.target_id()) {
+                other.close(until).await.ok();
+            }
+        }
         let page = PageId::new(page.target_id().as_str());
         Ok(Self { browser: Arc::new(browser), page, is_ours: args.cdp.is_none() })
     }
@@ -220,9 +227,8 @@ async fn drive(
     };
     let redactor: Arc<dyn Redactor> = redactor;
     let kept_redactor = redactor.clone();
-    let mut controller = Controller::new(layers, digest, redactor)
-        .with_budgets(budgets(options))
-        .with_interrupt(interrupt);
+    let mut controller =
+        Controller::new(layers, digest, redactor).with_budgets(budgets(options)).with_interrupt(interrupt);
     if !output.quiet {
         controller = controller.with_listener(Narrator);
     }

@@ -8,12 +8,7 @@ use cuebook_cdp::SearchPlaces;
 
 /// Where a browser may be, as this machine tells.
 pub(crate) fn search_places(explicit: Option<PathBuf>) -> SearchPlaces {
-    SearchPlaces {
-        explicit,
-        chrome_variable: std::env::var_os("CHROME"),
-        path: std::env::var_os("PATH"),
-        home: home(),
-    }
+    SearchPlaces { explicit, chrome_variable: std::env::var_os("CHROME"), path: std::env::var_os("PATH"), home: home() }
 }
 
 fn home() -> Option<PathBuf> {

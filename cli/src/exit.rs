@@ -25,7 +25,6 @@ pub(crate) struct Exit(u8);
 impl Exit {
     pub(crate) const OK: Self = Self(OK);
     pub(crate) const FAILED: Self = Self(FAILED);
-    pub(crate) const INVALID: Self = Self(INVALID);
     pub(crate) const NO_BROWSER: Self = Self(NO_BROWSER);
 
     pub(crate) const fn of(result: RunResult) -> Self {

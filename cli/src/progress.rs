@@ -41,11 +41,9 @@ pub(crate) struct Narrator;
 impl Listener for Narrator {
     fn event(&mut self, event: RunEvent<'_>) {
         match event {
-            RunEvent::Observed(observation) => say(&format!(
-                "  looked at {} ({} candidates)",
-                plain(&observation.url),
-                observation.candidates.len()
-            )),
+            RunEvent::Observed(observation) => {
+                say(&format!("  looked at {} ({} candidates)", plain(&observation.url), observation.candidates.len()))
+            }
             RunEvent::Planned(plan) => say(&format!("  a plan of {} steps", plan.steps().len())),
             RunEvent::Rejected(violations) => {
                 say("  the draft does not pass the check:");

@@ -742,7 +742,7 @@ fn change(value: &mut Value, path: &[String], how: u8) {
         },
         Some(Value::Array(items)) => {
             if let Some(item) = last.parse().ok().and_then(|index: usize| items.get_mut(index)) {
-                *item = if how % 2 == 0 { Value::from(3.5) } else { Value::from("x") };
+                *item = if how.is_multiple_of(2) { Value::from(3.5) } else { Value::from("x") };
             }
         }
         _ => {}

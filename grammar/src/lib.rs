@@ -34,7 +34,6 @@ pub mod profile;
 pub mod risk;
 
 #[cfg(feature = "arbitrary")]
-#[expect(clippy::wildcard_imports, reason = "strategies name most of the vocabulary")]
 pub mod arbitrary;
 pub mod outcome;
 pub mod record;

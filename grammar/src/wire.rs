@@ -321,7 +321,6 @@ macro_rules! bounded_integer {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = <i64 as serde::Deserialize>::deserialize(deserializer)?;
                 if (i64::from($min as $int)..=i64::from($max as $int)).contains(&value) {
-                    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the bounds of the type")]
                     return Ok(Self(value as $int));
                 }
                 Err(serde::de::Error::custom(format!(

@@ -266,9 +266,7 @@ where
         let Some(url) = run.request.start_url.clone() else { return Ok(()) };
         let step = Step::from(Action::Navigate(Navigate { url: UrlText::cut(&url) }));
         let blank = Observation::blank(run.page.clone(), "about:blank");
-        let plan = PlanDraft::of(Author::Operator, vec![step])
-            .check(&blank, &run.request.policy)
-            .map_err(|violations| invalid(violations))?;
+        let plan = PlanDraft::of(Author::Operator, vec![step]).check(&blank, &run.request.policy).map_err(invalid)?;
         run.ground = Some(Ground { observation: blank, is_current: true });
         let end = self.run_step(run, &plan, 0, StepOrigin::Start).await;
         run.ground = None;

@@ -20,7 +20,7 @@ const MAX_DATA: usize = 100_000;
 
 /// Milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| millis(since))
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis)
 }
 
 /// A duration in whole milliseconds.

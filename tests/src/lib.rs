@@ -1,1 +1,162 @@
-//! End-to-end, swap and conformance tests against real Chrome.
+//! What the end-to-end tests share: the built-in site in this process, and `cuebook` as a user runs it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use cuebook_eval::site::{Site, SiteHandle};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// The built-in site on a free port, and a folder for runs.
+#[derive(Debug)]
+pub struct Shop {
+    site: SiteHandle,
+    runs: TempDir,
+    runtime: Runtime,
+}
+
+impl Shop {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// If no port or no folder can be had.
+    pub fn open() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let site = runtime.block_on(Site::builder().build().bind(0))?;
+        Ok(Self { site, runs: TempDir::new()?, runtime })
+    }
+
+    /// The site's URL for a path.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        self.site.url(path)
+    }
+
+    /// The site's origin.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        self.site.origin()
+    }
+
+    /// The origin that is another site to the browser.
+    #[must_use]
+    pub fn second_origin(&self) -> &str {
+        self.site.second_origin()
+    }
+
+    /// What the server saw.
+    #[must_use]
+    pub fn state(&self) -> Value {
+        let _inside = self.runtime.enter();
+        self.site.state()
+    }
+
+    /// How often something reported itself under this name.
+    #[must_use]
+    pub fn hits(&self, name: &str) -> u64 {
+        self.state()["hits"][name].as_u64().unwrap_or(0)
+    }
+
+    /// The folder for runs.
+    #[must_use]
+    pub fn runs(&self) -> &Path {
+        self.runs.path()
+    }
+
+    /// Writes a plan and executes it on a page of the site.
+    ///
+    /// # Errors
+    /// If `cuebook` cannot be run.
+    pub fn exec(&self, path: &str, plan: &Value, flags: &[&str]) -> Result<Ended> {
+        let file = tempfile::NamedTempFile::new_in(self.runs())?;
+        serde_json::to_writer(file.as_file(), plan)?;
+        let url = self.url(path);
+        let plan = file.path().to_string_lossy().into_owned();
+        let mut args = vec!["exec", &plan, "--url", &url];
+        args.extend(flags);
+        self.cuebook(&args)
+    }
+
+    /// Carries out a task on a page of the site with the lexical planner.
+    ///
+    /// # Errors
+    /// If `cuebook` cannot be run.
+    pub fn run(&self, path: &str, task: &str, flags: &[&str]) -> Result<Ended> {
+        let url = self.url(path);
+        let mut args = vec!["run", task, "--url", &url];
+        args.extend(flags);
+        self.cuebook(&args)
+    }
+
+    /// Runs `cuebook` with `--json` and this folder for runs.
+    ///
+    /// # Errors
+    /// If it cannot be run.
+    pub fn cuebook(&self, args: &[&str]) -> Result<Ended> {
+        let keeps_runs = matches!(args.first(), Some(&("run" | "exec")));
+        let out = self.runs().to_string_lossy().into_owned();
+        let mut all: Vec<&str> = args.to_vec();
+        if keeps_runs && !args.contains(&"--out") {
+            all.extend(["--out", &out]);
+        }
+        all.push("--json");
+        cuebook(&all)
+    }
+}
+
+/// How `cuebook` ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exit code; -1 after a signal.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// The document on standard output.
+    ///
+    /// # Errors
+    /// If standard output is not one JSON document.
+    pub fn json(&self) -> Result<Value> {
+        serde_json::from_str(&self.stdout).with_context(|| format!("expected one JSON document, saw: {self:?}"))
+    }
+
+    /// The folder of the run.
+    ///
+    /// # Errors
+    /// If the report names none.
+    pub fn run_dir(&self) -> Result<PathBuf> {
+        Ok(PathBuf::from(self.json()?["runDir"].as_str().context("the report names no folder")?))
+    }
+}
+
+/// Runs `cuebook` and waits for its end.
+///
+/// # Errors
+/// If it is not built or cannot be run.
+pub fn cuebook(args: &[&str]) -> Result<Ended> {
+    let output = command()?.args(args).stdin(Stdio::null()).output().context("cuebook cannot be run")?;
+    Ok(Ended {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+/// `cuebook`, to be started.
+///
+/// # Errors
+/// If it is not built.
+pub fn command() -> Result<Command> {
+    // Beside the test binary's folder: target/<profile>/deps/all-…
+    let here = std::env::current_exe()?;
+    let built = here.ancestors().nth(2).map(|folder| folder.join(format!("cuebook{}", std::env::consts::EXE_SUFFIX)));
+    let built = built.context("the test binary lies in no target folder")?;
+    ensure!(built.is_file(), "expected {} (cargo build -p cuebook-cli makes it)", built.display());
+    Ok(Command::new(built))
+}

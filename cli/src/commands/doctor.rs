@@ -32,18 +32,25 @@ pub(crate) async fn run(args: DoctorArgs, output: Output) -> Exit {
     let found = find_chrome(&environment::search_places(args.browser.chrome.clone()));
     let has_browser = args.browser.cdp.is_some() || found.is_ok();
     match &found {
-        Ok(binary) => checks.push(Check { name: "browser", ok: true, detail: plain(&binary.path.display().to_string()) }),
+        Ok(binary) => {
+            checks.push(Check { name: "browser", ok: true, detail: plain(&binary.path.display().to_string()) })
+        }
         Err(error) => checks.push(Check {
             name: "browser",
             ok: args.browser.cdp.is_some(),
-            detail: format!("{}; install Chrome or Chromium (Debian: apt-get install chromium), or set $CHROME", with_sources(error)),
+            detail: format!(
+                "{}; install Chrome or Chromium (Debian: apt-get install chromium), or set $CHROME",
+                with_sources(error)
+            ),
         }),
     }
     let root = environment::profile_root();
     let writable = std::fs::create_dir_all(&root).and_then(|()| tempfile_in(&root));
     checks.push(match writable {
         Ok(()) => Check { name: "profiles", ok: true, detail: plain(&root.display().to_string()) },
-        Err(error) => Check { name: "profiles", ok: false, detail: format!("{}: {error}", plain(&root.display().to_string())) },
+        Err(error) => {
+            Check { name: "profiles", ok: false, detail: format!("{}: {error}", plain(&root.display().to_string())) }
+        }
     });
     if has_browser && !args.quick {
         checks.push(start(&args).await);
@@ -68,7 +75,11 @@ async fn start(args: &DoctorArgs) -> Check {
             let version = plain(&stage.browser.version().product);
             let transport = stage.browser.transport();
             stage.close().await;
-            Check { name: "start", ok: true, detail: format!("{version} over {transport:?} in {} ms", began.elapsed().as_millis()) }
+            Check {
+                name: "start",
+                ok: true,
+                detail: format!("{version} over {transport:?} in {} ms", began.elapsed().as_millis()),
+            }
         }
         Err(refusal) => Check { name: "start", ok: false, detail: refusal.error.message },
     }

@@ -11,8 +11,7 @@ use crate::input;
 use crate::planner::AnyPlanner;
 
 pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
-    let draft = input::text(&args.plan)
-        .and_then(|text| PlanDraft::read(&text, Author::Operator).map_err(invalid_plan));
+    let draft = input::text(&args.plan).and_then(|text| PlanDraft::read(&text, Author::Operator).map_err(invalid_plan));
     let draft = match draft {
         Ok(draft) => draft,
         Err(refusal) => return refusal.tell(output),

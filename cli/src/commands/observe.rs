@@ -43,9 +43,8 @@ pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
 }
 
 async fn observe(args: &ObserveArgs) -> Result<Observation, Refusal> {
-    let policy = Policy::default()
-        .starting_at(&args.url)
-        .map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
+    let policy =
+        Policy::default().starting_at(&args.url).map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
     let digest = DigestKey::new(random()?);
     let deadline = Deadline::after(Instant::now(), args.timeout);
     let stage = Stage::open(&args.browser).await?;
@@ -76,7 +75,11 @@ async fn look(
         .and_then(|plan| plan.bind(0, &blank))
         .map_err(|violations| Refusal {
             result: RunResult::Blocked,
-            error: RunError { code: "policyBlocked".to_owned(), message: "the URL is not allowed".to_owned(), violations },
+            error: RunError {
+                code: "policyBlocked".to_owned(),
+                message: "the URL is not allowed".to_owned(),
+                violations,
+            },
         })?;
     let outcome = executor
         .run_step(&stage.page, &bound, &blank, deadline)

@@ -29,7 +29,9 @@ fn planner(args: &RunArgs) -> Result<AnyPlanner, Refusal> {
             let draft = PlanDraft::read(&input::text(path)?, Author::Operator).map_err(invalid_plan)?;
             Ok(AnyPlanner::Scripted(Box::new(Scripted::new(draft))))
         }
-        (PlannerName::Scripted, None) => Err(Refusal::invalid("usage", "expected --plan FILE with the scripted planner")),
+        (PlannerName::Scripted, None) => {
+            Err(Refusal::invalid("usage", "expected --plan FILE with the scripted planner"))
+        }
     }
 }
 

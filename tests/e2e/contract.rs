@@ -1,0 +1,113 @@
+//! The contract of the command line: one document, exit codes, errors that say what to do.
+
+use anyhow::Result;
+use cuebook_tests::{Shop, cuebook};
+use serde_json::json;
+
+#[test]
+fn wrong_flags_are_a_report_with_exit_code_2() -> Result<()> {
+    for args in [
+        &["exec"][..],
+        &["run", "x", "--url", "http://127.0.0.1:1/", "--timeout", "3"],
+        &["observe", "http://127.0.0.1:1/", "--viewport", "big"],
+        &["fly"],
+    ] {
+        let mut args = args.to_vec();
+        args.push("--json");
+        let ended = cuebook(&args)?;
+        assert_eq!(ended.code, 2, "{args:?}: {ended:?}");
+        assert_eq!(ended.json()?["result"], "invalid");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_violation_of_a_plan_has_code_path_and_message() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("plan.json");
+    let plan = json!({ "version": "1.0", "candidates": {}, "steps": [
+        { "type": "click", "targetRef": "missing" },
+        { "type": "clik", "targetRef": "a" },
+        { "type": "type", "targetRef": "a", "text": 5 },
+        { "type": "click", "targetRef": "a", "post": [{ "kind": "urlMatches", "pattern": "(" }] }
+    ] });
+    std::fs::write(&path, plan.to_string())?;
+    let ended = cuebook(&["check", &path.to_string_lossy(), "--json"])?;
+    assert_eq!(ended.code, 2, "{ended:?}");
+    let report = ended.json()?;
+    let paths: Vec<_> =
+        report["error"]["violations"].as_array().into_iter().flatten().map(|v| v["path"].clone()).collect();
+    assert_eq!(paths, ["/steps/1/type", "/steps/2/text"], "{report:#}");
+
+    let plan = json!({ "version": "1.0", "candidates": {}, "steps": [
+        { "type": "click", "targetRef": "missing" },
+        { "type": "waitFor", "condition": { "kind": "urlMatches", "pattern": "(" } },
+        { "type": "navigate", "url": "javascript:alert(1)" }
+    ] });
+    std::fs::write(&path, plan.to_string())?;
+    let report = cuebook(&["check", &path.to_string_lossy(), "--json"])?.json()?;
+    let codes: Vec<_> =
+        report["error"]["violations"].as_array().into_iter().flatten().map(|v| v["code"].clone()).collect();
+    assert_eq!(codes, ["unknownTarget", "invalidCondition", "policyBlocked"], "{report:#}");
+    Ok(())
+}
+
+#[test]
+fn a_missing_browser_is_exit_code_3_and_says_how_to_get_one() -> Result<()> {
+    let shop = Shop::open()?;
+    let ended = shop.exec(
+        "/login",
+        &json!({ "version": "1.0", "steps": [{ "type": "reload" }] }),
+        &["--chrome", "/nowhere/chrome"],
+    )?;
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert_eq!(ended.json()?["error"]["code"], "noBrowser");
+    assert!(ended.stderr.contains("apt-get install chromium"), "{ended:?}");
+    Ok(())
+}
+
+#[test]
+fn a_url_that_refuses_is_a_failed_start_step() -> Result<()> {
+    let shop = Shop::open()?;
+    let ended = shop.cuebook(&["run", "click the button", "--url", "http://127.0.0.1:9/"])?;
+    assert_eq!(ended.code, 1, "{ended:?}");
+    let report = ended.json()?;
+    assert_eq!(report["steps"][0]["origin"], "start");
+    assert_eq!(report["steps"][0]["failure"]["cause"], "navigationFailed", "{report:#}");
+    Ok(())
+}
+
+#[test]
+fn a_page_that_never_settles_can_be_observed_and_operated() -> Result<()> {
+    let shop = Shop::open()?;
+    let observed = shop.cuebook(&["observe", &shop.url("/slow/restless"), "--format", "json"])?;
+    assert_eq!(observed.code, 0, "{observed:?}");
+    assert!(!observed.json()?["candidates"].as_array().map_or(0, Vec::len).eq(&0));
+    let plan = json!({ "version": "1.0", "steps": [{ "type": "assert", "condition": { "kind": "titleMatches", "pattern": "." } },
+        { "type": "waitFor", "condition": { "kind": "networkIdle", "timeoutMs": 1200 } }] });
+    let report = shop.exec("/slow/restless", &plan, &["--no-repair"])?.json()?;
+    assert_eq!(report["steps"][2]["failure"]["cause"], "effectUnknown", "{report:#}");
+    Ok(())
+}
+
+#[test]
+fn another_origin_needs_to_be_allowed() -> Result<()> {
+    let shop = Shop::open()?;
+    let elsewhere = format!("{}/login", shop.second_origin());
+    let plan = json!({ "version": "1.0", "steps": [{ "type": "navigate", "url": elsewhere }] });
+    let ended = shop.exec("/login", &plan, &[])?;
+    assert_eq!(ended.code, 4, "{ended:?}");
+    assert_eq!(ended.json()?["error"]["code"], "policyBlocked");
+    let allowed = shop.exec("/login", &plan, &["--allow", shop.second_origin()])?;
+    assert_eq!(allowed.code, 0, "{allowed:?}");
+    Ok(())
+}
+
+#[test]
+fn a_browser_that_is_already_running_is_left_running() -> Result<()> {
+    // Covered where the wire is: here only that an endpoint that is none is a clear error.
+    let ended = cuebook(&["observe", "http://127.0.0.1:9/", "--cdp", "http://127.0.0.1:9", "--json"])?;
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert_eq!(ended.json()?["error"]["code"], "noBrowser");
+    Ok(())
+}

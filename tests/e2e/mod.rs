@@ -1,0 +1,7 @@
+//! `cuebook` as a user runs it, on the built-in site, with the server as the oracle.
+
+mod contract;
+mod durability;
+mod login;
+mod moments;
+mod tasks;
