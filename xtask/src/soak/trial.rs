@@ -119,9 +119,9 @@ impl Stage {
         let before = self.hits()?;
         let began = Instant::now();
         let mut child = self.start(&out)?;
-        let status = wait(&mut child)?;
+        let succeeded = wait(&mut child)?;
         let took = began.elapsed();
-        ensure!(status, "an undisturbed run of {} did not succeed", self.plan.display());
+        ensure!(succeeded, "an undisturbed run of {} did not succeed; see {}", self.plan.display(), out.display());
         let clicks = ledger::read(&out)?.map_err(|unreadable| anyhow::anyhow!("{unreadable}"))?;
         Ok(Calm { counted: self.hits()? - before, committed: clicks.committed, took })
     }
