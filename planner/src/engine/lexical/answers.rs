@@ -77,7 +77,7 @@ pub(super) fn answer(what: &Phrase, data: &Json) -> Option<String> {
         .cloned()
         .collect();
     let lines = lines(&text);
-    if asked.is_empty() || lines.len() <= 1 && !lines.first().is_some_and(|line| label_and_rest(line, &asked).is_some())
+    if asked.is_empty() || (lines.len() <= 1 && lines.first().is_none_or(|line| label_and_rest(line, &asked).is_none()))
     {
         return Some(cut(text.trim())).filter(|text| !text.is_empty());
     }

@@ -4,7 +4,7 @@
 
 use cuebook_grammar::action::Direction;
 
-use super::clause::{Act, Awaited, Clause, Clicks, Items, Manner, Place, Value, Wanted};
+use super::clause::{Act, Awaited, Clause, Clicks, Entry, Items, Manner, Place, Value, Wanted};
 use super::entries::{entries, value};
 use super::lexicon::{DETERMINERS, FIELD_WORDS, FILLERS, Verb, gerund, key, verb_at};
 use super::phrase::Phrase;
@@ -176,8 +176,8 @@ fn is_field_of(current: Span<'_>, rest: Span<'_>) -> bool {
     let Some((verb, word, length)) = verb_at(rest) else { return false };
     let next = rest.get(length);
     let linked = next.is_some_and(|token| {
-        token.is_any(&["with", "is", "as"])
-            || (token.is("to") && verb != Verb::Go)
+        (token.is_any(&["with", "is", "as"]) && verb != Verb::Login)
+            || (token.is("to") && FIELD_WORDS.contains(&word))
             || token.is_mark(":")
             || token.is_mark("=")
     });
@@ -209,6 +209,15 @@ fn read(segment: Span<'_>) -> Clause {
     span = polite(span);
     if let Some(skip) = clause_start(span) {
         span = span.from(skip);
+    }
+    // `show what is in stock: tick In stock`: what counts is what follows.
+    let colon = (1..span.len()).find(|&at| span.get(at).is_some_and(|token| token.is_mark(":")));
+    if let Some(colon) = colon
+        && !takes_data(span)
+        && clause_start(span.from(colon + 1)) == Some(0)
+    {
+        scope.extend(super::phrase::content(span.cut(0, colon).raw()));
+        span = span.from(colon + 1);
     }
     // `close the dialog by clicking the x`: what counts is how.
     let by = (1..span.len())
@@ -293,6 +302,10 @@ fn unknown_verb(span: Span<'_>) -> Act {
     if span.first().is_some_and(|token| token.is_any(&["is", "are", "does", "do", "has"])) {
         return verify(span.from(1));
     }
+    let mark = span.position(|token| token.is_mark(":") || token.is_mark("="));
+    if mark.is_some_and(|at| at > 0 && at + 1 < span.len()) {
+        return Act::Enter { entries: entries(span, true), manner: Manner::Replace };
+    }
     if span.first().is_some_and(|token| token.is_any(&["back"])) && span.len() == 1 {
         return Act::Back;
     }
@@ -312,6 +325,14 @@ fn named_act(word: &str, rest: Span<'_>) -> Act {
         && rest.without_leading(DETERMINERS).without_leading(&["current", "browser"]).starts_with(&["tab"])
     {
         return Act::CloseTab;
+    }
+    let with = rest.position(|token| token.is_any(&["with", "as"])).filter(|&at| at > 0);
+    let repeats = ["confirm", "repeat", "verify"].contains(&word);
+    if let Some(at) = with.filter(|&at| repeats && rest.from(at + 1).quoted().is_some()) {
+        let field = rest.cut(0, at).without_leading(DETERMINERS);
+        let field = Phrase::named(&format!("{word} {}", field.raw()));
+        let entry = Entry { field: Some(field), value: value(rest.from(at + 1)), raw: rest.raw().to_owned() };
+        return Act::Enter { entries: vec![entry], manner: Manner::Enter };
     }
     if word == "place" || word == "go ahead" {
         let object = Phrase::of(rest.without_leading(DETERMINERS));
@@ -343,6 +364,10 @@ fn press(rest: Span<'_>) -> Act {
 fn enter(word: &str, rest: Span<'_>) -> Act {
     if word.starts_with("complete") && rest.len() <= 2 && rest.position(|t| t.is_any(&["with", "form"])).is_none() {
         return named_act(word, rest);
+    }
+    let into_cart = rest.last().is_some_and(|t| t.is_any(&["cart", "basket", "bag", "trolley"]));
+    if word == "put" && rest.quoted().is_none() && into_cart {
+        return named_act("add", rest);
     }
     let fills = word.starts_with("fill") || word == "populate" || word == "complete";
     Act::Enter { entries: entries(rest, fills), manner: Manner::Enter }

@@ -89,7 +89,7 @@ impl<'a> View<'a> {
         let mut around: BTreeSet<String> = BTreeSet::new();
         around.extend(candidate.context.iter().flat_map(|text| words(text)));
         around.extend(candidate.form.iter().flat_map(|text| words(&spread(text))));
-        around.extend(candidate.value.iter().filter_map(|value| value.clear()).flat_map(|text| words(text)));
+        around.extend(candidate.value.iter().filter_map(|value| value.clear()).flat_map(words));
         if let Some(destination) = &candidate.destination {
             let path = destination.split(['?', '#']).next().unwrap_or_default();
             let path = path.split("://").last().unwrap_or_default();

@@ -126,6 +126,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("strike", Verb::Press),
     ("search", Verb::Search),
     ("search for", Verb::Search),
+    ("find", Verb::Search),
     ("look for", Verb::Search),
     ("look up", Verb::Search),
     ("query", Verb::Search),

@@ -43,7 +43,7 @@ impl Planner for Lexical {
         sink: &mut dyn PlanSink,
         _: Deadline,
     ) -> Result<PlanReply, Infallible> {
-        let draft = plan::draft(request);
+        let draft = tracing::debug_span!("plan", engine = "lexical").in_scope(|| plan::draft(request));
         for (index, step) in draft.steps.iter().enumerate() {
             sink.step_ready(0, index, step);
         }

@@ -40,7 +40,7 @@ pub(super) enum Served {
     /// Nothing is left to do.
     Done,
     /// Something is not on this page: what, and what comes nearest.
-    Missing { what: Phrase, nearest: Vec<String> },
+    Missing { what: Box<Phrase>, nearest: Vec<String> },
     /// A person must say.
     Ask(String),
     /// It cannot be done, here or elsewhere.
@@ -223,7 +223,7 @@ pub(super) const fn free(action: Action) -> Proposed {
 
 pub(super) fn missing(what: &Phrase, near: &[&Candidate]) -> Served {
     Served::Missing {
-        what: what.clone(),
+        what: Box::new(what.clone()),
         nearest: near.iter().take(3).map(|candidate| format!("{} ({})", candidate.title(), candidate.id)).collect(),
     }
 }

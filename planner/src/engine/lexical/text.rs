@@ -320,6 +320,7 @@ fn joined(first: &str, second: &str) -> Option<&'static str> {
         ("check", "box" | "boxes") => "checkbox",
         ("text", "box" | "boxes") => "textbox",
         ("phone" | "telephone", "number") => "phone",
+        ("shopping", "cart" | "basket" | "bag") => "cart",
         ("first" | "given" | "fore", "name") => "firstname",
         ("last" | "family" | "sur", "name") => "lastname",
         _ => return None,

@@ -278,7 +278,7 @@ fn is_choosable(candidate: &Candidate) -> bool {
         )
 }
 
-fn turn_on(page: &Page<'_>, hit: Hit<'_>) -> Option<Proposed> {
+pub(super) fn turn_on(page: &Page<'_>, hit: Hit<'_>) -> Option<Proposed> {
     let candidate = hit.candidate;
     if !candidate.supports(Capability::CheckOn) {
         let is_chosen = candidate.states.selected == Some(true) && candidate.role != Role::Tab;

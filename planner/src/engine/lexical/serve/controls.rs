@@ -1,14 +1,16 @@
 //! Clicking: buttons, links, tabs, and controls that are called by the verb itself.
 
 use cuebook_grammar::action::{AcceptDialog, Action, Nothing};
-use cuebook_grammar::candidate::Candidate;
+use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::role::Role;
 use cuebook_grammar::wire::ShortText;
 
 use super::super::clause::Clicks;
 use super::super::grounding::Sought;
 use super::super::grounding::{Found, Hit, Weights, confidence, scored};
-use super::super::page::{Page, Served, free, is_button, is_clickable, is_control, leads, missing};
+use super::super::page::{
+    Page, Served, choose_option, free, is_button, is_clickable, is_control, leads, missing, option_of,
+};
 use super::super::phrase::{Amount, Phrase};
 use super::super::text::{Span, tokens, words};
 
@@ -94,10 +96,37 @@ pub(super) fn named(page: &Page<'_>, verb: &str, object: Option<&Phrase>) -> Ser
     let whole =
         Phrase { role: object.role, ordinal: object.ordinal, ..Phrase::named(&format!("{verb} {}", object.raw)) };
     let said = object.head.iter().chain(&object.context).chain(&object.hints).cloned().collect();
-    let of_object = Phrase { context: said, role: object.role, ordinal: object.ordinal, ..verb_phrase.clone() };
+    let of_object = Phrase {
+        raw: whole.raw.clone(),
+        context: said,
+        role: object.role,
+        ordinal: object.ordinal,
+        ..verb_phrase.clone()
+    };
     let mut tries = vec![(whole, 1.0), (of_object, 0.98)];
-    if OPENING.iter().any(|word| *word == verb) {
+    if OPENING.contains(&verb) {
         tries.push((object.clone(), 0.95));
+    }
+    // `remove the pen from the cart`: the place that holds everything tells nothing apart.
+    let holder = ["cart", "list", "wishlist", "page", "table", "grid", "inbox", "order"];
+    let is_held = !object.context.is_empty() && object.context.iter().all(|word| holder.contains(&word.as_str()));
+    if is_held && !object.head.is_empty() {
+        let raw = format!("{verb} {}", object.name);
+        tries.push((Phrase { raw, context: object.head.clone(), ..verb_phrase.clone() }, 0.93));
+    }
+    // `place the order`: the button may be called `Order`.
+    if object.raw.starts_with("place ") {
+        tries.push((verb_phrase.clone(), 0.9));
+    }
+    // `proceed to checkout`.
+    let goes_on = ["proceed", "continue", "advance", "return"].contains(&verb);
+    if let Some(end) = object.raw.strip_prefix("to ").filter(|_| goes_on) {
+        tries.push((spoken(end), 0.95));
+    }
+    if ["sort", "order", "filter", "group", "arrange"].contains(&verb)
+        && let Some(served) = arrange(page, &verb_phrase, object)
+    {
+        return served;
     }
     let mut best: Option<(Found<'_>, f64, Phrase)> = None;
     for (phrase, factor) in tries {
@@ -116,7 +145,15 @@ pub(super) fn named(page: &Page<'_>, verb: &str, object: Option<&Phrase>) -> Ser
             let states = &hit.candidate.states;
             let is_so = (verb == "expand" && states.expanded == Some(true))
                 || (verb == "collapse" && states.expanded == Some(false));
-            if is_so { Served::Done } else { Served::Steps(vec![page.click(hit)]) }
+            if is_so {
+                return Served::Done;
+            }
+            // `agree to the terms`: what is agreed to by a box is checked.
+            if ["agree", "accept", "allow"].contains(&verb) && hit.candidate.supports(Capability::CheckOn) {
+                let step = super::choices::turn_on(page, hit);
+                return step.map_or(Served::Done, |step| Served::Steps(vec![step]));
+            }
+            Served::Steps(vec![page.click(hit)])
         }),
         None if object.is_bare() || generic.contains(&object.raw.to_lowercase().as_str()) => {
             submit(page, &verb_phrase, submits)
@@ -132,6 +169,16 @@ pub(super) fn named(page: &Page<'_>, verb: &str, object: Option<&Phrase>) -> Ser
             }
         }
     }
+}
+
+/// `sort by price`: an option of the list that is called by the verb.
+fn arrange(page: &Page<'_>, verb: &Phrase, object: &Phrase) -> Option<Served> {
+    let by = object.raw.rsplit_once("by ").map_or(object.raw.as_str(), |(_, by)| by);
+    let lists = |candidate: &Candidate| !candidate.options.is_empty();
+    let Found::One(hit) = page.find(verb, &lists, &|_| false) else { return None };
+    option_of(hit.candidate, by)?;
+    let step = choose_option(hit, by).ok()?;
+    (!hit.candidate.ambiguous).then(|| Served::Steps(vec![step]))
 }
 
 /// The button of this name: of the form that was changed last if it has one, or the only one there is.

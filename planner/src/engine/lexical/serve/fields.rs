@@ -6,7 +6,7 @@ use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::role::Role;
 use cuebook_grammar::wire::ShortText;
 
-use super::super::clause::{Entry, Manner, Value};
+use super::super::clause::{Entry, Items, Manner, Value};
 use super::super::grounding::{Found, Hit};
 use super::super::lexicon::{FORM_WORDS, RoleWord, SECRET_WORDS};
 use super::super::page::{Page, Proposed, Served, give, is_button, is_clickable, is_entry, is_open_entry, missing, on};
@@ -24,7 +24,14 @@ pub(super) fn enter(page: &Page<'_>, entries: &[Entry], manner: Manner) -> Serve
         let (hits, value) = match fields(page, entry, manner, &taken) {
             Ok(found) => found,
             // What could be placed is placed first: the next page may have the rest.
-            Err(served) => return if steps.is_empty() { served } else { ended(steps) },
+            Err(served) => {
+                // `set public profile to yes`: a group of radio buttons has no value of its own.
+                if let Some(more) = among_options(page, entry, manner) {
+                    steps.extend(more);
+                    continue;
+                }
+                return if steps.is_empty() { served } else { ended(steps) };
+            }
         };
         for hit in hits {
             taken.push(hit.candidate);
@@ -38,6 +45,17 @@ pub(super) fn enter(page: &Page<'_>, entries: &[Entry], manner: Manner) -> Serve
         }
     }
     if steps.is_empty() { Served::Done } else { Served::Steps(steps) }
+}
+
+/// The steps that choose the value among what stands under the field's name.
+fn among_options(page: &Page<'_>, entry: &Entry, manner: Manner) -> Option<Vec<Proposed>> {
+    let text = entry.value.as_ref()?.text().filter(|_| manner == Manner::Replace)?;
+    let items = Items { parts: vec![(0, text.len())], raw: text.to_owned() };
+    match super::choices::choose(page, &items, entry.field.as_ref()) {
+        Served::Steps(steps) => Some(steps),
+        Served::Done => Some(Vec::new()),
+        _ => None,
+    }
 }
 
 /// The steps so far; the clause is not done with them, for its last part is not among them.

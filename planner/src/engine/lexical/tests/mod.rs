@@ -8,3 +8,4 @@ mod looping;
 mod properties;
 mod reading;
 mod typing;
+mod wild;
