@@ -24,6 +24,8 @@ use super::serve;
 const MAX_STEPS: usize = 6;
 /// How often a clause may fail before it is given up.
 const MAX_FAILURES: usize = 2;
+/// How many steps may lead on the way to one clause before it is given up.
+const MAX_WAYS: usize = 48;
 /// How often the page is scrolled in search of one target.
 const MAX_SCROLLS: usize = 12;
 
@@ -113,6 +115,10 @@ impl<'a> Writer<'a> {
         if self.progress.failures.len() >= MAX_FAILURES {
             let last = self.progress.failures.last().map(String::as_str).unwrap_or_default();
             self.fail(clause, &format!("it failed {} times, at last: {last}", self.progress.failures.len()));
+            return true;
+        }
+        if self.progress.ways.len() >= MAX_WAYS {
+            self.fail(clause, "its target did not come within reach");
             return true;
         }
         let Some(dialog) = &self.request.observation.dialog else { return false };

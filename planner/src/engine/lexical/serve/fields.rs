@@ -52,7 +52,15 @@ fn among_options(page: &Page<'_>, entry: &Entry, manner: Manner) -> Option<Vec<P
     let text = entry.value.as_ref()?.text().filter(|_| manner == Manner::Replace)?;
     let items = Items { parts: vec![(0, text.len())], raw: text.to_owned() };
     match super::choices::choose(page, &items, entry.field.as_ref()) {
-        Served::Steps(steps) => Some(steps),
+        Served::Steps(mut steps) => {
+            let target = |step: &Proposed| step.action.target().and_then(|target| target.candidate_id());
+            let is_done = |step: &Proposed| {
+                let candidate = target(step).and_then(|id| page.observation.candidate(id));
+                candidate.is_some_and(|candidate| page.is_done_on(candidate))
+            };
+            steps.retain(|step| !is_done(step));
+            Some(steps)
+        }
         Served::Done => Some(Vec::new()),
         _ => None,
     }
