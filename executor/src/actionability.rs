@@ -68,9 +68,14 @@ impl Run<'_> {
         let ask = async move { world.call("(cb, id, need, ms) => cb.act.ready(id, need, ms)", &args, until).await };
         match self.race(Stage::Actionability, ask).await? {
             Ok(answer) => Ok(answer),
-            Err(ProbeError::Gone) => {
-                Ok(Readiness { fail: Some(Obstacle::Stale), by: None, x: 0.0, y: 0.0, rect: Rect::default(), receiver: None })
-            }
+            Err(ProbeError::Gone) => Ok(Readiness {
+                fail: Some(Obstacle::Stale),
+                by: None,
+                x: 0.0,
+                y: 0.0,
+                rect: Rect::default(),
+                receiver: None,
+            }),
             Err(error) => Err(probe_stop(error, Stage::Actionability)),
         }
     }
@@ -112,8 +117,7 @@ impl Run<'_> {
             for (parent, owner, world) in &owners {
                 let there = probe.frame_offset(parent, until).await?.to_local(point);
                 let args = [owner.node.into(), there.x.into(), there.y.into()];
-                let answer: Readiness =
-                    world.call("(cb, id, x, y) => cb.act.ownerAt(id, x, y)", &args, until).await?;
+                let answer: Readiness = world.call("(cb, id, x, y) => cb.act.ownerAt(id, x, y)", &args, until).await?;
                 match answer.fail {
                     Some(Obstacle::NotInView) => {
                         world.call::<bool>("(cb, id) => cb.act.reveal(id)", &args[..1], until).await?;

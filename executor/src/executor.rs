@@ -18,8 +18,8 @@ use crate::error::ExecutorError;
 use crate::facts::Gathered;
 use crate::options::ExecutorOptions;
 use crate::run::{Happened, Run};
-use crate::step::IsFirst;
 use crate::script::{ACT, GUARD};
+use crate::step::IsFirst;
 use crate::stop::{Part, Stop, probe_stop};
 
 /// Runs bound steps on the tabs of one browser. A [`PageId`] is the name of a tab's target.
@@ -120,6 +120,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             evidence: Evidence::default(),
             watchers: BTreeMap::new(),
             network: None,
+            report: None,
             input_at: None,
             main: None,
             is_armed: false,

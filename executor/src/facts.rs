@@ -50,10 +50,8 @@ impl Question {
             Lookup::Node(key) => (key.frame == frame && key.document == document)
                 .then(|| json!({"ref": self.target, "id": key.node, "ask": ask})),
             Lookup::Live(locator, pinned) => {
-                let id = pinned
-                    .as_ref()
-                    .filter(|key| key.frame == frame && key.document == document)
-                    .map(|key| key.node);
+                let id =
+                    pinned.as_ref().filter(|key| key.frame == frame && key.document == document).map(|key| key.node);
                 let mut question = json!({"ref": self.target, "filter": rough(locator), "ask": ask});
                 if let (Some(id), Some(object)) = (id, question.as_object_mut()) {
                     object.insert("id".into(), id.into());
@@ -280,6 +278,11 @@ impl Gathered {
 
     pub(crate) fn url_before(&self) -> Option<&str> {
         self.before.as_ref().map(|before| before.url.as_str())
+    }
+
+    /// Whether the page was seen at this URL, before the input or after it.
+    pub(crate) fn shows_url(&self, url: &str) -> bool {
+        self.samples.iter().chain(&self.before).any(|sample| sample.url == url)
     }
 
     pub(crate) fn has_samples(&self) -> bool {

@@ -11,7 +11,7 @@ use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_probe::{ProbeError, ProbeWorld};
 use futures_util::FutureExt as _;
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 
 use crate::run::Run;
 use crate::script::{Block, BlockReason, Expected, GestureKind, GestureMode, GestureReport, GestureSpec};
@@ -57,22 +57,39 @@ impl Gesture {
     }
 }
 
+/// A report that is on its way.
+pub(crate) type Reporting = BoxFuture<'static, Result<Option<GestureReport>, ProbeError>>;
+
 /// How long to wait for the target's report once the browser has taken all of the input.
 const REPORT: Duration = Duration::from_millis(600);
 
 impl Run<'_> {
+    /// Asks the target's document for its report of the gesture that is about to be armed. The question is on
+    /// its way before the guard is opened, so that an answer comes even if the gesture ends the document.
+    pub(crate) async fn ask_for_report(&mut self, target: &NodeKey) -> Part<()> {
+        let world = self.world_of(target, Stage::Act).await?;
+        let until = self.until;
+        let left = until.saturating_duration_since(Instant::now());
+        let args = [u64::try_from(left.as_millis()).unwrap_or(0).into()];
+        let mut report: Reporting =
+            Box::pin(async move { world.call("(cb, ms) => cb.act.nextGesture(ms)", &args, until).await });
+        self.report = match futures_util::poll!(&mut report) {
+            std::task::Poll::Pending => Some(report),
+            std::task::Poll::Ready(told) => Some(Box::pin(std::future::ready(told))),
+        };
+        Ok(())
+    }
+
     /// Sends input by awaiting `sent`, and tells what the guard at the target saw of it.
     pub(crate) async fn deliver<T>(
         &mut self,
         world: &ProbeWorld,
         sent: impl Future<Output = T>,
     ) -> Part<(T, Option<GestureReport>)> {
-        let (until, patience) = (self.until, REPORT);
-        let ask = world.clone();
+        let patience = REPORT;
+        let report = self.report.take();
         let both = async move {
-            let left = until.saturating_duration_since(Instant::now());
-            let args = [u64::try_from(left.as_millis()).unwrap_or(0).into()];
-            let report = ask.call::<Option<GestureReport>>("(cb, ms) => cb.act.gesture(ms)", &args, until);
+            let Some(report) = report else { return (sent.await, None) };
             let mut report = std::pin::pin!(report);
             let mut sent = std::pin::pin!(sent);
             tokio::select! {
@@ -91,7 +108,8 @@ impl Run<'_> {
             Some(Err(error)) => return Err(probe_stop(error, Stage::Act)),
             None => {
                 let (world, until) = (world.clone(), self.until);
-                let ask = async move { world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], until).await };
+                let ask =
+                    async move { world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], until).await };
                 self.race(Stage::Act, ask).await?.unwrap_or_default()
             }
         };
@@ -114,14 +132,16 @@ impl Run<'_> {
         match report {
             Some(report) if report.done => Ok(()),
             Some(GestureReport { blocked: Some(block), .. }) => Err(self.blocked(block)),
-            Some(report) if !report.connected => Err(self.blocked(&Block {
-                event: "click".to_owned(),
-                reason: BlockReason::Stale,
-                by: String::new(),
-            })),
+            Some(report) if !report.connected => {
+                Err(self.blocked(&Block { event: "click".to_owned(), reason: BlockReason::Stale, by: String::new() }))
+            }
             Some(report) => {
                 let seen = if report.seen.is_empty() { "nothing".to_owned() } else { report.seen.join(", ") };
-                Err(self.act_failure(Cause::EffectUnknown, format!("expected the target to see the whole gesture, saw {seen}"), None))
+                Err(self.act_failure(
+                    Cause::EffectUnknown,
+                    format!("expected the target to see the whole gesture, saw {seen}"),
+                    None,
+                ))
             }
             None => Err(self.act_failure(
                 Cause::EffectUnknown,
@@ -136,18 +156,30 @@ impl Run<'_> {
         let event: String = block.event.chars().filter(char::is_ascii_alphanumeric).take(20).collect();
         let by = if block.by.is_empty() { "nothing".to_owned() } else { block.by.chars().take(200).collect() };
         let (cause, blocker, message) = match block.reason {
-            BlockReason::Stale => {
-                (Cause::TargetStale, None, format!("expected the target during {event}, saw it removed; nothing was hit"))
-            }
-            BlockReason::Moved => {
-                (Cause::NotStable, Some(by.clone()), format!("expected the target to stay during {event}, saw it move and {by} in its place; nothing was hit"))
-            }
-            BlockReason::Focus => {
-                (Cause::NotEditable, Some(by.clone()), format!("expected the focus to stay on the target during {event}, saw it on {by}; nothing was entered there"))
-            }
-            BlockReason::Covered | BlockReason::Elsewhere => {
-                (Cause::Covered, Some(by.clone()), format!("expected {event} at the target, saw it go to {by}; it was stopped"))
-            }
+            BlockReason::Stale => (
+                Cause::TargetStale,
+                None,
+                format!("expected the target during {event}, saw it removed; nothing was hit"),
+            ),
+            BlockReason::Moved => (
+                Cause::NotStable,
+                Some(by.clone()),
+                format!(
+                    "expected the target to stay during {event}, saw it move and {by} in its place; nothing was hit"
+                ),
+            ),
+            BlockReason::Focus => (
+                Cause::NotEditable,
+                Some(by.clone()),
+                format!(
+                    "expected the focus to stay on the target during {event}, saw it on {by}; nothing was entered there"
+                ),
+            ),
+            BlockReason::Covered | BlockReason::Elsewhere => (
+                Cause::Covered,
+                Some(by.clone()),
+                format!("expected {event} at the target, saw it go to {by}; it was stopped"),
+            ),
         };
         self.act_failure(cause, message, blocker)
     }

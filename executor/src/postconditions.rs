@@ -25,7 +25,7 @@ use crate::hit_target::Gesture;
 use crate::network::Network;
 use crate::run::{Run, Watcher};
 use crate::script::{Armed, Changes, FrameSample};
-use crate::stop::{Part, Stop, probe_stop, failed};
+use crate::stop::{Part, Stop, failed, probe_stop};
 
 /// A condition that is awaited.
 #[derive(Clone, Debug)]
@@ -108,14 +108,24 @@ impl Run<'_> {
             }
         }
         self.name_frames();
+        if let Some(Gesture { target: Some(target), expects: Some(_), .. }) = &gesture {
+            self.ask_for_report(target).await?;
+        }
         let frames: Vec<FrameId> = self.page.frames().into_iter().take(MAX_FRAMES).map(|frame| frame.id).collect();
         let now = Instant::now();
-        let calls = frames.into_iter().filter(|frame| !self.is_armed || gesture.is_some() || !self.watchers.contains_key(frame)).map(|frame| {
-            let is_target = gesture.as_ref().and_then(|gesture| gesture.target.as_ref()).is_some_and(|key| key.frame == frame.as_str());
-            let until = if is_target || self.is_main(&frame) { self.until } else { self.within(PATIENCE) };
-            let is_watching = self.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching);
-            (frame, until, is_watching)
-        }).collect::<Vec<_>>();
+        let calls = frames
+            .into_iter()
+            .filter(|frame| !self.is_armed || gesture.is_some() || !self.watchers.contains_key(frame))
+            .map(|frame| {
+                let is_target = gesture
+                    .as_ref()
+                    .and_then(|gesture| gesture.target.as_ref())
+                    .is_some_and(|key| key.frame == frame.as_str());
+                let until = if is_target || self.is_main(&frame) { self.until } else { self.within(PATIENCE) };
+                let is_watching = self.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching);
+                (frame, until, is_watching)
+            })
+            .collect::<Vec<_>>();
         let probe = self.probe.clone();
         let plan = self.watch_plan();
         let gesture_of = gesture.clone();
@@ -142,13 +152,18 @@ impl Run<'_> {
                 (Ok(answer), Some((world, is_watching))) => {
                     let is_there = target.as_ref().is_none_or(|key| key.document == world.document().as_str());
                     if is_target && (!answer.opened || !is_there) {
-                        return failed(Stage::Act, cuebook_grammar::outcome::Cause::TargetStale, "expected the target in the document, saw it removed");
+                        return failed(
+                            Stage::Act,
+                            cuebook_grammar::outcome::Cause::TargetStale,
+                            "expected the target in the document, saw it removed",
+                        );
                     }
                     if let Some(sample) = answer.sample {
                         let is_main = self.is_main(&frame);
                         self.gathered.tell(frame.as_str(), is_main, sample);
                     }
-                    let since = self.watchers.get(&frame).filter(|_| self.is_armed).map_or(now, |watcher| watcher.since);
+                    let since =
+                        self.watchers.get(&frame).filter(|_| self.is_armed).map_or(now, |watcher| watcher.since);
                     self.happened.dirty.remove(&frame);
                     self.watchers.insert(frame, Watcher { world, since, is_watching });
                 }
@@ -229,14 +244,20 @@ impl Run<'_> {
 
     /// Questions that need round trips of their own.
     async fn ask_slow(&mut self) -> Part<bool> {
-        let slow: Vec<Question> =
-            self.gathered.questions().iter().filter(|question| matches!(question.lookup, Lookup::Asked(_))).cloned().collect();
+        let slow: Vec<Question> = self
+            .gathered
+            .questions()
+            .iter()
+            .filter(|question| matches!(question.lookup, Lookup::Asked(_)))
+            .cloned()
+            .collect();
         let asked = !slow.is_empty();
         for question in slow {
             let Lookup::Asked(locator) = question.lookup else { continue };
             let (probe, until) = (self.probe.clone(), self.until);
             let ask = question.ask;
-            let found = self.race(Stage::Postcondition, async move { probe.locate(&locator, &ask, until).await }).await?;
+            let found =
+                self.race(Stage::Postcondition, async move { probe.locate(&locator, &ask, until).await }).await?;
             let facts = match found {
                 Ok(located) => match &located.matches[..] {
                     [only] => TargetFacts::one(only.facts.clone()),
@@ -273,6 +294,9 @@ impl Run<'_> {
         let mut last_tick = Instant::now();
         loop {
             self.watch_new(&mut tellings);
+            if first_round == 0 {
+                self.add_urls();
+            }
             if first_round == 0 && !self.gathered.has_samples() {
                 let at = self.at_ms(Instant::now());
                 self.gathered.push(at);
@@ -375,16 +399,20 @@ impl Run<'_> {
             Told::Changed(frame, Ok(changes)) => {
                 let Some(watcher) = self.watchers.get(&frame).cloned() else { return Ok(()) };
                 self.take_changes(&frame, &watcher, changes.samples, changes.before, changes.effect);
-                if !changes.idle && let Some(again) = again {
+                if !changes.idle
+                    && let Some(again) = again
+                {
                     again.push(self.changes(&frame, &watcher.world, TICK * 5));
                 }
             }
             Told::Changed(_, Err(ProbeError::Gone)) | Told::Armed(_, _, _, Err(ProbeError::Gone)) => {}
-            Told::Changed(_, Err(error)) | Told::Armed(_, _, _, Err(error)) => match probe_stop(error, Stage::Postcondition) {
-                // One frame that does not answer leaves its facts unknown and nothing else.
-                Stop::Failed(_) => {}
-                stop => return Err(stop),
-            },
+            Told::Changed(_, Err(error)) | Told::Armed(_, _, _, Err(error)) => {
+                match probe_stop(error, Stage::Postcondition) {
+                    // One frame that does not answer leaves its facts unknown and nothing else.
+                    Stop::Failed(_) => {}
+                    stop => return Err(stop),
+                }
+            }
         }
         Ok(())
     }

@@ -66,7 +66,11 @@ pub(crate) fn tells_any(facts: &ElementFacts, secrets: &[String]) -> bool {
     let clear = |text: &Option<FactText>| text.as_ref().and_then(FactText::clear).unwrap_or("").to_owned();
     let value = clear(&facts.value);
     let text = clear(&facts.text);
-    secrets.iter().any(|secret| !secret.is_empty() && (value.contains(secret.as_str()) || (secret.chars().count() >= SHORTEST && text.contains(secret.as_str()))))
+    secrets.iter().any(|secret| {
+        !secret.is_empty()
+            && (value.contains(secret.as_str())
+                || (secret.chars().count() >= SHORTEST && text.contains(secret.as_str())))
+    })
 }
 
 /// Replaces the secrets wherever they stand in a value's texts. A value that does not read afterwards is
@@ -89,8 +93,8 @@ fn scrub_json(value: &mut Value, secrets: &[&str], depth: usize) {
     match value {
         Value::String(text) => {
             for secret in secrets {
-                if text.contains(secret) {
-                    *text = text.replace(secret, MASK);
+                if let Some(masked) = masked(text, secret) {
+                    *text = masked;
                 }
             }
         }
@@ -100,12 +104,27 @@ fn scrub_json(value: &mut Value, secrets: &[&str], depth: usize) {
     }
 }
 
+/// The text without the secret and without the beginnings of it that a page may echo while it is typed;
+/// `None` if nothing of it is there.
+fn masked(text: &str, secret: &str) -> Option<String> {
+    let start: String = secret.chars().take(SHORTEST).collect();
+    let mut rest = text;
+    let mut clean = String::new();
+    while let Some((before, after)) = rest.split_once(&start) {
+        clean.push_str(before);
+        clean.push_str(MASK);
+        let shared = secret.chars().skip(SHORTEST).zip(after.chars()).take_while(|(a, b)| a == b);
+        rest = after.get(shared.map(|(a, _)| a.len_utf8()).sum::<usize>()..).unwrap_or("");
+    }
+    (rest.len() != text.len()).then(|| clean + rest)
+}
+
 /// The same for one text.
 pub(crate) fn scrub_text(text: &str, secrets: &[String]) -> String {
     secrets
         .iter()
         .filter(|secret| secret.chars().count() >= SHORTEST)
-        .fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK))
+        .fold(text.to_owned(), |text, secret| masked(&text, secret).unwrap_or(text))
 }
 
 #[cfg(test)]
@@ -128,10 +147,7 @@ mod tests {
             "states": { "editable": true },
         }))
         .unwrap();
-        let sample = Sample {
-            targets: [(target(), TargetFacts::one(element))].into(),
-            ..Sample::default()
-        };
+        let sample = Sample { targets: [(target(), TargetFacts::one(element))].into(), ..Sample::default() };
         Facts { before: Some(Sample::default()), samples: vec![sample], ..Facts::default() }
     }
 
@@ -174,10 +190,13 @@ mod tests {
     #[test]
     fn a_secret_is_scrubbed_from_every_text() {
         let evidence = cuebook_grammar::outcome::EffectRecord {
+            url_before: Some("http://a.test/?q=hunt&b=hunter2&c=hun".into()),
             url_after: Some("http://a.test/?q=hunter22".into()),
             ..Default::default()
         };
         let scrubbed = scrub(evidence, &["hunter22".to_owned()]);
         assert_eq!(scrubbed.url_after.as_deref(), Some("http://a.test/?q=[redacted]"));
+        // What was typed so far is a beginning of it.
+        assert_eq!(scrubbed.url_before.as_deref(), Some("http://a.test/?q=[redacted]&b=[redacted]&c=hun"));
     }
 }

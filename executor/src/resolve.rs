@@ -31,7 +31,9 @@ impl Run<'_> {
         match bound {
             Some(BoundTarget::Declared(locator)) => self.resolve_declared(target, &locator, by).await,
             Some(BoundTarget::Observed(candidate)) => self.resolve_observed(target, &candidate).await,
-            None => Err(target_failure(target, Cause::TargetNotFound, format!("expected a bound target, saw `{target}`"))),
+            None => {
+                Err(target_failure(target, Cause::TargetNotFound, format!("expected a bound target, saw `{target}`")))
+            }
         }
     }
 
@@ -145,14 +147,19 @@ fn names(facts: &ElementFacts, candidate: &Candidate) -> bool {
         return true;
     }
     let text = facts.text.as_ref().and_then(FactText::clear);
-    let others = [text, facts.title.as_deref(), facts.placeholder.as_deref(), facts.test_id.as_deref(), facts.alt.as_deref()];
+    let others =
+        [text, facts.title.as_deref(), facts.placeholder.as_deref(), facts.test_id.as_deref(), facts.alt.as_deref()];
     facts.name.is_empty() && (wanted.is_empty() || others.into_iter().flatten().any(|text| short(text) == wanted))
 }
 
 pub(crate) fn title(facts: &ElementFacts) -> String {
     let name: String = facts.name.chars().take(80).collect();
     let state = if facts.visible == Some(false) { " (not visible)" } else { "" };
-    if name.is_empty() { format!("{} <{}>{state}", facts.role, facts.tag) } else { format!("{} {name:?}{state}", facts.role) }
+    if name.is_empty() {
+        format!("{} <{}>{state}", facts.role, facts.tag)
+    } else {
+        format!("{} {name:?}{state}", facts.role)
+    }
 }
 
 fn target_failure(target: &TargetRef, cause: Cause, message: String) -> Stop {
@@ -162,11 +169,7 @@ fn target_failure(target: &TargetRef, cause: Cause, message: String) -> Stop {
 }
 
 fn missing(target: &TargetRef, locator: &Locator) -> Stop {
-    target_failure(
-        target,
-        Cause::TargetNotFound,
-        format!("target {target} matched no element, expected 1 ({locator})"),
-    )
+    target_failure(target, Cause::TargetNotFound, format!("target {target} matched no element, expected 1 ({locator})"))
 }
 
 fn ambiguous(target: &TargetRef, locator: &Locator, matches: &[Match]) -> Stop {

@@ -21,6 +21,7 @@ use cuebook_probe::{Probe, ProbeWorld};
 use futures_util::FutureExt as _;
 
 use crate::facts::Gathered;
+use crate::hit_target::Reporting;
 use crate::network::Network;
 use crate::options::{BeforeUnload, ExecutorOptions};
 use crate::stop::{Part, Stop, gone_stop, out_of_time};
@@ -43,6 +44,8 @@ pub(crate) struct Happened {
     pub(crate) new_document: bool,
     /// Frames whose present document is not watched yet.
     pub(crate) dirty: BTreeSet<FrameId>,
+    /// URLs that a watched document had for a while.
+    pub(crate) urls: Vec<String>,
     /// Frames that told how they were at the first event of the gesture.
     pub(crate) rebased: BTreeSet<FrameId>,
     /// A frame told of an effect.
@@ -74,6 +77,7 @@ pub(crate) struct Run<'a> {
     pub(crate) gathered: Gathered,
     pub(crate) watchers: BTreeMap<FrameId, Watcher>,
     pub(crate) network: Option<Network>,
+    pub(crate) report: Option<Reporting>,
     pub(crate) input_at: Option<Instant>,
     pub(crate) main: Option<Resolved>,
     pub(crate) is_armed: bool,
@@ -143,8 +147,14 @@ impl Run<'_> {
                 self.sampled();
             }
             Some(PageEvent::NavigatedWithinDocument { frame, url }) if self.is_main(&frame) => {
-                self.gathered.tell_url(&cut(&url), None);
-                self.sampled();
+                // A watched document tells its URL with everything else, in order; what it was too quick
+                // for is added once it has told.
+                if self.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching) {
+                    self.happened.urls.push(cut(&url));
+                } else {
+                    self.gathered.tell_url(&cut(&url), None);
+                    self.sampled();
+                }
             }
             Some(PageEvent::FrameDetached { frame, .. }) => {
                 self.gathered.forget(frame.as_str());
@@ -204,6 +214,19 @@ impl Run<'_> {
         if self.input_at.is_some() && self.is_armed {
             let at = self.at_ms(Instant::now());
             self.gathered.push(at);
+        }
+    }
+
+    /// Adds those URLs that no sample shows.
+    pub(crate) fn add_urls(&mut self) {
+        let now = self.gathered.url().to_owned();
+        for url in std::mem::take(&mut self.happened.urls) {
+            if self.input_at.is_some() && !self.gathered.shows_url(&url) {
+                self.gathered.tell_url(&url, None);
+                self.sampled();
+                self.gathered.tell_url(&now, None);
+                self.sampled();
+            }
         }
     }
 

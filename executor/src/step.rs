@@ -118,7 +118,8 @@ impl Run<'_> {
             return failed(Stage::Resolve, Cause::TargetNotFound, "expected a target, saw none");
         };
         let main = self.resolve(&target, by).await?;
-        self.evidence.timings.resolve_ms = self.evidence.timings.resolve_ms.saturating_add(millis(begun, Instant::now()));
+        self.evidence.timings.resolve_ms =
+            self.evidence.timings.resolve_ms.saturating_add(millis(begun, Instant::now()));
         self.main = Some(main.clone());
         Ok(main)
     }
@@ -157,7 +158,11 @@ impl Run<'_> {
     }
 
     pub(crate) fn main_is_gone(&mut self) -> Part<()> {
-        let failure = StepFailure::new(Stage::Actionability, Cause::TargetStale, "expected the target in the document, saw it removed");
+        let failure = StepFailure::new(
+            Stage::Actionability,
+            Cause::TargetStale,
+            "expected the target in the document, saw it removed",
+        );
         self.again_or(failure.into())
     }
 
@@ -177,7 +182,8 @@ impl Run<'_> {
             self.evidence.pre = judged;
             self.evidence.pre_facts = Some(facts.clone());
             let Some(bad) = bad else { break };
-            let message = format!("expected {} before the step, saw that it {}", in_words(&bad.condition), verb(bad.verdict));
+            let message =
+                format!("expected {} before the step, saw that it {}", in_words(&bad.condition), verb(bad.verdict));
             let mut failure = StepFailure::new(Stage::Precondition, Cause::PreconditionFailed, message);
             failure.facts.conditions = Some(facts);
             failure.facts.target = bad.condition.target().cloned();
@@ -209,7 +215,11 @@ impl Run<'_> {
         self.step
             .post()
             .iter()
-            .map(|stated| Awaited { until: self.patience(&stated.condition), condition: stated.condition.clone(), held_at: None })
+            .map(|stated| Awaited {
+                until: self.patience(&stated.condition),
+                condition: stated.condition.clone(),
+                held_at: None,
+            })
             .chain(own.map(|condition| Awaited { condition: condition.clone(), until: self.until, held_at: None }))
             .collect()
     }
@@ -248,7 +258,8 @@ impl Run<'_> {
         let stated = self.step.post();
         let mut own = None;
         if !awaited.is_empty() {
-            self.evidence.post = awaited.iter().zip(stated).map(|(one, stated)| judge(one, stated.is_default)).collect();
+            self.evidence.post =
+                awaited.iter().zip(stated).map(|(one, stated)| judge(one, stated.is_default)).collect();
             own = awaited.get(stated.len()).map(|one| judge(one, false));
             self.evidence.post_facts = Some(facts.clone());
         }
@@ -283,9 +294,14 @@ impl Run<'_> {
 
     /// A dialog ended the step: what it stated may hold already, or can be told only once it is answered.
     fn dialog_ruling(&mut self, facts: &Facts) -> Option<Box<StepFailure>> {
-        let unmet = self.evidence.post.iter().find(|one| !one.verdict.holds() && !(one.default && one.verdict == Verdict::Unknown))?;
+        let unmet = self
+            .evidence
+            .post
+            .iter()
+            .find(|one| one.verdict == Verdict::Fails || (one.verdict == Verdict::Unknown && !one.default))?;
         let message = facts.events.dialogs.last().map_or("", |dialog| dialog.message.as_str());
-        let words = format!("expected {} , saw a dialog open before it held: {:?}", in_words(&unmet.condition), short(message));
+        let words =
+            format!("expected {}, saw a dialog open before it held: {:?}", in_words(&unmet.condition), short(message));
         let mut failure = StepFailure::new(Stage::Postcondition, Cause::DialogOpen, words);
         failure.facts.conditions = Some(facts.clone());
         Some(Box::new(failure))
@@ -322,7 +338,8 @@ pub(crate) enum IsFirst {
 }
 
 fn waited(own: &Judged, facts: &Facts) -> StepFailure {
-    let message = format!("expected {} before the deadline, saw that it {}", in_words(&own.condition), verb(own.verdict));
+    let message =
+        format!("expected {} before the deadline, saw that it {}", in_words(&own.condition), verb(own.verdict));
     let mut failure = StepFailure::new(Stage::Act, Cause::DeadlineExceeded, message);
     failure.facts.conditions = Some(facts.clone());
     failure.facts.target = own.condition.target().cloned();

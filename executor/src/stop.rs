@@ -59,12 +59,9 @@ pub(crate) fn gone_stop(reason: GoneReason, stage: Stage) -> Stop {
 /// What a failed question means for a step; a document that went away is a stale target.
 pub(crate) fn probe_stop(error: ProbeError, stage: Stage) -> Stop {
     match error {
-        ProbeError::Gone => StepFailure::new(
-            stage,
-            Cause::TargetStale,
-            "expected the document of the target, saw it replaced",
-        )
-        .into(),
+        ProbeError::Gone => {
+            StepFailure::new(stage, Cause::TargetStale, "expected the document of the target, saw it replaced").into()
+        }
         ProbeError::Wire(error) => call_stop(error, stage),
         ProbeError::BadSelector { message } => {
             StepFailure::new(stage, Cause::InvalidArgument, format!("expected a valid selector: {message}")).into()

@@ -40,7 +40,13 @@ mod tests {
     use cuebook_grammar::condition::Nothing;
 
     fn judged(verdict: Verdict, is_default: bool) -> Judged {
-        Judged { condition: Condition::AnyEffect(Nothing {}), verdict, vacuous: false, default: is_default, latency_ms: None }
+        Judged {
+            condition: Condition::AnyEffect(Nothing {}),
+            verdict,
+            vacuous: false,
+            default: is_default,
+            latency_ms: None,
+        }
     }
 
     #[test]

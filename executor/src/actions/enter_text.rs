@@ -67,11 +67,13 @@ impl Run<'_> {
                 continue;
             };
             let key = NodeKey { node: field.id, ..main.key };
-            let need = Need { visible: true, enabled: true, editable: true, scroll: true, hit: is_secret, ..Need::default() };
+            let need =
+                Need { visible: true, enabled: true, editable: true, scroll: true, hit: is_secret, ..Need::default() };
             match self.ready(&key, need, by).await {
                 Ok(ready) => {
                     let frame = FrameId::from(key.frame.as_str());
-                    let session = self.page.frame(&frame).map_or_else(|| self.page.session().clone(), |frame| frame.session);
+                    let session =
+                        self.page.frame(&frame).map_or_else(|| self.page.session().clone(), |frame| frame.session);
                     return Ok(Entry { field, key, world: ready.world, session });
                 }
                 Err(stop) => self.again_or(stop)?,
@@ -136,7 +138,11 @@ impl Run<'_> {
         let focused: Option<Focused> =
             self.ask(&entry.world, "(cb, id, caret) => cb.act.focus(id, caret)", &args, Stage::Act).await?;
         let Some(focused) = focused else {
-            return Err(self.act_failure(Cause::TargetStale, "expected the field in the document, saw it removed".to_owned(), None));
+            return Err(self.act_failure(
+                Cause::TargetStale,
+                "expected the field in the document, saw it removed".to_owned(),
+                None,
+            ));
         };
         if !focused.focused {
             let message = format!("expected the field to take the focus, saw it on {}", focused.active);
@@ -186,7 +192,8 @@ impl Run<'_> {
             return entered;
         }
         // A document that is gone took its report along; what it led to is in the effects.
-        let report = self.ask::<Option<GestureReport>>(&entry.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
+        let report =
+            self.ask::<Option<GestureReport>>(&entry.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
         self.close_guards();
         entered?;
         match report {
@@ -209,7 +216,11 @@ impl Run<'_> {
             Some(SetWhole { fits: true, .. }) => Ok(()),
             Some(SetWhole { took, .. }) => {
                 let took: String = took.chars().take(100).collect();
-                Err(self.act_failure(Cause::InvalidArgument, format!("expected a value that the field takes, saw it become {took:?}"), None))
+                Err(self.act_failure(
+                    Cause::InvalidArgument,
+                    format!("expected a value that the field takes, saw it become {took:?}"),
+                    None,
+                ))
             }
             None => not_a_field(self),
         }

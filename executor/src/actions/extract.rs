@@ -27,7 +27,11 @@ impl Run<'_> {
         let reading: Option<Reading> =
             self.ask(&world, "(cb, id, what) => cb.act.read(id, what)", &args, Stage::Act).await?;
         let Some(reading) = reading else {
-            return Err(self.act_failure(Cause::TargetStale, "expected the target in the document, saw it removed".to_owned(), None));
+            return Err(self.act_failure(
+                Cause::TargetStale,
+                "expected the target in the document, saw it removed".to_owned(),
+                None,
+            ));
         };
         if reading.none && what == "value" {
             return failed(Stage::Act, Cause::InvalidArgument, "expected something that has a value, saw none");
@@ -46,7 +50,11 @@ impl Run<'_> {
         let text: Option<String> = self.ask(&world, "(cb, id) => cb.act.dom(id)", &[id], Stage::Act).await?;
         match text {
             Some(text) => Ok(Acted { data: Some(text.into()), ..Acted::default() }),
-            None => Err(self.act_failure(Cause::TargetStale, "expected the target in the document, saw it removed".to_owned(), None)),
+            None => Err(self.act_failure(
+                Cause::TargetStale,
+                "expected the target in the document, saw it removed".to_owned(),
+                None,
+            )),
         }
     }
 

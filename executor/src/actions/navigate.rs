@@ -54,7 +54,8 @@ impl Run<'_> {
         self.arm_if_alive().await?;
         self.about_to_send()?;
         let call = self.page.session().call_raw("Page.navigate", To { url }, self.until);
-        let reply = self.race(Stage::Act, call).await.and_then(|reply| reply.map_err(|error| call_stop(error, Stage::Act)));
+        let reply =
+            self.race(Stage::Act, call).await.and_then(|reply| reply.map_err(|error| call_stop(error, Stage::Act)));
         let reply = match reply {
             Ok(reply) => reply,
             Err(stop) => {
@@ -91,7 +92,8 @@ impl Run<'_> {
         };
         self.about_to_send()?;
         let from = self.page.main_frame().document;
-        let call = self.page.session().call_raw("Page.navigateToHistoryEntry", ToEntry { entry_id: entry.id }, self.until);
+        let call =
+            self.page.session().call_raw("Page.navigateToHistoryEntry", ToEntry { entry_id: entry.id }, self.until);
         self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
         let target = entry.url.clone();
         self.left(from.as_str(), Some(&target)).await?;
@@ -140,9 +142,9 @@ impl Run<'_> {
             return Ok(());
         }
         // Chrome draws its own page for an error without a body.
-        let cause = if reason == "net::ERR_HTTP_RESPONSE_CODE_FAILURE" { Cause::HttpError } else { Cause::NavigationFailed };
-        let mut failure =
-            StepFailure::new(Stage::Act, cause, format!("expected the page to load, saw {reason}"));
+        let cause =
+            if reason == "net::ERR_HTTP_RESPONSE_CODE_FAILURE" { Cause::HttpError } else { Cause::NavigationFailed };
+        let mut failure = StepFailure::new(Stage::Act, cause, format!("expected the page to load, saw {reason}"));
         failure.facts.seen = Some(reason);
         Err(failure.into())
     }

@@ -43,9 +43,11 @@ impl Run<'_> {
             return sent;
         }
         let report = match &world {
-            Some(world) => {
-                self.ask::<Option<GestureReport>>(world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await.ok().flatten()
-            }
+            Some(world) => self
+                .ask::<Option<GestureReport>>(world, "(cb) => cb.act.gesture(0)", &[], Stage::Act)
+                .await
+                .ok()
+                .flatten(),
             None => None,
         };
         self.close_guards();

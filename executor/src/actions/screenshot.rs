@@ -117,7 +117,7 @@ impl Run<'_> {
 
     /// A picture of the viewport for the record. A page that cannot be pictured now has none.
     pub(crate) async fn picture<A: ArtifactSink>(
-        &self,
+        &mut self,
         kind: ArtifactKind,
         artifacts: &A,
     ) -> Result<Option<ArtifactRef>, ExecutorError> {

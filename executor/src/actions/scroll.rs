@@ -50,7 +50,11 @@ impl Run<'_> {
                 self.happened.effect |= scrolled.moved;
                 Ok(())
             }
-            None => Err(self.act_failure(Cause::TargetStale, "expected the target in the document, saw it removed".to_owned(), None)),
+            None => Err(self.act_failure(
+                Cause::TargetStale,
+                "expected the target in the document, saw it removed".to_owned(),
+                None,
+            )),
         }
     }
 }

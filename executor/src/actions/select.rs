@@ -39,7 +39,12 @@ impl Run<'_> {
             let main = self.resolve_main(by).await?;
             let world = self.world_of(&main.key, Stage::Actionability).await?;
             let is_native: bool = self
-                .ask(&world, "(cb, id) => cb.act.field(id)?.kind === 'select'", &[main.key.node.into()], Stage::Actionability)
+                .ask(
+                    &world,
+                    "(cb, id) => cb.act.field(id)?.kind === 'select'",
+                    &[main.key.node.into()],
+                    Stage::Actionability,
+                )
                 .await?;
             if !is_native {
                 return Ok(false);

@@ -62,6 +62,10 @@ impl Run<'_> {
             self.happened.effect = true;
             return Ok(());
         }
-        Err(self.act_failure(Cause::TargetStale, "expected the target in the document, saw it removed".to_owned(), None))
+        Err(self.act_failure(
+            Cause::TargetStale,
+            "expected the target in the document, saw it removed".to_owned(),
+            None,
+        ))
     }
 }

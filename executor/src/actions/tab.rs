@@ -54,7 +54,11 @@ impl Run<'_> {
         };
         match page {
             Some(page) => Ok(page),
-            None => failed(Stage::Act, Cause::InvalidArgument, format!("expected an open tab, saw none at position {index}")),
+            None => failed(
+                Stage::Act,
+                Cause::InvalidArgument,
+                format!("expected an open tab, saw none at position {index}"),
+            ),
         }
     }
 }

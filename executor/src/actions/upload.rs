@@ -29,14 +29,21 @@ impl Run<'_> {
         let field: Option<Field> =
             self.ask(&world, "(cb, id) => cb.act.field(id)", &[main.key.node.into()], Stage::Act).await?;
         let Some(field) = field else {
-            return Err(self.act_failure(Cause::TargetStale, "expected the target in the document, saw it removed".to_owned(), None));
+            return Err(self.act_failure(
+                Cause::TargetStale,
+                "expected the target in the document, saw it removed".to_owned(),
+                None,
+            ));
         };
-        let takes: Option<bool> = self
-            .ask(&world, "(cb, id) => cb.act.takesFiles(id)", &[field.id.into()], Stage::Act)
-            .await?;
+        let takes: Option<bool> =
+            self.ask(&world, "(cb, id) => cb.act.takesFiles(id)", &[field.id.into()], Stage::Act).await?;
         match takes {
             None => {
-                return Err(self.act_failure(Cause::InvalidArgument, "expected a file field, saw none".to_owned(), None));
+                return Err(self.act_failure(
+                    Cause::InvalidArgument,
+                    "expected a file field, saw none".to_owned(),
+                    None,
+                ));
             }
             Some(false) if files.len() > 1 => {
                 let message = format!("expected one file for a field that takes one, saw {}", files.len());
@@ -51,7 +58,11 @@ impl Run<'_> {
             .await?
             .map_err(|error| probe_stop(error, Stage::Act))?;
         let Some(backend_node_id) = nodes.first().copied() else {
-            return Err(self.act_failure(Cause::TargetStale, "expected the target in the document, saw it removed".to_owned(), None));
+            return Err(self.act_failure(
+                Cause::TargetStale,
+                "expected the target in the document, saw it removed".to_owned(),
+                None,
+            ));
         };
         self.about_to_send()?;
         let session = world.world().session().clone();

@@ -103,8 +103,7 @@ pub(crate) fn key_for(character: char) -> Option<Key> {
             Some(makes(letter, format!("Key{upper}"), number, letter.is_ascii_uppercase()))
         }
         other => SYMBOLS.iter().find_map(|(plain, shifted, code, number)| {
-            (other == *plain || other == *shifted)
-                .then(|| makes(other, (*code).to_owned(), *number, other == *shifted))
+            (other == *plain || other == *shifted).then(|| makes(other, (*code).to_owned(), *number, other == *shifted))
         }),
     }
 }

@@ -68,7 +68,14 @@ pub(crate) struct Mouse<'a> {
 }
 
 impl Mouse<'_> {
-    fn send(&self, kind: &'static str, point: Point, button: &'static str, buttons: u8, click_count: u8) -> Call<RawReply> {
+    fn send(
+        &self,
+        kind: &'static str,
+        point: Point,
+        button: &'static str,
+        buttons: u8,
+        click_count: u8,
+    ) -> Call<RawReply> {
         let event = Event {
             kind,
             x: point.x,

@@ -45,7 +45,8 @@ const check = async (id, need, round) => {
   if (need.visible && !cb.isVisible(shown)) return { fail: "notVisible" };
   const states = need.enabled || need.editable ? cb.statesOf(found) : {};
   if (need.enabled && states.disabled) return { fail: "notEnabled" };
-  if (need.editable && !states.editable) return { fail: "notEditable" };
+  const slides = found instanceof HTMLInputElement && inputType(found) === "range";
+  if (need.editable && !states.editable && !slides) return { fail: states.disabled ? "notEnabled" : "notEditable" };
   if (need.stable) {
     const first = boxOf(shown);
     await frame();

@@ -2,6 +2,10 @@
 const guard = globalThis.__cuebookGuard;
 const KEYS = new Set(["keydown", "keypress", "keyup", "beforeinput"]);
 let gesture = null;
+/** The executor has armed something in this document, or looked at it. */
+let isKnown = false;
+/** Those who asked for the report of the gesture that comes next. */
+let early = [];
 const finished = () => gesture && (gesture.blocked || gesture.done);
 const settle = () => {
   for (const resolve of gesture?.waiters.splice(0) ?? []) resolve();
@@ -22,9 +26,13 @@ const block = (event, origin) => {
   settle();
 };
 const handle = (event) => {
-  if (!gesture) return;
   if (guard.passing.has(event.type)) {
-    if (gesture.kind === "mouse") watching?.begin();
+    if (gesture?.kind === "mouse") watching?.begin();
+    return;
+  }
+  if (!gesture) {
+    // Nobody has spoken to this document yet: what comes now was meant for the one before it.
+    if (!isKnown && performance.now() - guard.born < 1000) guard.block(event);
     return;
   }
   const now = performance.now();
@@ -50,6 +58,7 @@ const handle = (event) => {
 if (guard) guard.handle = handle;
 
 const openGesture = (spec) => {
+  isKnown = true;
   settle();
   gesture = null;
   if (!guard || !spec) return true;
@@ -59,7 +68,7 @@ const openGesture = (spec) => {
   if (spec.id && !target) return false;
   gesture = {
     kind: spec.kind, mode: spec.mode, target, end: spec.end ? element(spec.end) : null, box: target ? boxOf(target) : null,
-    expects: spec.expects, until: performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: [],
+    expects: spec.expects, until: performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: early.splice(0),
   };
   return true;
 };
@@ -74,6 +83,12 @@ act.gesture = async (budget) => {
   }
   return reportGesture();
 };
+/** The same for the gesture that is opened next: who asks before it is opened misses nothing, even if the gesture ends this document. */
+act.nextGesture = (budget) => new Promise((resolve) => {
+  const tell = () => resolve(reportGesture());
+  early.push(tell);
+  setTimeout(tell, budget);
+});
 act.open = (spec) => openGesture(spec);
 act.shut = () => {
   const report = reportGesture();
