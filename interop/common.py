@@ -63,6 +63,11 @@ class Answer:
             return "killed"
         return str((self.report or {}).get("result", f"exit {self.exit_code}"))
 
+    @property
+    def code(self) -> str | None:
+        """The report's error code."""
+        return ((self.report or {}).get("error") or {}).get("code")
+
     def why(self) -> str:
         """In a line: the report's error, its last failed step, or what was printed instead."""
         if self.exit_code is None:

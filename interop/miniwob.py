@@ -243,6 +243,7 @@ def run_episode(options: argparse.Namespace, port: int, ledger: Ledger, task: st
         "seconds": round(seconds, 2),
         "exitCode": answer.exit_code,
         "result": answer.result,
+        "code": answer.code,
         "steps": [describe(step) for step in (answer.report or {}).get("steps") or []],
         "why": None if reward == 1 else failure_of(answer, reward, seen is not None),
         "runDir": relative((answer.report or {}).get("runDir")),
@@ -283,27 +284,28 @@ def summary(results: dict[str, list[dict]]) -> str:
     """The table and the failures behind it, in Markdown."""
     rows, failures = [], []
     for task, episodes in results.items():
-        solved = [episode for episode in episodes if episode["success"]]
-        unaware = [episode for episode in episodes if not episode["success"] and episode["result"] == "ok"]
-        seconds = statistics.median(episode["seconds"] for episode in episodes)
-        rows.append([task, len(solved), len(episodes), len(unaware), f"{seconds:.1f}"])
+        rows.append([task, *counts(episodes)])
         grouped = collections.defaultdict(list)
         for episode in episodes:
             if not episode["success"]:
-                grouped[episode["why"]].append(episode["seed"])
-        for why, seeds in grouped.items():
-            failures.append([task, ", ".join(map(str, seeds)), why])
-    episodes = [episode for several in results.values() for episode in several]
-    solved = sum(episode["success"] for episode in episodes)
-    seconds = statistics.median(episode["seconds"] for episode in episodes)
-    unaware = sum(row[3] for row in rows)
-    rows.append(["**all**", solved, len(episodes), unaware, f"{seconds:.1f}"])
+                grouped[episode["reward"], episode["result"], episode["code"]].append(episode)
+        for (_, _, code), alike in grouped.items():
+            seeds = ", ".join(str(episode["seed"]) for episode in alike)
+            failures.append([task, seeds, code or "–", alike[0]["why"]])
+    rows.append(["**all**", *counts([episode for episodes in results.values() for episode in episodes])])
     text = table(["task", "reward 1", "of", "no reward, report ok", "median s"], rows)
-    if failures:
-        text += "\n\nEvery episode without a reward of 1:\n\n" + table(["task", "seeds", "why"], failures)
-    else:
-        text += "\n\nNo episode failed."
-    return text
+    if not failures:
+        return text + "\n\nNo episode failed."
+    head = ["task", "seeds", "code", "why, of the first"]
+    return text + "\n\nEvery episode without a reward of 1:\n\n" + table(head, failures)
+
+
+def counts(episodes: list[dict]) -> list[float]:
+    """Successes, episodes, successes that only the report believes in, seconds."""
+    solved = sum(episode["success"] for episode in episodes)
+    unaware = sum(not episode["success"] and episode["result"] == "ok" for episode in episodes)
+    seconds = statistics.median(episode["seconds"] for episode in episodes)
+    return [solved, len(episodes), unaware, round(seconds, 1)]
 
 
 def missed(results: dict[str, list[dict]]) -> list[str]:
