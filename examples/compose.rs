@@ -23,7 +23,11 @@ async fn main() -> anyhow::Result<()> {
     let site = Site::builder().build().bind(0).await?;
     let url = site.url("/login");
 
-    let places = SearchPlaces { path: std::env::var_os("PATH"), chrome_variable: std::env::var_os("CHROME"), ..SearchPlaces::default() };
+    let places = SearchPlaces {
+        path: std::env::var_os("PATH"),
+        chrome_variable: std::env::var_os("CHROME"),
+        ..SearchPlaces::default()
+    };
     let profiles = tempfile::tempdir()?;
     let until = Instant::now() + Duration::from_secs(30);
     let browser = Arc::new(Browser::launch(&LaunchOptions::new(find_chrome(&places)?, profiles.path()), until).await?);
@@ -32,8 +36,14 @@ async fn main() -> anyhow::Result<()> {
     let key = DigestKey::new([7; 32]); // Draw it at random where logs are kept.
     let layers = Layers {
         modeler: LivePageModeler::new(browser.clone(), key.clone(), ModelerOptions::default()),
-        planner: Lexical::default(),
-        executor: LiveExecutor::new(browser.clone(), key.clone(), NoSecrets, MemoryArtifacts::default(), ExecutorOptions::default()),
+        planner: Lexical,
+        executor: LiveExecutor::new(
+            browser.clone(),
+            key.clone(),
+            NoSecrets,
+            MemoryArtifacts::default(),
+            ExecutorOptions::default(),
+        ),
         repair: Ladder,
         log: MemoryLog::default(),
         confirm: NobodyConfirms,

@@ -154,9 +154,9 @@ fn budgets(options: &RunOptions) -> Budgets {
 
 /// The executor's options that the flags state.
 pub(crate) fn executor_options(options: &RunOptions) -> ExecutorOptions {
-    let mut executor = ExecutorOptions::default();
-    executor.screenshots = if options.record { ScreenshotMode::Every } else { ScreenshotMode::FirstFailurePageChange };
-    executor
+    let screenshots =
+        if options.record { ScreenshotMode::Every } else { ScreenshotMode::FirstFailurePageChange };
+    ExecutorOptions { screenshots, ..ExecutorOptions::default() }
 }
 
 /// Random bytes of the operating system.

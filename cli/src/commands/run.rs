@@ -24,7 +24,7 @@ pub(crate) async fn run(args: RunArgs, output: Output) -> Exit {
 
 fn planner(args: &RunArgs) -> Result<AnyPlanner, Refusal> {
     match (args.planner, &args.plan) {
-        (PlannerName::Lexical, _) => Ok(AnyPlanner::Lexical(Lexical::default())),
+        (PlannerName::Lexical, _) => Ok(AnyPlanner::Lexical(Lexical)),
         (PlannerName::Scripted, Some(path)) => {
             let draft = PlanDraft::read(&input::text(path)?, Author::Operator).map_err(invalid_plan)?;
             Ok(AnyPlanner::Scripted(Box::new(Scripted::new(draft))))

@@ -16,12 +16,10 @@ use crate::commands::{build_cuebook, root};
 use crate::site::Site;
 
 /// What the planner is asked to do.
-const TASK: &str = "Log in as ann with password correct-horse, choose Large and add the Fountain pen \
-    to the cart, then check out as Ann Lee with email ann@example.com, delivery date 2026-12-01 and \
-    card number 4242 4242 4242 4242, accept the terms and place the order";
+const TASK: &str = "Log in as ann with password correct-horse, then select Large and press Order";
 
 /// Classes of actions that the demonstration allows on the site without being asked.
-const GRANTS: [&str; 4] = ["credential", "send", "money", "write"];
+const GRANTS: [&str; 1] = ["money"];
 
 /// A plan written by hand, relative to the root of the workspace.
 const PLAN: &str = "examples/plans/login.json";
