@@ -13,6 +13,7 @@ use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::seam::{ArtifactSink, Executor, SecretSource};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::Probe;
+use tracing::Instrument as _;
 
 use crate::error::ExecutorError;
 use crate::facts::Gathered;
@@ -127,6 +128,8 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         };
         let is_first = if self.has_run { IsFirst::No } else { IsFirst::Yes };
         self.has_run = true;
-        run.run(&self.secrets, &self.artifacts, is_first).await
+        let verb = step.action().kind().meta().name;
+        let span = tracing::debug_span!("step", step_index = step.plan_index(), action = verb);
+        run.run(&self.secrets, &self.artifacts, is_first).instrument(span).await
     }
 }
