@@ -1,0 +1,82 @@
+//! An agent in its parts, made without any Cuebook crate but the language, `cuebook-grammar`.
+//!
+//! It shows how to implement every seam, and it is what the swap tests put in place of each live layer, one
+//! at a time. The world is a shop of three pages that is data: [`Shop`]. [`FakeModeler`] looks at it,
+//! [`FakeExecutor`] acts on it, [`FakePlanner`] knows its way through it. The rest keeps, answers and
+//! decides in memory. Each part can be cloned before it is handed over, and the clone still tells what
+//! happened:
+//!
+//! ```
+//! use outside_agent::{FakeExecutor, FakeLog, FakeModeler, FakePlanner, FakeRepair, FakeSecrets, Shop};
+//!
+//! let shop = Shop::new();
+//! let (modeler, executor) = (FakeModeler::of(&shop), FakeExecutor::on(&shop, FakeSecrets::of_the_shop()));
+//! let (planner, repair, log) = (FakePlanner::default(), FakeRepair::default(), FakeLog::default());
+//! // Hand them to whatever drives a run, then ask the shop and the log.
+//! # let _ = (modeler, executor, planner, repair, log);
+//! assert_eq!(shop.orders(), 0);
+//! ```
+//!
+//! Invariants:
+//! - No browser, no network, no file, no runtime: futures are ready at once. Only deadlines read the clock.
+//! - Verdicts come from `Condition::evaluate` and `Locator::select`, as in every other implementation.
+
+mod acting;
+mod deciding;
+mod keeping;
+mod looking;
+mod planning;
+mod shop;
+
+pub use acting::{FakeExecutor, FakeHandler};
+pub use deciding::{FakeConfirm, FakeRedactor, FakeRepair, FakeSecrets};
+pub use keeping::{FakeArtifacts, FakeLog, FakeTape, LogEntry};
+pub use looking::FakeModeler;
+pub use planning::{FakeMemory, FakePlanner};
+pub use shop::{PASSWORD, PASSWORD_REF, Place, Shop, Thing, USER};
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What breaks a part of this agent: only a caller that does not keep to a seam's rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FakeError {
+    /// There is one tab, and this is another one.
+    OtherPage {
+        /// The tab that was named.
+        seen: String,
+    },
+    /// An entry of the log that may not come now.
+    OutOfOrder {
+        /// What may come.
+        expected: &'static str,
+    },
+}
+
+impl fmt::Display for FakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherPage { seen } => write!(f, "expected the shop's tab, saw `{}`", seen.escape_debug()),
+            Self::OutOfOrder { expected } => write!(f, "expected {expected}, saw another entry"),
+        }
+    }
+}
+
+impl std::error::Error for FakeError {}
+
+/// State that a part shares with its clones.
+#[derive(Debug, Default)]
+struct Shared<T>(Arc<Mutex<T>>);
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Shared<T> {
+    fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
