@@ -154,8 +154,7 @@ fn budgets(options: &RunOptions) -> Budgets {
 
 /// The executor's options that the flags state.
 pub(crate) fn executor_options(options: &RunOptions) -> ExecutorOptions {
-    let screenshots =
-        if options.record { ScreenshotMode::Every } else { ScreenshotMode::FirstFailurePageChange };
+    let screenshots = if options.record { ScreenshotMode::Every } else { ScreenshotMode::FirstFailurePageChange };
     ExecutorOptions { screenshots, ..ExecutorOptions::default() }
 }
 

@@ -72,7 +72,8 @@ fn tell_end(record: &StepRecord) {
         (StepResult::Ok, _) => {
             let note = if record.no_observed_effect { ", no effect seen" } else { "" };
             say(&format!("     ok in {took} ms{note}"));
-            let vacuous = record.post_check.iter().filter(|judged| judged.vacuous && !judged.default);
+            let changes = record.action.action.condition().is_none();
+            let vacuous = record.post_check.iter().filter(|judged| changes && judged.vacuous && !judged.default);
             for judged in vacuous {
                 say(&format!("     note: `{}` held already before the step", judged.condition.tag()));
             }

@@ -69,8 +69,8 @@ pub(crate) fn is_plain(locator: &Locator) -> bool {
 }
 
 /// What `conditions` want to know about `target`.
-pub(crate) fn ask_for(target: &TargetRef, conditions: &[&Condition]) -> Ask {
-    let mut ask = Ask::default();
+pub(crate) fn ask_for(target: &TargetRef, locator: Option<&Locator>, conditions: &[&Condition]) -> Ask {
+    let mut ask = Ask { text: locator.is_some_and(turns_on_text), ..Ask::default() };
     let mut attributes = BTreeSet::new();
     let mut properties = BTreeSet::new();
     for condition in conditions {
@@ -98,6 +98,11 @@ pub(crate) fn ask_for(target: &TargetRef, conditions: &[&Condition]) -> Ask {
     ask.attributes = attributes.into_iter().collect();
     ask.properties = properties.into_iter().collect();
     ask
+}
+
+/// Whether a locator is judged on the text of the element itself.
+fn turns_on_text(locator: &Locator) -> bool {
+    locator.has_text.is_some() || matches!(locator.strategy, Strategy::Text(_))
 }
 
 /// Whether a condition turns on where things are rather than on what they are.

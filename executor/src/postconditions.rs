@@ -75,7 +75,11 @@ impl Run<'_> {
             .into_iter()
             .filter_map(|target| {
                 let lookup = lookup(&target)?;
-                Some(Question { ask: ask_for(&target, conditions), lookup, target })
+                let declared = match self.step.targets().get(&target) {
+                    Some(BoundTarget::Declared(locator)) => Some(locator),
+                    _ => None,
+                };
+                Some(Question { ask: ask_for(&target, declared, conditions), lookup, target })
             })
             .collect()
     }
@@ -473,21 +477,32 @@ impl Run<'_> {
         }
     }
 
-    /// When the time of a condition is over.
+    /// When the time of a postcondition is over.
     pub(crate) fn patience(&self, condition: &Condition) -> Instant {
-        let mut span = match condition {
+        let span = match condition {
             Condition::AnyEffect(_) => self.options.effect_timeout,
             _ => self.options.post_timeout,
         };
-        condition.visit(&mut |part| {
-            if let Condition::NetworkIdle(idle) = part
-                && let Some(limit) = idle.timeout_ms
-            {
-                span = limit.duration();
-            }
-        });
-        self.within(span)
+        self.within(own_limit(condition).unwrap_or(span))
     }
+
+    /// When the time of a condition is over that a step does nothing but wait for: a little before that of the
+    /// step, so that the answer can be given.
+    pub(crate) fn waits_until(&self, condition: &Condition) -> Instant {
+        let by = self.answer_by();
+        own_limit(condition).map_or(by, |span| self.within(span).min(by))
+    }
+}
+
+/// The limit that a condition states itself.
+fn own_limit(condition: &Condition) -> Option<Duration> {
+    let mut limit = None;
+    condition.visit(&mut |part| {
+        if let Condition::NetworkIdle(idle) = part {
+            limit = idle.timeout_ms.map(cuebook_grammar::wire::Millis::duration).or(limit);
+        }
+    });
+    limit
 }
 
 /// So long no request may be in flight.

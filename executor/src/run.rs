@@ -62,6 +62,9 @@ pub(crate) struct Watcher {
     pub(crate) is_watching: bool,
 }
 
+/// Time that is kept back from a wait to tell why it was in vain.
+const ANSWERING: Duration = Duration::from_millis(300);
+
 pub(crate) struct Run<'a> {
     pub(crate) options: &'a ExecutorOptions,
     pub(crate) browser: &'a Browser,
@@ -110,6 +113,17 @@ impl Run<'_> {
     pub(crate) fn within(&self, span: Duration) -> Instant {
         let now = Instant::now();
         now.checked_add(span).map_or(self.until, |point| point.min(self.until))
+    }
+
+    /// When a wait has to end for its reason to be told within the deadline of the step.
+    pub(crate) fn answer_by(&self) -> Instant {
+        let left = self.until.saturating_duration_since(Instant::now());
+        self.until.checked_sub(ANSWERING.min(left / 4)).unwrap_or(self.until)
+    }
+
+    /// When a target must be there and ready for input.
+    pub(crate) fn ready_by(&self) -> Instant {
+        self.within(self.options.ready_timeout).min(self.answer_by())
     }
 
     /// The last look at the clock before input is sent. From here on the step counts as having acted.

@@ -127,7 +127,7 @@ impl Run<'_> {
     /// Resolves the main target and waits until it is ready; a declared one that is replaced meanwhile is
     /// resolved again.
     pub(crate) async fn ready_main(&mut self, need: Need) -> Part<Ready> {
-        let by = self.within(self.options.ready_timeout);
+        let by = self.ready_by();
         loop {
             let main = self.resolve_main(by).await?;
             match self.ready(&main.key, need, by).await {
@@ -220,7 +220,11 @@ impl Run<'_> {
                 condition: stated.condition.clone(),
                 held_at: None,
             })
-            .chain(own.map(|condition| Awaited { condition: condition.clone(), until: self.until, held_at: None }))
+            .chain(own.map(|condition| Awaited {
+                condition: condition.clone(),
+                until: self.waits_until(condition),
+                held_at: None,
+            }))
             .collect()
     }
 
@@ -256,11 +260,10 @@ impl Run<'_> {
             }
         };
         let stated = self.step.post();
-        let mut own = None;
         if !awaited.is_empty() {
-            self.evidence.post =
-                awaited.iter().zip(stated).map(|(one, stated)| judge(one, stated.is_default)).collect();
-            own = awaited.get(stated.len()).map(|one| judge(one, false));
+            // What follows the stated ones is what the step waits for itself.
+            let is_default = |index: usize| stated.get(index).is_some_and(|stated| stated.is_default);
+            self.evidence.post = awaited.iter().enumerate().map(|(index, one)| judge(one, is_default(index))).collect();
             self.evidence.post_facts = Some(facts.clone());
         }
         self.evidence.sensitive = sensitive.iter().cloned().collect();
@@ -268,13 +271,12 @@ impl Run<'_> {
             Err(Stop::Broken(error)) => return Err(error),
             Err(Stop::Failed(failure)) => Some(failure),
             Err(Stop::Dialog) => self.dialog_ruling(&facts),
-            Ok(()) => match (&own, rule(&self.evidence.post)) {
-                (Some(own), _) if !own.verdict.holds() => Some(Box::new(waited(own, &facts))),
-                (_, Ruling::Done { unseen }) => {
+            Ok(()) => match rule(&self.evidence.post) {
+                Ruling::Done { unseen } => {
                     self.evidence.no_observed_effect = unseen;
                     None
                 }
-                (_, Ruling::Failed(cause, index)) => Some(Box::new(self.unmet(cause, index, &facts))),
+                Ruling::Failed(cause, index) => Some(Box::new(self.unmet(cause, index, &facts))),
             },
         };
         let evidence = scrub(std::mem::take(&mut self.evidence), &secrets);
@@ -335,15 +337,6 @@ impl Run<'_> {
 pub(crate) enum IsFirst {
     Yes,
     No,
-}
-
-fn waited(own: &Judged, facts: &Facts) -> StepFailure {
-    let message =
-        format!("expected {} before the deadline, saw that it {}", in_words(&own.condition), verb(own.verdict));
-    let mut failure = StepFailure::new(Stage::Act, Cause::DeadlineExceeded, message);
-    failure.facts.conditions = Some(facts.clone());
-    failure.facts.target = own.condition.target().cloned();
-    failure
 }
 
 pub(crate) const fn verb(verdict: Verdict) -> &'static str {

@@ -631,7 +631,7 @@ async fn wait_for_and_assert_state_conditions() {
     assert_eq!(failure.cause, Cause::PostconditionFailed);
     assert!(failure.facts.conditions.is_some());
     let failure = failed(lab.step(late, json!({"type": "waitFor", "timeoutMs": 300, "condition": not_there})).await);
-    assert_eq!(failure.cause, Cause::DeadlineExceeded);
+    assert_eq!(failure.cause, Cause::PostconditionFailed);
     let idle = succeeded(lab.step(json!({}), json!({"type": "waitForIdle", "quietMs": 100})).await);
     assert_eq!(idle.data, Some(json!({"idle": true})));
 }

@@ -198,7 +198,7 @@ where
                 stuck: StuckDetector::default(),
                 deadline,
             };
-            let stop = match self.drive(&mut run).await {
+            let stop = match Box::pin(self.drive(&mut run)).await {
                 Ok(()) => Stop::Ended { result: RunResult::Ok, error: None, answer: None },
                 Err(stop) => stop,
             };
@@ -237,10 +237,10 @@ where
 
     async fn drive(&mut self, run: &mut Run) -> Result<(), Stop> {
         let (command, task) = match &run.request.work {
-            Work::Task(task) => ("run", Some(self.redactor.redact(task).into_owned())),
+            Work::Task(task) => ("run", Some(self.redactor.redact(&recording::without_passwords(task)).into_owned())),
             Work::Plan(draft) => {
                 let task = draft.context.as_ref().and_then(|context| context.task.as_ref());
-                ("exec", task.map(|task| self.redactor.redact(task).into_owned()))
+                ("exec", task.map(|task| self.redactor.redact(&recording::without_passwords(task)).into_owned()))
             }
         };
         let header = RunHeader {
@@ -327,6 +327,9 @@ where
             };
             invalid_in_a_row = 0;
             self.listener.event(RunEvent::Planned(&plan));
+            if run.note_plan(&plan, &observation) == Tier::Stop {
+                return Err(Stop::failed("stuck", "the same plan on the same page keeps coming back without progress"));
+            }
             match self.run_plan(run, &plan).await? {
                 PlanEnd::Completed | PlanEnd::Dropped => last_failure = None,
                 PlanEnd::Failed(failure) if failure.cause.is_block() || is_final(failure.cause) => {
@@ -369,7 +372,7 @@ where
             if let Some(end) = self.control_step(run, plan, index).await? {
                 return Err(end);
             }
-            match self.run_step(run, plan, index, StepOrigin::Plan).await? {
+            match Box::pin(self.run_step(run, plan, index, StepOrigin::Plan)).await? {
                 StepEnd::Done { changed_page } => {
                     let rest = plan.steps().get(index + 1..).unwrap_or_default();
                     if changed_page && rest.iter().any(|checked| names_observed(&checked.step, plan)) {
@@ -576,11 +579,6 @@ where
         ground: &Observation,
         place: &Place,
     ) -> Result<Attempt, Stop> {
-        if let Some(tier) = run.note_action(bound, ground)
-            && tier == Tier::Stop
-        {
-            return Err(Stop::failed("stuck", "the same action on the same page keeps coming back without progress"));
-        }
         if let Some(refusal) = self.consent(run, bound).await? {
             return self.settle(run, bound, ground, place, StepOutcome::Failed(Box::new(refusal)), None).await;
         }
@@ -611,7 +609,8 @@ where
     ) -> Result<StepOutcome, Stop> {
         match bound.action().kind().meta().owner {
             Owner::Executor => {
-                let acting = self.layers.executor.run_step(&run.page, bound, ground, deadline);
+                // Boxed: the futures of several layers in one another exceed what a compiler lays out by default.
+                let acting = Box::pin(self.layers.executor.run_step(&run.page, bound, ground, deadline));
                 self.interrupt.guard(acting).await?.map_err(|error| Stop::broken("executorBroken", &error))
             }
             Owner::Modeler => {
@@ -622,7 +621,7 @@ where
                     Action::Snapshot(snapshot) => Query::Snapshot(snapshot.scope.unwrap_or_default()),
                     _ => return Ok(unsupported(bound.action().kind())),
                 };
-                let exploring = self.layers.modeler.explore(&run.page, &query, deadline);
+                let exploring = Box::pin(self.layers.modeler.explore(&run.page, &query, deadline));
                 let finding =
                     self.interrupt.guard(exploring).await?.map_err(|error| Stop::broken("modelerBroken", &error))?;
                 Ok(match finding {
@@ -734,7 +733,8 @@ where
 
     async fn observe(&mut self, run: &mut Run, scope: Scope) -> Result<Observation, Stop> {
         let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
-        let observing = self.layers.modeler.observe(&run.page, scope, deadline).instrument(info_span!("observe"));
+        let observing =
+            Box::pin(self.layers.modeler.observe(&run.page, scope, deadline)).instrument(info_span!("observe"));
         let observation =
             self.interrupt.guard(observing).await?.map_err(|error| Stop::broken("modelerBroken", &error))?;
         self.listener.event(RunEvent::Observed(&observation));

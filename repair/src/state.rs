@@ -6,7 +6,7 @@ use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::StepSuccess;
-use cuebook_grammar::plan::{BoundStep, BoundTarget};
+use cuebook_grammar::plan::{BoundStep, Plan};
 use cuebook_grammar::report::{StepReport, Usage};
 use cuebook_grammar::seam::HistoryEntry;
 
@@ -81,17 +81,14 @@ impl Run {
         }
     }
 
-    pub(crate) fn note_action(&mut self, bound: &BoundStep, ground: &Observation) -> Option<Tier> {
-        let changes = bound.action().kind().meta().effect != EffectClass::ReadOnly;
-        let target = bound.main_target().map(|(_, target)| match target {
-            BoundTarget::Observed(candidate) => candidate.fingerprint.short(),
-            BoundTarget::Declared(locator) => locator.to_string(),
-        });
-        changes.then(|| {
-            let page = if ground.fingerprint.is_empty() { &ground.url } else { &ground.fingerprint };
-            let action = format!("{} {}", bound.action().kind().meta().name, target.unwrap_or_default());
-            let text = bound.action().text().map_or_else(String::new, |text| format!("{text:?}"));
-            self.stuck.note(page, &format!("{action} {text}"))
-        })
+    /// Notes what a plan begins with: a planner that keeps beginning the same way on the same page is stuck. What
+    /// one plan repeats in itself is its author's will.
+    pub(crate) fn note_plan(&mut self, plan: &Plan, ground: &Observation) -> Tier {
+        let Some(first) = plan.steps().first().map(|checked| &checked.step) else { return Tier::Fine };
+        let page = if ground.fingerprint.is_empty() { &ground.url } else { &ground.fingerprint };
+        let target = first.action.target().and_then(|target| target.candidate_id()).and_then(|id| ground.candidate(id));
+        let target = target.map(|candidate| candidate.fingerprint.short()).unwrap_or_default();
+        let words = first.explanation.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.stuck.note(page, &format!("{} {target} {words}", first.action.kind().meta().name))
     }
 }

@@ -14,7 +14,7 @@ impl Run<'_> {
     /// Brings the target into the wanted state with one click, unless it is in it already.
     pub(crate) async fn set_checked(&mut self, wanted: Toggle) -> Part<()> {
         loop {
-            let by = self.within(self.options.ready_timeout);
+            let by = self.ready_by();
             let main = self.resolve_main(by).await?;
             let world = self.world_of(&main.key, Stage::Actionability).await?;
             let field: Option<Field> =

@@ -57,7 +57,7 @@ impl Run<'_> {
     /// nothing covers.
     pub(crate) async fn entry(&mut self, is_secret: bool) -> Part<Entry> {
         loop {
-            let by = self.within(self.options.ready_timeout);
+            let by = self.ready_by();
             let main = self.resolve_main(by).await?;
             let world = self.world_of(&main.key, Stage::Actionability).await?;
             let field: Option<Field> =

@@ -61,7 +61,7 @@ impl Run<'_> {
     /// The document to read in, and the element, if one was named.
     async fn place(&mut self, target: Option<&TargetRef>) -> Part<(ProbeWorld, Value)> {
         if target.is_some() {
-            let main = self.resolve_main(self.within(self.options.ready_timeout)).await?;
+            let main = self.resolve_main(self.ready_by()).await?;
             let world = self.world_of(&main.key, Stage::Act).await?;
             return Ok((world, main.key.node.into()));
         }

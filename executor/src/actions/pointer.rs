@@ -79,7 +79,7 @@ impl Run<'_> {
     /// Drags the target onto another element of the same frame: with mouse events, and with the events
     /// of HTML drag and drop where the page uses them.
     pub(crate) async fn drag_to(&mut self, action: &DragTo) -> Part<()> {
-        let by = self.within(self.options.ready_timeout);
+        let by = self.ready_by();
         let need = Need { enabled: false, ..Need::pointer(None) };
         let end = self.resolve(&action.to, by).await?;
         self.ready(&end.key, need, by).await?;

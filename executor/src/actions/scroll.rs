@@ -18,7 +18,7 @@ impl Run<'_> {
     /// Scrolls.
     pub(crate) async fn scroll(&mut self, action: &Scroll) -> Part<()> {
         let moves = action.direction.is_some() || action.delta_x.is_some() || action.delta_y.is_some();
-        let by = self.within(self.options.ready_timeout);
+        let by = self.ready_by();
         let (world, id) = if action.target_ref.is_some() {
             let main = self.resolve_main(by).await?;
             self.arm(None).await?;

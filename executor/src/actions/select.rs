@@ -34,7 +34,7 @@ impl Run<'_> {
     /// Chooses options of a native select; `false` if the target is none. Options that a page fills in
     /// late are waited for.
     pub(crate) async fn choose_native(&mut self, wanted: &Value, words: &[String]) -> Part<bool> {
-        let by = self.within(self.options.ready_timeout);
+        let by = self.ready_by();
         loop {
             let main = self.resolve_main(by).await?;
             let world = self.world_of(&main.key, Stage::Actionability).await?;
@@ -81,7 +81,7 @@ impl Run<'_> {
 
     /// Opens a custom list by a click, and clicks the option.
     async fn choose_custom(&mut self, choice: &OptionChoice) -> Part<()> {
-        let by = self.within(self.options.ready_timeout);
+        let by = self.ready_by();
         let mut is_opened = false;
         loop {
             let main = self.resolve_main(by).await?;

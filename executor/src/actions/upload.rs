@@ -24,7 +24,7 @@ impl Run<'_> {
         for file in &action.files {
             files.push(granted(file.as_str(), &self.options.upload_roots)?);
         }
-        let main = self.resolve_main(self.within(self.options.ready_timeout)).await?;
+        let main = self.resolve_main(self.ready_by()).await?;
         let world = self.world_of(&main.key, Stage::Act).await?;
         let field: Option<Field> =
             self.ask(&world, "(cb, id) => cb.act.field(id)", &[main.key.node.into()], Stage::Act).await?;
