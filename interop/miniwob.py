@@ -290,7 +290,8 @@ def summary(results: dict[str, list[dict]]) -> str:
             if not episode["success"]:
                 grouped[episode["reward"], episode["result"], episode["code"]].append(episode)
         for (_, _, code), alike in grouped.items():
-            seeds = ", ".join(str(episode["seed"]) for episode in alike)
+            several = ", ".join(str(episode["seed"]) for episode in alike)
+            seeds = "all" if len(alike) == len(episodes) else several
             failures.append([task, seeds, code or "–", alike[0]["why"]])
     rows.append(["**all**", *counts([episode for episodes in results.values() for episode in episodes])])
     text = table(["task", "reward 1", "of", "no reward, report ok", "median s"], rows)

@@ -166,6 +166,8 @@ impl Bench {
     /// What was measured with what, in a sentence or two.
     fn setting(&self, arguments: &Arguments) -> Result<String> {
         let chrome = output_of(Command::new(&self.chrome).arg("--version"))?;
+        // Distributions add what they are after Chrome's own name and version.
+        let chrome: Vec<&str> = chrome.split_whitespace().take_while(|word| *word != "built").collect();
         let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
         let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
         let packages: Vec<String> = ["playwright-core", "agent-browser"]
@@ -178,7 +180,7 @@ impl Bench {
             arguments.elements,
             arguments.batches,
             arguments.rounds,
-            chrome.trim(),
+            chrome.join(" "),
             packages.join(", "),
         ))
     }
