@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::geometry::Rect;
 use crate::id::TargetRef;
 use crate::role::Role;
-use crate::secret::FactText;
+use crate::secret::{DigestKey, FactText};
 
 /// On, off, or partly on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -161,6 +161,25 @@ pub struct ElementFacts {
     /// Structural parts of the locator that looked for it, decided where the document is.
     #[serde(skip_serializing_if = "Relations::is_empty")]
     pub relations: Relations,
+}
+
+impl ElementFacts {
+    fn redact(&mut self, compared: &[&str], key: &DigestKey) {
+        self.sensitive = true;
+        for text in [&mut self.value, &mut self.text].into_iter().flatten() {
+            *text = text.redact(key, compared.iter().copied());
+        }
+        if let Some(Some(value)) = self.attributes.get_mut("value") {
+            *value = value.redact(key, compared.iter().copied());
+        }
+        if let Some(value) = self.properties.get_mut("value")
+            && let Some(clear) = value.as_str()
+            && crate::secret::Digest::parse(clear).is_none()
+        {
+            // The form that a redacted condition on the property states.
+            *value = Value::from(key.digest(clear).as_str());
+        }
+    }
 }
 
 /// Facts about an element's place in the document that the facts of the element alone cannot show.
@@ -319,6 +338,23 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// The same facts as they may be kept: texts of sensitive elements become digests. Of the `compared` texts those
+    /// that a value contains stay judgeable. Doing it twice changes nothing.
+    #[must_use]
+    pub fn redacted(&self, is_sensitive: &dyn Fn(&TargetRef) -> bool, compared: &[&str], key: &DigestKey) -> Self {
+        let mut facts = self.clone();
+        for sample in facts.before.iter_mut().chain(&mut facts.samples) {
+            for (target, seen) in &mut sample.targets {
+                if let Some(element) = &mut seen.element
+                    && (element.sensitive || is_sensitive(target))
+                {
+                    element.redact(compared, key);
+                }
+            }
+        }
+        facts
+    }
+
     /// Facts of one moment, as a precondition is judged on.
     #[must_use]
     pub fn at(sample: Sample) -> Self {

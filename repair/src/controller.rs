@@ -692,6 +692,8 @@ where
             ts_ms,
             took,
             redactor: self.redactor.as_ref(),
+            sensitivity: &sensitivity,
+            digest: &self.digest,
         };
         let record = recording::record(input, &outcome);
         let ticket = match begun {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::{RunId, TargetRef};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{StepFailure, StepOutcome};
@@ -69,8 +70,20 @@ impl Sensitivity {
         Self { targets: evidence.sensitive.iter().cloned().chain(observed).collect() }
     }
 
+    pub(crate) fn covers(&self, target: &TargetRef) -> bool {
+        self.targets.contains(target)
+    }
+
     pub(crate) fn redact(&self, step: &Step, key: &DigestKey) -> Step {
-        step.redacted(&|target| self.targets.contains(target), key)
+        step.redacted(&|target| self.covers(target), key)
+    }
+
+    fn redact_facts(&self, facts: &Facts, bound: &BoundStep, key: &DigestKey) -> Facts {
+        let conditions = bound.step().pre.iter().chain(bound.post().iter().map(|stated| &stated.condition));
+        let conditions: Vec<_> = conditions.chain(bound.action().condition()).collect();
+        let stated = self.targets.iter().flat_map(|target| conditions.iter().flat_map(|c| c.compared_texts(target)));
+        let compared: Vec<&str> = stated.chain(bound.action().text().and_then(WireText::clear)).collect();
+        facts.redacted(&|target| self.covers(target), &compared, key)
     }
 
     /// The clear texts that the step enters into sensitive targets: from now on they are secrets.
@@ -146,17 +159,28 @@ pub(crate) struct RecordInput<'a> {
     pub(crate) ts_ms: u64,
     pub(crate) took: Duration,
     pub(crate) redactor: &'a dyn Redactor,
+    pub(crate) sensitivity: &'a Sensitivity,
+    pub(crate) digest: &'a DigestKey,
 }
 
 /// The record of a step that ran.
 pub(crate) fn record(input: RecordInput<'_>, outcome: &StepOutcome) -> StepRecord {
-    let RecordInput { place, bound, step, ground, url, ts_ms, took, redactor } = input;
-    let evidence = outcome.evidence().clone();
+    let RecordInput { place, bound, step, ground, url, ts_ms, took, redactor, sensitivity, digest } = input;
+    let mut evidence = outcome.evidence().clone();
+    // Whoever acted has done this; whoever records does not rely on it.
+    let keep = |facts: Facts| sensitivity.redact_facts(&facts, bound, digest);
+    evidence.pre_facts = evidence.pre_facts.map(keep);
+    evidence.post_facts = evidence.post_facts.map(keep);
+    for judged in evidence.pre.iter_mut().chain(&mut evidence.post) {
+        judged.condition = judged.condition.redacted(&|target| sensitivity.covers(target), digest);
+    }
     let (result, failure, data) = match outcome {
         StepOutcome::Succeeded(success) => (StepResult::Ok, None, success.data.clone()),
         StepOutcome::Failed(failure) => {
             let result = if failure.cause.is_block() { StepResult::Blocked } else { StepResult::Failed };
-            (result, Some(failure_of(failure, redactor)), None)
+            let mut failure = failure_of(failure, redactor);
+            failure.facts.conditions = failure.facts.conditions.map(keep);
+            (result, Some(failure), None)
         }
     };
     let uses_observation = bound.targets().values().any(|target| target.candidate().is_some());
@@ -264,6 +288,8 @@ pub fn record_of(
         ts_ms: intent.ts_ms,
         took,
         redactor: &Nothing,
+        sensitivity: &Sensitivity::before(bound),
+        digest: &DigestKey::new([0; 32]),
     };
     record(input, outcome)
 }

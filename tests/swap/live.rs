@@ -209,8 +209,13 @@ async fn a_recorded_page_instead_of_the_page_modeler() -> Result<()> {
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(20));
         let navigate = cuebook_cdp::protocol::browser_protocol::page::NavigateParams::new(live.site.url(path));
         target.session().call(navigate, deadline.instant()).await?;
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        let observation = modeler.observe(&live.page, Scope::View, deadline).await?;
+        let observation = loop {
+            let observation = modeler.observe(&live.page, Scope::Full, deadline).await?;
+            if observation.url.ends_with(path) && observation.candidates.len() > 8 {
+                break observation;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        };
         by_path.insert(path, serde_json::to_string(&observation)?);
     }
     let layers = Layers {
