@@ -10,7 +10,7 @@
 //! - What was typed into sensitive fields leaves this crate as digests only.
 //!
 //! Cost: a click on a page with one frame takes six round trips, of which the actionability check waits
-//! for four animation frames.
+//! for one animation frame.
 
 mod actionability;
 mod actions;

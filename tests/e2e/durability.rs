@@ -59,7 +59,6 @@ fn kill_9_leaves_a_readable_log_that_tells_the_truth() -> Result<()> {
         }
         child.kill()?;
         child.wait()?;
-        std::thread::sleep(std::time::Duration::from_millis(300));
 
         let folder = std::fs::read_dir(shop.runs().join("out"))?.next().context("no run")??.path();
         let log = cuebook_datalayer::Run::read(&folder.join("log.jsonl"))?;
@@ -67,6 +66,7 @@ fn kill_9_leaves_a_readable_log_that_tells_the_truth() -> Result<()> {
             |step: &cuebook_grammar::step::Step| matches!(step.action, cuebook_grammar::action::Action::Click(_));
         let committed = log.steps.iter().filter(|record| is_click(&record.action) && record.input_sent).count() as u64;
         let begun = committed + log.open.iter().filter(|intent| is_click(&intent.action)).count() as u64;
+        shop.eventually(|shop| shop.hits("counter") >= committed);
         let clicked = shop.hits("counter");
         assert!(committed >= clicks_told, "{committed} committed after {clicks_told} were told");
         assert!(committed <= clicked && clicked <= begun, "committed {committed}, clicked {clicked}, begun {begun}");

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use cuebook_eval::site::{Site, SiteHandle};
@@ -57,6 +58,18 @@ impl Shop {
     #[must_use]
     pub fn hits(&self, name: &str) -> u64 {
         self.state()["hits"][name].as_u64().unwrap_or(0)
+    }
+
+    /// Whether something comes true within five seconds: what a killed browser had sent may still arrive.
+    pub fn eventually(&self, holds: impl Fn(&Self) -> bool) -> bool {
+        let until = Instant::now() + Duration::from_secs(5);
+        while !holds(self) {
+            if Instant::now() >= until {
+                return false;
+            }
+            self.runtime.block_on(tokio::time::sleep(Duration::from_millis(20)));
+        }
+        true
     }
 
     /// The folder for runs.
