@@ -6,12 +6,14 @@ use cuebook_grammar::action::Direction;
 
 use super::clause::{Act, Awaited, Clause, Clicks, Entry, Items, Manner, Place, Value, Wanted};
 use super::entries::{entries, value};
-use super::lexicon::{DETERMINERS, FIELD_WORDS, FILLERS, Verb, gerund, key, verb_at};
+use super::lexicon::{DETERMINERS, FIELD_WORDS, FILLERS, Verb, counted, gerund, key, verb_at};
 use super::phrase::Phrase;
 use super::text::{Kind, Span, Token, tokens, words};
 
 /// The most clauses of an instruction.
 const MAX_CLAUSES: usize = 100;
+/// How often a clause may be meant at once.
+const MAX_REPEATS: usize = 20;
 
 /// Reads the clauses of an instruction.
 pub(super) fn clauses(task: &str) -> Vec<Clause> {
@@ -21,15 +23,41 @@ pub(super) fn clauses(task: &str) -> Vec<Clause> {
         if out.len() >= MAX_CLAUSES {
             break;
         }
+        let (segment, times) = repeated(segment);
         let clause = read(segment);
         if let Some(last) = out.last_mut()
             && settles(last, &clause)
         {
             continue;
         }
-        out.push(clause);
+        for _ in 0..times {
+            out.push(clause.clone());
+        }
     }
+    out.truncate(MAX_CLAUSES);
     out
+}
+
+/// `press Count three times`: the clause, and how often it is meant.
+fn repeated(span: Span<'_>) -> (Span<'_>, usize) {
+    let span = span.trimmed();
+    let clicks = matches!(
+        verb_at(span),
+        Some((Verb::Click | Verb::DoubleClick | Verb::Press | Verb::Scroll | Verb::Back | Verb::Reload, _, _))
+    );
+    if !clicks || span.len() < 2 {
+        return (span, 1);
+    }
+    let length = span.len();
+    if span.last().is_some_and(|token| token.is("twice")) {
+        return (span.cut(0, length - 1), 2);
+    }
+    let is_times = length > 3 && span.last().is_some_and(|token| token.is("times"));
+    let count = span.get(length.saturating_sub(2)).filter(|_| is_times).and_then(|token| counted(&token.lower));
+    match count.and_then(|count| usize::try_from(count).ok()).filter(|&count| count <= MAX_REPEATS) {
+        Some(count) => (span.cut(0, length - 2), count),
+        None => (span, 1),
+    }
 }
 
 /// Whether `next` only says how to do `last`: `search for shoes and press Enter`, `tick all, but don't tick B`.
@@ -226,11 +254,20 @@ fn read(segment: Span<'_>) -> Clause {
         scope.extend(super::phrase::content(span.cut(1, by).raw()));
         span = span.from(by + 1);
     }
+    // `export it via the File menu`: the way there is no part of the name.
+    let via = (1..span.len()).find(|&at| span.get(at).is_some_and(|token| token.is_any(&["via", "through"])));
+    let names_control = span
+        .last()
+        .is_some_and(|token| token.is_any(&["menu", "tab", "link", "button", "navigation", "toolbar", "sidebar"]));
+    if let Some(via) = via.filter(|_| names_control) {
+        scope.extend(super::phrase::content(span.from(via + 1).raw()));
+        span = span.cut(0, via);
+    }
     Clause { act: act(span), source, place, scope }
 }
 
 fn polite(span: Span<'_>) -> Span<'_> {
-    span.trimmed().without_trailing(&["please", "now", "too", "thanks", "afterwards", "immediately"]).trimmed()
+    span.trimmed().without_trailing(&["please", "now", "too", "again", "thanks", "afterwards", "immediately"]).trimmed()
 }
 
 /// Without a purpose at the end: `press Save to store it`.
@@ -345,13 +382,20 @@ fn named_act(word: &str, rest: Span<'_>) -> Act {
     Act::Do { verb, object }
 }
 
+/// What is clicked: what looks like a purpose may belong to its name, so all of it stays beside the name.
+fn target_of(rest: Span<'_>) -> Phrase {
+    let raw = Phrase::of(rest).raw;
+    Phrase { raw, ..Phrase::of(without_purpose(rest)) }
+}
+
 fn click(rest: Span<'_>, clicks: Clicks) -> Act {
-    Act::Click { target: Phrase::of(without_purpose(rest.without_leading(&["on", "onto", "at"]))), clicks }
+    let rest = rest.without_leading(&["on", "onto", "at"]);
+    Act::Click { target: target_of(rest), clicks }
 }
 
 fn press(rest: Span<'_>) -> Act {
+    let target = target_of(rest.without_leading(&["on"]));
     let rest = without_purpose(rest.without_leading(&["on"]));
-    let target = Phrase::of(rest);
     let bare = rest.without_leading(DETERMINERS).without_trailing(&["key", "keys"]);
     let is_key_word = rest.last().is_some_and(|token| token.is_any(&["key", "keys"]));
     let says_button = target.role.is_some() || rest.quoted().is_some();
@@ -854,6 +898,19 @@ fn dialog(verb: Verb, word: &str, rest: Span<'_>) -> Act {
         || rest.tokens.iter().any(|t| {
             t.is_any(&["dialog", "alert", "prompt", "confirmation", "popup", "pop-up", "confirm", "it", "message"])
         });
+    if ["answer", "reply"].contains(&word) {
+        let with = rest.position(|token| token.is("with"));
+        let said = rest.from(with.map_or(0, |at| at + 1));
+        if !is_dialog && with != Some(0) {
+            return named_act(word, rest);
+        }
+        let text = value(said).and_then(|value| value.text().map(str::to_owned));
+        return match text.as_deref().map(str::to_lowercase).as_deref() {
+            Some("no") => Act::DismissDialog,
+            Some("yes" | "ok") | None => Act::AcceptDialog { text: None },
+            Some(_) => Act::AcceptDialog { text },
+        };
+    }
     if !is_dialog {
         return named_act(word, rest);
     }

@@ -99,6 +99,13 @@ impl<'a> View<'a> {
     }
 }
 
+impl View<'_> {
+    /// Whether the candidate's own texts have this compared word.
+    pub(super) fn says(&self, word: &str) -> bool {
+        self.own.contains(word)
+    }
+}
+
 /// `saveButton` and `save_button` as `save Button`.
 fn spread(id: &str) -> String {
     let mut out = String::with_capacity(id.len() + 4);

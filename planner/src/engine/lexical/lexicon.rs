@@ -192,6 +192,8 @@ const VERBS: &[(&str, Verb)] = &[
     ("see if", Verb::Verify),
     ("see whether", Verb::Verify),
     ("accept", Verb::Accept),
+    ("answer", Verb::Accept),
+    ("reply", Verb::Accept),
     ("dismiss", Verb::Dismiss),
     ("switch to", Verb::SwitchTo),
     ("clear", Verb::Clear),
@@ -847,6 +849,14 @@ pub(super) fn ordinal_at(span: Span<'_>) -> Option<(Ordinal, usize)> {
     number.checked_sub(1).filter(|&index| index < 1_000).map(|index| (Ordinal::Nth(index), 1))
 }
 
+/// The number that a word counts.
+pub(super) fn counted(word: &str) -> Option<u32> {
+    const NAMES: [&str; 12] =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    let named = NAMES.iter().position(|name| *name == word).and_then(|index| u32::try_from(index + 1).ok());
+    named.or_else(|| word.trim_end_matches(['x', '×']).parse().ok()).filter(|&count| (1..=9_999).contains(&count))
+}
+
 /// Words that are used for each other on controls. The first letter of each list's meaning is in its first word.
 const SYNONYMS: &[&[&str]] = &[
     &["submit", "send", "ok", "go", "confirm", "apply", "done", "continue"],
@@ -855,7 +865,8 @@ const SYNONYMS: &[&[&str]] = &[
     &["edit", "modify", "change", "update", "rename"],
     &["close", "dismiss", "x", "cancel", "exit", "hide"],
     &["save", "store", "apply", "keep"],
-    &["buy", "purchase", "order", "checkout", "pay"],
+    &["buy", "purchase", "order", "checkout"],
+    &["checkout", "pay"],
     &["search", "find", "lookup", "query", "go"],
     &["next", "continue", "forward", "proceed"],
     &["back", "previous", "prev", "return"],

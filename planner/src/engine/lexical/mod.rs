@@ -23,6 +23,7 @@ mod plan;
 mod progress;
 mod serve;
 mod text;
+mod ways;
 
 use std::convert::Infallible;
 

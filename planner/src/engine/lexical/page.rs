@@ -123,7 +123,25 @@ impl<'a> Page<'a> {
     ) -> Found<'a> {
         let mut phrase = phrase.clone();
         phrase.hints.extend(self.clause.scope.iter().cloned());
-        find(self.views, &phrase, &Sought { fits, usual, answers: &self.progress.answers })
+        let sought = Sought { fits, usual, answers: &self.progress.answers };
+        match find(self.views, &phrase, &sought) {
+            Found::Nothing(near) => match self.without_kind(&phrase).map(|phrase| find(self.views, &phrase, &sought)) {
+                None | Some(Found::Nothing(_)) => Found::Nothing(near),
+                Some(found) => found,
+            },
+            found => found,
+        }
+    }
+
+    /// `invoice 1003`, `the first invoice`: where the page says what its things are, the number tells them apart.
+    fn without_kind(&self, phrase: &Phrase) -> Option<Phrase> {
+        let is_number = |word: &String| word.contains(|c: char| c.is_ascii_digit());
+        let title = words(&self.observation.title);
+        let is_kind = |word: &String| title.contains(word) || self.views.iter().any(|view| view.says(word));
+        let (numbers, kinds): (Vec<String>, Vec<String>) = phrase.context.iter().cloned().partition(is_number);
+        let tells = !numbers.is_empty() || phrase.ordinal.is_some();
+        let drops = tells && !kinds.is_empty() && !phrase.head.is_empty() && kinds.iter().all(is_kind);
+        drops.then(|| Phrase { context: numbers, ..phrase.clone() })
     }
 
     /// The candidates that fit, in the order of the page.

@@ -7,6 +7,7 @@ use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::risk::{self, RiskClass};
+use cuebook_grammar::role::Role;
 use cuebook_grammar::seam::PlanRequest;
 use cuebook_grammar::step::{RiskLevel, Step};
 use cuebook_grammar::wire::{LongText, Probability, ShortText};
@@ -19,6 +20,7 @@ use super::page::{Page, Proposed, Served, free, is_clickable, is_control, leads}
 use super::phrase::Phrase;
 use super::progress::{Part, Progress, Serving, progress};
 use super::serve;
+use super::ways;
 
 /// The most steps of one plan.
 const MAX_STEPS: usize = 6;
@@ -28,6 +30,8 @@ const MAX_FAILURES: usize = 2;
 const MAX_WAYS: usize = 48;
 /// How often the page is scrolled in search of one target.
 const MAX_SCROLLS: usize = 12;
+/// How many links, tabs and menus are opened in search of one target.
+const MAX_LEADS: usize = 4;
 
 /// Plans the next steps.
 pub(super) fn draft(request: &PlanRequest<'_>) -> PlanDraft {
@@ -127,7 +131,8 @@ impl<'a> Writer<'a> {
         }
         let answer = self.progress.answers.last().map(|answer| answer.to_lowercase());
         let (yes, no) = (["accept", "yes", "ok", "y"], ["dismiss", "no", "cancel", "n"]);
-        let says = |words: [&str; 4]| answer.as_deref().is_some_and(|answer| words.contains(&answer.trim()));
+        let meant = answer.or_else(|| means_dialog(clause).then(|| ways::said_to_dialog(clause)).flatten());
+        let says = |words: [&str; 4]| meant.as_deref().is_some_and(|answer| words.contains(&answer.trim()));
         let action = if dialog.kind == DialogKind::Alert || says(no) {
             Action::DismissDialog(Nothing {})
         } else if says(yes) {
@@ -138,12 +143,9 @@ impl<'a> Writer<'a> {
             return true;
         };
         let at = self.progress.next;
-        self.push(
-            clause,
-            Serving { first: at, last: at, of: self.clauses.len(), part: Part::OnTheWay },
-            free(action),
-            false,
-        );
+        let part =
+            if means_dialog(clause) && self.progress.answers.is_empty() { Part::Of(1, 1) } else { Part::OnTheWay };
+        self.push(clause, Serving { first: at, last: at, of: self.clauses.len(), part }, free(action), false);
         true
     }
 
@@ -264,26 +266,38 @@ impl<'a> Writer<'a> {
             })
         };
         let tried = ways.iter().filter(|way| way.kind == ActionKind::Click).count();
-        let lead = self
+        let here = observation.url.split(['?', '#']).next().unwrap_or_default();
+        // The same page in another order is no other place.
+        let is_elsewhere = |candidate: &Candidate| {
+            let end = candidate.destination.as_deref().and_then(|end| end.split(['?', '#']).next());
+            end.is_none_or(|end| end.is_empty() || end != here) || candidate.role != Role::Link
+        };
+        let open: Vec<&Candidate> = self
             .views
             .iter()
             .map(|view| view.candidate)
             .filter(|candidate| {
-                leads(candidate) && is_clickable(candidate) && !candidate.ambiguous && !candidate.states.disabled
+                leads(candidate)
+                    && is_clickable(candidate)
+                    && !candidate.ambiguous
+                    && !candidate.states.disabled
+                    && is_elsewhere(candidate)
+                    && !was_tried(candidate)
+                    && !risk_of_click(candidate).needs_consent()
             })
-            .filter(|candidate| tried < 3 && !was_tried(candidate) && !risk_of_click(candidate).needs_consent())
-            .filter_map(|candidate| {
+            .collect();
+        let sought = ways::sought(page.clause, what);
+        let named = open
+            .iter()
+            .filter_map(|&candidate| {
                 let name = super::phrase::content(&candidate.name);
-                let said = what.context.iter().chain(&what.head).chain(&page.clause.scope);
-                let met = said
-                    .filter(|word| {
-                        name.contains(word) && !["page", "item", "one", "new", "site", "here"].contains(&word.as_str())
-                    })
-                    .count();
+                let met = sought.iter().filter(|word| name.contains(word)).count();
                 (met > 0).then_some((candidate, met, name.len()))
             })
-            .max_by_key(|&(_, met, length)| (met, usize::MAX - length));
-        if let Some((candidate, ..)) = lead {
+            .max_by_key(|&(_, met, length)| (met, usize::MAX - length))
+            .map(|(candidate, ..)| candidate);
+        let lead = named.or_else(|| ways::usual(page.clause, &open)).filter(|_| tried < MAX_LEADS);
+        if let Some(candidate) = lead {
             return Some(Proposed { leaves: true, ..page.click(Hit { candidate, score: 0.5, confidence: 0.5 }) });
         }
         let waits = count(ActionKind::WaitForIdle) == 0 && !self.request.history.is_empty();
@@ -407,6 +421,11 @@ impl<'a> Writer<'a> {
             }
         }
     }
+}
+
+/// Whether the clause can only mean the dialog that is open: `close it`, `click OK`.
+fn means_dialog(clause: &Clause) -> bool {
+    ways::said_to_dialog(clause).is_some()
 }
 
 /// The field that a step changes.

@@ -259,7 +259,7 @@ fn best_choices<'a>(page: &Page<'a>, text: &str, from: Option<&Phrase>) -> Vec<C
 }
 
 /// `size Large`: the list's name and its option in one.
-fn field_and_option(candidate: &Candidate, text: &str) -> Option<(usize, f64)> {
+pub(super) fn field_and_option(candidate: &Candidate, text: &str) -> Option<(usize, f64)> {
     let name = super::super::phrase::content(&candidate.name);
     let said = super::super::phrase::content(text);
     if name.is_empty() || said.len() <= name.len() || !name.iter().all(|word| said.contains(word)) {

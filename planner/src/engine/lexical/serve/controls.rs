@@ -5,11 +5,12 @@ use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::role::Role;
 use cuebook_grammar::wire::ShortText;
 
-use super::super::clause::Clicks;
+use super::super::clause::{Clicks, Manner, Value};
 use super::super::grounding::Sought;
 use super::super::grounding::{Found, Hit, Weights, confidence, scored};
 use super::super::page::{
-    Page, Served, choose_option, free, is_button, is_clickable, is_control, leads, missing, option_of,
+    Page, Served, choose_option, free, give, is_button, is_clickable, is_control, is_open_entry, leads, missing,
+    option_of,
 };
 use super::super::phrase::{Amount, Phrase};
 use super::super::text::{Span, tokens, words};
@@ -92,6 +93,9 @@ pub(super) fn named(page: &Page<'_>, verb: &str, object: Option<&Phrase>) -> Ser
     let Some(object) = object.filter(|object| !object.raw.is_empty()) else {
         return submit(page, &verb_phrase, submits);
     };
+    if let Some(served) = super::getting::get(page, verb, object) {
+        return served;
+    }
     let generic = ["it", "form", "this", "that", "the form", "order", "page", "changes", "all"];
     let whole =
         Phrase { role: object.role, ordinal: object.ordinal, ..Phrase::named(&format!("{verb} {}", object.raw)) };
@@ -155,6 +159,7 @@ pub(super) fn named(page: &Page<'_>, verb: &str, object: Option<&Phrase>) -> Ser
             }
             Served::Steps(vec![page.click(hit)])
         }),
+        None if object.raw.starts_with("with ") => with_value(page, &verb_phrase, object),
         None if object.is_bare() || generic.contains(&object.raw.to_lowercase().as_str()) => {
             submit(page, &verb_phrase, submits)
         }
@@ -171,21 +176,73 @@ pub(super) fn named(page: &Page<'_>, verb: &str, object: Option<&Phrase>) -> Ser
     }
 }
 
+/// `subscribe with a@b.c`: the value goes into the field of the form whose button is called by the verb.
+fn with_value(page: &Page<'_>, verb: &Phrase, object: &Phrase) -> Served {
+    let text = object.raw.strip_prefix("with ").unwrap_or_default().trim();
+    page.with_one(verb, page.find(verb, &is_button, &is_button), |button| {
+        let form = &button.candidate.form;
+        let fields = page.all(&|candidate| {
+            is_open_entry(candidate)
+                && !candidate.is_sensitive()
+                && candidate.form == *form
+                && candidate.context == button.candidate.context
+        });
+        let [field] = fields[..] else { return missing(object, &fields) };
+        if field.ambiguous {
+            return page.ask(object, &[Hit { candidate: field, ..button }]);
+        }
+        let hit = Hit { candidate: field, score: 0.8, confidence: 0.8 };
+        let typed =
+            if page.is_done_on(field) { Ok(None) } else { give(hit, &Value::Text(text.to_owned()), Manner::Enter) };
+        match typed {
+            Ok(step) => Served::Steps(step.into_iter().chain(std::iter::once(page.click(button))).collect()),
+            Err(reason) => Served::Cannot(reason),
+        }
+    })
+}
+
 /// `sort by price`: an option of the list that is called by the verb.
 fn arrange(page: &Page<'_>, verb: &Phrase, object: &Phrase) -> Option<Served> {
     let by = object.raw.rsplit_once("by ").map_or(object.raw.as_str(), |(_, by)| by);
     let lists = |candidate: &Candidate| !candidate.options.is_empty();
-    let Found::One(hit) = page.find(verb, &lists, &|_| false) else { return None };
+    let Found::One(hit) = page.find(verb, &lists, &|_| false) else { return narrow(page, by) };
     option_of(hit.candidate, by)?;
     let step = choose_option(hit, by).ok()?;
     (!hit.candidate.ambiguous).then(|| Served::Steps(vec![step]))
+}
+
+/// `filter by status Paid`: the list that is named has this option; a button of its form applies it.
+fn narrow(page: &Page<'_>, by: &str) -> Option<Served> {
+    let named = page.all(&|candidate| super::choices::field_and_option(candidate, by).is_some());
+    let [list] = named[..] else { return None };
+    let (option, score) = super::choices::field_and_option(list, by)?;
+    let hit = Hit { candidate: list, score, confidence: 0.85 };
+    let step = choose_option(hit, &super::super::page::label_of(list, option)).ok().filter(|_| !list.ambiguous)?;
+    let mut steps = if page.is_done_on(list) { Vec::new() } else { vec![step] };
+    let of_form = |candidate: &Candidate| is_button(candidate) && list.form.is_some() && candidate.form == list.form;
+    if let Found::One(button) = page.find(&Phrase::named("apply"), &of_form, &is_button)
+        && !button.candidate.ambiguous
+    {
+        steps.push(page.click(button));
+    }
+    Some(if steps.is_empty() { Served::Done } else { Served::Steps(steps) })
 }
 
 /// The button of this name: of the form that was changed last if it has one, or the only one there is.
 pub(super) fn submit(page: &Page<'_>, verb: &Phrase, submits: bool) -> Served {
     let form = page.last.and_then(|last| last.form.as_deref());
     let in_form = |candidate: &Candidate| form.is_some() && candidate.form.as_deref() == form;
-    let of_form = |candidate: &Candidate| is_clickable(candidate) && in_form(candidate);
+    // Nothing is sent by ticking a box.
+    let sends =
+        |candidate: &Candidate| is_clickable(candidate) && !(submits && candidate.supports(Capability::CheckOn));
+    let of_form = |candidate: &Candidate| sends(candidate) && in_form(candidate);
+    let has_button =
+        form.is_none() || page.views.iter().any(|view| is_button(view.candidate) && in_form(view.candidate));
+    let is_cut = page.observation.truncated.is_some_and(|truncated| truncated.off_view > 0);
+    if submits && !has_button && is_cut {
+        // The form that was filled in goes on where the view ends.
+        return missing(verb, &[]);
+    }
     let everywhere = page.find(verb, &is_clickable, &is_button);
     let is_sure = |found: &Found<'_>| matches!(found, Found::One(hit) if !hit.candidate.ambiguous);
     let is_exact = matches!(&everywhere, Found::One(hit) if hit.score >= Weights::SAME_CONTENT);

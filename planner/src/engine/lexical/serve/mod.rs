@@ -5,6 +5,7 @@
 mod choices;
 mod controls;
 mod fields;
+mod getting;
 mod login;
 mod reading;
 
@@ -16,6 +17,8 @@ use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::wire::{Count, Millis, ShortText, UrlText};
+
+pub(super) use getting::GETTING;
 
 use super::clause::{Act, Awaited, Place};
 use super::grounding::{Found, Hit};

@@ -36,7 +36,7 @@ pub(super) fn read(page: &Page<'_>, what: &Phrase, question: &str) -> Served {
         };
         return Served::Steps(vec![on(Action::Extract(Extract { query }), hit)]);
     }
-    let query = ExtractQuery { target_ref: None, kind: ExtractKind::Markdown, schema: None };
+    let query = ExtractQuery { target_ref: None, kind: ExtractKind::Text, schema: None };
     Served::Steps(vec![free(Action::Extract(Extract { query }))])
 }
 
