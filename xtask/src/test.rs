@@ -30,6 +30,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     stage("tests", cargo(runner).args(&arguments.runner).env("CHROME", &chrome).env("CUEBOOK_BIN", &cuebook))?;
     if arguments.runner.is_empty() {
         stage("documentation's examples", &mut cargo(&["test", "--doc", "--workspace", "--quiet"]))?;
+        // It stands outside the workspace on purpose: the language alone must carry it.
+        let outside = ["test", "--quiet", "--manifest-path", "examples/outside-agent/Cargo.toml"];
+        stage("the agent outside the workspace", &mut cargo(&outside))?;
     }
     Ok(())
 }
