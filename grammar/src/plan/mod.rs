@@ -7,6 +7,8 @@
 mod bind;
 mod check;
 mod draft;
+#[cfg(test)]
+mod tests;
 mod violation;
 
 pub use bind::{BoundStep, BoundTarget};

@@ -1,0 +1,234 @@
+//! What the check refuses, and what it adds.
+
+use serde_json::{Value, json};
+
+use crate::condition::Condition;
+use crate::observation::{FrameSummary, Observation};
+use crate::plan::{Author, Plan, PlanDraft, Violation, ViolationCode};
+use crate::policy::{Consent, Policy};
+
+fn candidate(id: &str, role: &str, name: &str, control: &str, more: &Value) -> Value {
+    let mut candidate = json!({
+        "id": id, "role": role, "name": name, "control": control,
+        "fingerprint": { "role": role, "name": name, "path": "main" }
+    });
+    if let (Some(candidate), Some(more)) = (candidate.as_object_mut(), more.as_object()) {
+        candidate.extend(more.clone());
+    }
+    candidate
+}
+
+fn page() -> Observation {
+    let mut page = Observation::blank(crate::id::PageId::new("tab"), "https://shop.test/cart");
+    let frame = |origin: &str| FrameSummary {
+        parent: None,
+        url: format!("{origin}/"),
+        origin: origin.to_owned(),
+        name: String::new(),
+        out_of_process: false,
+        omitted: None,
+    };
+    page.frames = vec![frame("https://shop.test"), frame("https://ads.test")];
+    let candidates = json!([
+        candidate("c1", "button", "Order", "plain", &json!({})),
+        candidate("c2", "textbox", "Name", "text", &json!({ "states": { "editable": true } })),
+        candidate(
+            "c3",
+            "combobox",
+            "Size",
+            "select",
+            &json!({ "options": [
+            { "value": "s", "label": "Small" }, { "value": "l", "label": "Large" } ] })
+        ),
+        candidate("c4", "button", "Edit", "plain", &json!({ "ambiguous": true })),
+        candidate("c5", "button", "Edit", "plain", &json!({ "ambiguous": true })),
+        candidate("c6", "button", "Win", "plain", &json!({ "frame": 1 })),
+        candidate("c7", "radio", "Express", "check", &json!({})),
+        candidate("c8", "textbox", "Password", "password", &json!({ "states": { "editable": true } })),
+        candidate("c9", "button", "Delete", "plain", &json!({})),
+    ]);
+    page.candidates = serde_json::from_value(candidates).unwrap();
+    page
+}
+
+fn policy() -> Policy {
+    Policy::default().starting_at("https://shop.test/").unwrap()
+}
+
+fn check(author: Author, plan: &Value) -> Result<Plan, Vec<Violation>> {
+    PlanDraft::read_value(plan.clone(), author)?.check(&page(), &policy())
+}
+
+fn codes(author: Author, steps: Value) -> Vec<ViolationCode> {
+    let plan = json!({ "version": "1.0", "steps": steps });
+    check(author, &plan).err().unwrap_or_default().into_iter().map(|violation| violation.code).collect()
+}
+
+#[test]
+fn each_fault_has_its_code() {
+    use ViolationCode as V;
+    let cases: &[(Value, &[ViolationCode])] = &[
+        (json!([]), &[V::EmptyPlan]),
+        (json!([{ "type": "click", "targetRef": "c99" }]), &[V::UnknownTarget]),
+        (json!([{ "type": "click", "targetRef": "submit" }]), &[V::UnknownTarget]),
+        (json!([{ "type": "click", "targetRef": "c4" }]), &[V::AmbiguousTarget]),
+        (json!([{ "type": "type", "targetRef": "c1", "text": "x" }]), &[V::UnsupportedVerb]),
+        (json!([{ "type": "uncheck", "targetRef": "c7" }]), &[V::UnsupportedVerb]),
+        (json!([{ "type": "select", "targetRef": "c3", "option": "Huge" }]), &[V::UnsupportedVerb]),
+        (json!([{ "type": "select", "targetRef": "c3", "option": "Large" }]), &[]),
+        (json!([{ "type": "select", "targetRef": "c3", "option": 1 }]), &[]),
+        (json!([{ "type": "type", "targetRef": "c2" }]), &[V::InvalidArgument]),
+        (json!([{ "type": "scroll" }]), &[V::InvalidArgument]),
+        (json!([{ "type": "navigate", "url": "nowhere" }]), &[V::InvalidArgument]),
+        (json!([{ "type": "navigate", "url": "https://evil.test/" }]), &[V::PolicyBlocked]),
+        (json!([{ "type": "click", "targetRef": "c6" }]), &[V::PolicyBlocked]),
+        (json!([{ "type": "shell", "command": "ls" }]), &[V::PolicyBlocked]),
+        (json!([{ "type": "clickPoint", "point": { "x": 1.0, "y": 1.0 } }]), &[V::PolicyBlocked]),
+        (json!([{ "type": "call", "name": "unheardOf" }]), &[V::UnknownAction]),
+        (
+            json!([{ "type": "click", "targetRef": "c1", "post": [{ "kind": "urlMatches", "pattern": ".*" }] }]),
+            &[V::VacuousCondition],
+        ),
+        (
+            json!([{ "type": "click", "targetRef": "c1", "post": [
+                { "kind": "visible", "target": "c2" }, { "kind": "hidden", "target": "c2" }] }]),
+            &[V::ContradictoryConditions],
+        ),
+        (
+            json!([{ "type": "waitFor", "condition": { "kind": "urlMatches", "pattern": "(?=x)" } }]),
+            &[V::InvalidCondition],
+        ),
+        (json!([{ "type": "waitFor", "condition": { "kind": "allOf", "conditions": [] } }]), &[V::InvalidCondition]),
+        (
+            json!([{ "type": "click", "targetRef": "c1", "post": [{ "kind": "urlChanges" }] },
+                   { "type": "click", "targetRef": "c2" }]),
+            &[V::AfterPageChange],
+        ),
+    ];
+    for (steps, expected) in cases {
+        assert_eq!(codes(Author::Model, steps.clone()), *expected, "{steps}");
+    }
+}
+
+#[test]
+fn only_an_operator_declares_locators() {
+    let plan = json!({ "version": "1.0",
+        "candidates": { "go": { "strategy": "css", "selector": "#go" } },
+        "steps": [{ "type": "click", "targetRef": "go" }] });
+    assert!(check(Author::Operator, &plan).is_ok());
+    let violations = check(Author::Model, &plan).unwrap_err();
+    assert_eq!(violations[0].code, ViolationCode::DeclaredByModel);
+    assert_eq!(violations[0].path, "/candidates/go");
+}
+
+#[test]
+fn a_state_changing_step_never_lacks_a_postcondition() {
+    let plan = json!({ "version": "1.0", "steps": [
+        { "type": "click", "targetRef": "c1" },
+        { "type": "type", "targetRef": "c2", "text": "Ann" },
+        { "type": "select", "targetRef": "c3", "option": "Large" },
+        { "type": "check", "targetRef": "c7" },
+        { "type": "press", "keys": "Enter" },
+        { "type": "scroll", "direction": "down" }
+    ] });
+    let plan = check(Author::Model, &plan).unwrap();
+    let kinds: Vec<Option<&str>> =
+        plan.steps().iter().map(|step| step.post.first().map(|post| post.condition.tag())).collect();
+    assert_eq!(
+        kinds,
+        [Some("anyEffect"), Some("valueContains"), Some("selectedValues"), Some("checked"), Some("anyEffect"), None]
+    );
+    assert!(plan.steps().iter().flat_map(|step| &step.post).all(|post| post.is_default));
+}
+
+#[test]
+fn reading_is_lenient_in_form() {
+    let plan = json!({ "plan_id": "p1", "reasoning_summary": "because", "steps": [
+        { "type": "click", "target_ref": "@c1", "estimated_risk": "low" },
+        { "type": "click", "targetRef": "ref=c9", "timeout_ms": 500 }
+    ] });
+    let draft = PlanDraft::read_value(plan, Author::Model).unwrap();
+    assert_eq!(draft.plan_id.unwrap().as_str(), "p1");
+    let targets: Vec<_> = draft.steps.iter().filter_map(|step| step.action.target()).map(ToString::to_string).collect();
+    assert_eq!(targets, ["c1", "c9"]);
+}
+
+#[test]
+fn every_malformed_step_is_told_with_its_place() {
+    let plan = json!({ "version": "1.0", "steps": [
+        { "type": "fly" },
+        { "type": "click" },
+        { "type": "click", "targetRef": "c1", "post": [{ "kind": "visible" }] },
+        { "type": "click", "targetRef": "c1", "speed": 3 },
+        { "type": "waitFor", "condition": { "kind": "not", "condition": { "kind": "count", "target": "c1", "equals": -1 } } }
+    ] });
+    let violations = PlanDraft::read_value(plan, Author::Model).unwrap_err();
+    let paths: Vec<&str> = violations.iter().map(|violation| violation.path.as_str()).collect();
+    assert_eq!(
+        paths,
+        ["/steps/0/type", "/steps/1", "/steps/2/post/0", "/steps/3/speed", "/steps/4/condition/condition/equals"]
+    );
+    let version = PlanDraft::read(r#"{"version":"9.0","steps":[]}"#, Author::Model).unwrap_err();
+    assert_eq!(version[0].code, ViolationCode::UnsupportedVersion);
+}
+
+#[test]
+fn consent_follows_what_the_page_shows() {
+    let plan = json!({ "version": "1.0", "steps": [
+        { "type": "click", "targetRef": "c1" },
+        { "type": "click", "targetRef": "c9" },
+        { "type": "type", "targetRef": "c8", "text": "x" },
+        { "type": "type", "targetRef": "c2", "text": "x", "estimatedRisk": "high" }
+    ] });
+    let asked = |author| {
+        let plan = check(author, &plan).unwrap();
+        (0..4)
+            .map(|index| match plan.bind(index, &page()).unwrap().consent().clone() {
+                Consent::Ask { grant } => grant,
+                Consent::Granted => String::new(),
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        asked(Author::Model),
+        ["money@https://shop.test", "destructive@https://shop.test", "", "write@https://shop.test"]
+    );
+    assert_eq!(asked(Author::Operator), ["", "", "", ""], "a file grants exactly its steps");
+}
+
+#[test]
+fn an_amended_step_is_no_longer_covered_by_the_file() {
+    let plan = json!({ "version": "1.0", "steps": [{ "type": "click", "targetRef": "c2" }] });
+    let plan = check(Author::Operator, &plan).unwrap();
+    let mut step = plan.steps()[0].step.clone();
+    step.retarget(&|_| crate::id::CandidateId(9).into());
+    let amended = plan.amend(0, step, &page()).unwrap();
+    assert_ne!(*amended.bind(0, &page()).unwrap().consent(), Consent::Granted);
+}
+
+#[test]
+fn a_stale_id_says_what_to_do() {
+    let plan = json!({ "version": "1.0", "steps": [{ "type": "click", "targetRef": "c1" }] });
+    let plan = check(Author::Model, &plan).unwrap();
+    let mut later = page();
+    later.candidates.retain(|candidate| candidate.id.0 != 1);
+    let violations = plan.bind(0, &later).unwrap_err();
+    assert_eq!(violations[0].message, "c1 is not in the current observation; observe again");
+}
+
+#[test]
+fn what_was_true_in_between_counts_as_seen() {
+    let facts = |visible: &[bool]| {
+        let sample = |visible: bool| {
+            json!({ "atMs": 1, "url": "https://a.test/", "title": "", "targets": {
+                "toast": if visible { json!({ "matches": 1, "element": { "role": "status", "name": "", "tag": "div",
+                    "states": {}, "visible": true } }) } else { json!({ "matches": 0 }) } } })
+        };
+        let samples: Vec<Value> = visible.iter().map(|visible| sample(*visible)).collect();
+        serde_json::from_value::<crate::facts::Facts>(json!({ "before": sample(false), "samples": samples })).unwrap()
+    };
+    let appears: Condition = serde_json::from_value(json!({ "kind": "appears", "target": "toast" })).unwrap();
+    assert!(appears.evaluate(&facts(&[false, true, false])).holds());
+    assert!(!appears.evaluate(&facts(&[false, false])).holds());
+    assert!(!appears.was_vacuous(&facts(&[true])));
+}
