@@ -7,5 +7,6 @@ mod clicking;
 mod looping;
 mod properties;
 mod reading;
+mod shopping;
 mod typing;
 mod wild;

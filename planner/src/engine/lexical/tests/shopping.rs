@@ -1,0 +1,138 @@
+//! Getting, filtering, repeating: what shops and tables are asked for.
+
+use super::fixture::{assert_plans, page, plan, run};
+
+const SHELF: &str = r#"
+    combobox "Size" options=Small|Large [article: Blue mug]
+    spinbutton "Quantity" value=1 [article: Blue mug]
+    checkbox "Gift wrap" [article: Blue mug]
+    radio "Express" [article: Blue mug]
+    button "Add to cart" [article: Blue mug]
+    spinbutton "Quantity" value=1 [article: Kettle]
+    checkbox "Gift wrap" [article: Kettle]
+    button "Add to cart" [article: Kettle]
+    link "Cart (0)" to=/cart
+"#;
+
+#[test]
+fn how_many_and_of_which_sort_is_set_before_the_button() {
+    assert_plans(
+        &page(SHELF),
+        &[
+            ("Add the kettle to the cart", "click c8"),
+            ("Add three blue mugs to my basket", "setValue c2 3; click c5"),
+            ("Buy 2 kettles", "setValue c6 2; click c8"),
+            ("Order a kettle with gift wrap", "check c7; click c8"),
+            (
+                "Add the blue mug in size Large with gift wrap and express delivery to the cart",
+                "select c1 Large; check c3; check c4; click c5",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_sort_that_is_not_sold_is_not_left_out() {
+    let seen = plan("Add the kettle in size Large to the cart", &page(SHELF));
+    assert!(seen.starts_with("fail"), "{seen}");
+}
+
+#[test]
+fn what_is_bought_is_looked_for_in_the_shop_and_not_in_the_cart() {
+    let home = "link \"Cart (0)\" to=/cart\n link \"Help\" to=/help\n link \"Shop\" to=/shop\n button \"Order\"";
+    assert_eq!(run("Add the kettle to the cart", &[home, SHELF, SHELF]), ["click c3", "click c8", "finish"]);
+    let said = run("Add the teapot to the cart", &[home, home, home]);
+    assert_eq!(said.iter().filter(|step| step.starts_with("click")).count(), 1, "{said:?}");
+    assert!(said.last().is_some_and(|last| last.starts_with("fail")), "{said:?}");
+}
+
+#[test]
+fn what_is_clicked_by_name_is_not_looked_for_in_the_shop() {
+    let seen = plan("Click the Terms link", &page("link \"Shop\" to=/shop\n link \"Cart\" to=/cart"));
+    assert!(seen.starts_with("fail"), "{seen}");
+}
+
+#[test]
+fn a_number_tells_things_of_a_kind_apart() {
+    let table = page(
+        r#"
+        link "Booking" to=/start?sort=booking
+        button "Edit" [row: BK-501]
+        button "Delete" [row: BK-501]
+        button "Edit" [row: BK-502]
+        button "Delete" [row: BK-502]
+    "#,
+    );
+    assert_plans(
+        &table,
+        &[
+            ("Delete booking 502", "click c5"),
+            ("Click Edit for booking 501", "click c2"),
+            ("Edit the first booking", "click c2"),
+            ("Edit the last booking", "click c4"),
+        ],
+    );
+    // Another order of the same table is no way to what is not in it.
+    let seen = plan("Delete booking 777", &table);
+    assert!(seen.starts_with("fail"), "{seen}");
+}
+
+#[test]
+fn a_table_is_filtered_by_the_list_that_is_named() {
+    let page = page(
+        "combobox \"State\" options=Any|Open|Closed form=f\n button \"Apply\" form=f\n link \"State\" to=/start?sort=state",
+    );
+    assert_plans(&page, &[("Filter the tickets by state Open", "select c1 Open; click c2")]);
+}
+
+#[test]
+fn a_clause_may_be_meant_several_times() {
+    let page = page("button \"Ring\"\n button \"Stop\"");
+    assert_plans(
+        &page,
+        &[
+            ("Press Ring three times", "click c1; click c1; click c1"),
+            ("Click Ring twice, then Stop", "click c1; click c1; click c2"),
+            ("Click \"Ring\" 2 times", "click c1; click c1"),
+        ],
+    );
+}
+
+#[test]
+fn a_way_is_no_part_of_a_name() {
+    let closed = "button \"File\" popup";
+    let open = "button \"File\" popup\n menuitem \"Export as PDF\"";
+    assert_eq!(run("Export as PDF via the File menu", &[closed, open, closed]), ["click c1", "click c2", "finish"]);
+}
+
+#[test]
+fn a_name_may_look_like_a_purpose() {
+    let page = page("button \"Ask to confirm\"\n button \"Ask for help\"\n button \"Cancel\"");
+    assert_plans(&page, &[("Click Ask to confirm", "click c1"), ("Click Cancel to leave", "click c3")]);
+}
+
+#[test]
+fn a_value_without_a_field_goes_into_the_form_of_its_verb() {
+    let page = page(
+        "textbox \"Search\" form=q\n textbox \"E-mail\" form=news\n button \"Subscribe\" form=news\n button \"Go\" form=q",
+    );
+    assert_plans(&page, &[("Subscribe with kim@x.test", "type c2 kim@x.test; click c3")]);
+}
+
+#[test]
+fn a_key_that_is_also_a_button_means_the_button() {
+    let seen = plan("Press Delete", &page("button \"Delete\" [row: a]\n button \"Delete\" [row: b]"));
+    assert!(seen.starts_with("askUser") && seen.contains("c1") && seen.contains("c2"), "{seen}");
+    assert_plans(&page("button \"Delete\""), &[("Press Delete", "click c1")]);
+    assert_plans(&page("textbox \"Note\""), &[("Press Delete", "press Delete")]);
+}
+
+#[test]
+fn a_longer_name_does_not_stand_in_the_way_of_the_exact_one() {
+    assert_plans(
+        &page("link \"Order desk\" to=/desk\n button \"Order\"\n button \"Pay now\""),
+        &[("Press Order", "click c2"), ("Click Order desk", "click c1")],
+    );
+    let seen = plan("Press Order", &page("button \"Pay now\""));
+    assert!(seen.starts_with("fail"), "{seen}");
+}
