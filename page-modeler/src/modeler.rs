@@ -17,7 +17,7 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{Probe, ProbeError, ProbeOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::capture::{Bounds, Captured, NameCache, WALK, capture};
+use crate::capture::{Bounds, Captured, Known, WALK, capture};
 use crate::error::ModelError;
 use crate::explore;
 use crate::model::page_fingerprint::page_fingerprint;
@@ -59,7 +59,7 @@ pub struct LivePageModeler {
 #[derive(Debug)]
 pub(crate) struct PageState {
     pub(crate) probe: Probe,
-    names: NameCache,
+    known: Known,
     last: Option<Observation>,
     /// Candidates that are no more, with the observation that saw them last.
     gone: VecDeque<(u64, Candidate)>,
@@ -101,7 +101,7 @@ impl LivePageModeler {
         let wire = self.page(page)?;
         let probe = Probe::attach_with(wire, self.digest.clone(), self.options.probe.clone(), until).await?;
         probe.extend(WALK, until).await?;
-        let state = PageState { probe: probe.clone(), names: NameCache::default(), last: None, gone: VecDeque::new() };
+        let state = PageState { probe: probe.clone(), known: Known::default(), last: None, gone: VecDeque::new() };
         self.pages.insert(page.clone(), state);
         Ok(probe)
     }
@@ -142,12 +142,12 @@ impl LivePageModeler {
             depth: self.options.depth,
             frames: self.options.frames,
         };
-        let mut names = self.pages.get_mut(page).map(|state| std::mem::take(&mut state.names)).unwrap_or_default();
+        let mut known = self.pages.get_mut(page).map(|state| std::mem::take(&mut state.known)).unwrap_or_default();
         for _ in 0..ATTEMPTS {
-            match capture(&probe, scope, bounds, &mut names, until).await {
+            match capture(&probe, scope, bounds, &mut known, until).await {
                 Ok(captured) => {
                     if let Some(state) = self.pages.get_mut(page) {
-                        state.names = names;
+                        state.known = known;
                     }
                     return Ok(captured);
                 }

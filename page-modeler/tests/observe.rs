@@ -473,3 +473,136 @@ async fn a_page_is_searched_and_its_elements_are_found() {
     };
     assert!(text.contains("- button \"Go\""), "{text}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_observation_that_builds_on_the_last_one_equals_one_from_scratch() {
+    let mut stage = Stage::on(
+        "<style id=rules>#quiet{opacity:0}.x{color:red}</style>
+         <label for=mail id=label>Mail</label><input id=mail><input id=check type=checkbox aria-labelledby=says><span id=says>Yes</span>
+         <select id=size aria-label=Size><option>S<option>M</select><textarea id=text aria-label=Text></textarea>
+         <button id=b>One</button><button id=quiet>Quiet</button><div id=plain>Plain</div><div id=host style='height:30px'>h</div>
+         <div id=scroller style='height:60px;width:200px;overflow:auto'><button>Up</button><div style='height:300px'></div><button>Down</button></div>
+         <div id=veil style='position:absolute;left:0;top:0;width:1px;height:1px'></div><form><img name=styleSheets><img name=activeElement></form>
+         <div style='height:3000px'></div><button>Far</button>",
+    )
+    .await;
+    let changes = [
+        "0",
+        "mail.value = 'typed'",
+        "check.checked = true",
+        "check.indeterminate = true",
+        "size.selectedIndex = 1",
+        "text.value = 'more'",
+        "size.options[0].text = 'XS'",
+        "label.textContent = 'E-mail'",
+        "says.firstChild.data = 'No'",
+        "b.disabled = true",
+        "rules.sheet.cssRules[0].style.opacity = 1",
+        "rules.sheet.insertRule('#plain { cursor: pointer }', 1)",
+        "rules.sheet.cssRules[1].style.cursor = 'default'",
+        "scroller.scrollTop = 300",
+        "scrollTo(0, 2900)",
+        "scrollTo(0, 0)",
+        "b.focus(); mail.focus()",
+        "veil.animate([{ width: '900px', height: '400px' }], { duration: 1, fill: 'forwards' }).finish()",
+        "document.getAnimations().forEach((one) => one.cancel())",
+        "host.attachShadow({ mode: 'open' }).innerHTML = '<button>Inner</button>'",
+        "host.shadowRoot.querySelector('button').textContent = 'Renamed'",
+        "b.remove()",
+        "history.pushState(0, '', '?next')",
+        "document.title = 'Other'",
+        "mail.setCustomValidity('no')",
+    ];
+    for change in changes {
+        stage.page_script(&format!("{change}; 0")).await;
+        for scope in [Scope::View, Scope::Full] {
+            for turn in ["after the change", "again"] {
+                let built = stage.observe(scope).await;
+                let mut fresh = LivePageModeler::new(
+                    Arc::clone(&stage.browser),
+                    DigestKey::new([5; 32]),
+                    ModelerOptions::default(),
+                );
+                let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
+                let scratch = fresh.observe(&stage.id, scope, deadline).await.unwrap();
+                // The walk that the built one leaves behind must be its own again, not the fresh one's.
+                let again = stage.observe(scope).await;
+                for seen in [&built, &again] {
+                    assert_eq!(comparable(seen), comparable(&scratch), "{turn}: {change}, {scope:?}");
+                }
+            }
+            stage.observe(scope).await;
+        }
+    }
+}
+
+/// What two modelers must agree on.
+fn comparable(seen: &Observation) -> Value {
+    let mut candidates = seen.candidates.clone();
+    for candidate in &mut candidates {
+        candidate.id = cuebook_grammar::id::CandidateId(0);
+    }
+    json!({ "candidates": candidates, "sketch": seen.sketch, "title": seen.title, "url": seen.url, "viewport": seen.viewport })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fields_without_a_name_are_labelled_by_the_text_beside_them() {
+    let mut stage = Stage::on(
+        "<form><p><label>Username</label><input></p><p><label>Password</label><input type=password></p></form>
+         <p class=datetime>Date: <input type=text name=d0><br>Time: <input type=text name=d1></p>
+         <table><tr><td>Street *</td><td><div><input></div></td></tr></table>
+         <ul><li>Colour <select><option>Red</select></li></ul><div><input type=checkbox> Remember</div>
+         <div><label for=z>Not mine</label><input id=y><input id=z></div><label>Wrapped <input></label>",
+    )
+    .await;
+    let seen = stage.observe(Scope::View).await;
+    let told: Vec<_> = seen.candidates.iter().map(|c| (c.name.as_str(), c.label.as_deref().unwrap_or(""))).collect();
+    let expected = [
+        ("", "Username"),
+        ("", "Password"),
+        ("", "Date"),
+        ("", "Time"),
+        ("", "Street"),
+        ("", "Colour"),
+        ("", "Remember"),
+        ("", ""),
+        ("Not mine", ""),
+        ("Wrapped", ""),
+    ];
+    assert_eq!(told, expected);
+    let user = &seen.candidates[0];
+    assert_eq!((user.context.as_deref(), user.ambiguous), (Some("label: Username"), false));
+    assert!(seen.candidates.iter().filter(|c| c.label.is_some()).all(|c| !c.ambiguous), "{:?}", seen.candidates);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_widget_made_of_two_elements_is_one_candidate() {
+    let mut stage = Stage::on(
+        "<style>div { display: inline-block } li { display: inline-block } a { display: inline-block; padding: 4px }</style>
+         <ul role=tablist><li role=tab tabindex=0><a href='#tab-2'>Tab 2</a></li></ul><div role=menu><div role=menuitem tabindex=-1><a href='#m'>Item</a></div></div>
+         <button><a href='#x'>Both</a></button><div onclick='0'><span style='cursor:pointer'>Handler</span></div>
+         <div onclick='0'><button>Wrapped</button></div><div tabindex=0><div tabindex=0><a href='#t'>Thrice</a></div></div>
+         <div role=option tabindex=0 aria-label=Pick><input type=checkbox aria-label=Pick style='width:40px;height:40px'></div>
+         <div onclick='0' style='padding:60px'><button>Small</button></div><div onclick='0' id=two><button>L</button><button>R</button></div>",
+    )
+    .await;
+    let seen = stage.observe(Scope::View).await;
+    let told: Vec<_> = seen.candidates.iter().map(|c| (c.role.as_str(), c.name.as_str())).collect();
+    let expected = [
+        ("tab", "Tab 2"),
+        ("menuitem", "Item"),
+        ("button", "Both"),
+        ("generic", "Handler"),
+        ("button", "Wrapped"),
+        ("link", "Thrice"),
+        ("option", "Pick"),
+        ("checkbox", "Pick"),
+        ("generic", "Small"),
+        ("button", "Small"),
+        ("generic", "L R"),
+        ("button", "L"),
+        ("button", "R"),
+    ];
+    assert_eq!(told, expected);
+    assert!(named(&seen, "Tab 2").destination.as_deref().is_some_and(|to| to.ends_with("#tab-2")));
+}

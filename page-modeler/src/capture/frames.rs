@@ -12,7 +12,7 @@ use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 
-use super::{Bounds, NameCache, closed_roots, overlays};
+use super::{Bounds, Known, WalkCache, closed_roots, overlays};
 use crate::model::candidates::Placed;
 use crate::model::clean;
 use crate::model::rows::FrameWalk;
@@ -67,9 +67,10 @@ pub(crate) async fn capture(
     probe: &Probe,
     scope: Scope,
     bounds: Bounds,
-    names: &mut NameCache,
+    known: &mut Known,
     until: Instant,
 ) -> Result<Captured, ProbeError> {
+    let Known { names, walks } = known;
     let all = probe.page().frames();
     let known: Vec<Frame> = all.iter().take(bounds.frames).cloned().collect();
     let left_out = u64::try_from(all.len().saturating_sub(known.len())).unwrap_or(u64::MAX);
@@ -78,9 +79,10 @@ pub(crate) async fn capture(
     let now = Instant::now();
     let patience = until.saturating_duration_since(now) / 2;
     let child_until = until.min(now + patience.max(Duration::from_millis(200)));
+    let asked: &WalkCache = walks;
     let answers = join_all(known.iter().map(|frame| async move {
         let limit = if frame.parent.is_some() { child_until } else { until };
-        join(walk(probe, &frame.id, scope, bounds, limit), async {
+        join(walk(probe, &frame.id, scope, bounds, asked, limit), async {
             match frame.parent {
                 Some(_) => probe.frame_owner(&frame.id, limit).await.ok(),
                 None => None,
@@ -138,6 +140,7 @@ pub(crate) async fn capture(
         }
         captured.summaries.push(summary);
     }
+    walks.keep(scope, &captured.frames);
     place_rows(&mut captured, scope, bounds);
     overlays::mark(&mut captured.frames, until).await?;
     names.fill(probe, &mut captured.frames, until).await?;
@@ -203,10 +206,13 @@ async fn walk(
     frame: &FrameId,
     scope: Scope,
     bounds: Bounds,
+    walks: &WalkCache,
     until: Instant,
 ) -> Result<(ProbeWorld, FrameWalk), ProbeError> {
     let world = probe.world(frame, until).await?;
+    let last = walks.last(&world, scope);
     let options = json!({
+        "known": last.map_or(0, |last| last.stamp),
         "scope": if scope == Scope::View { "view" } else { "full" },
         "elements": bounds.elements,
         "candidates": bounds.candidates,
@@ -217,6 +223,10 @@ async fn walk(
         let text: String =
             world.call("(cb, options) => cb.walk.run(options)", std::slice::from_ref(&options), until).await?;
         let walk: FrameWalk = serde_json::from_str(&text)?;
+        if walk.same {
+            let last = last.ok_or(ProbeError::Gone)?;
+            return Ok((world, last.clone()));
+        }
         if walk.suspects.is_empty()
             || turn + 1 == NESTING
             || closed_roots::register(&world, &walk.suspects, until).await? == 0

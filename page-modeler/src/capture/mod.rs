@@ -4,9 +4,11 @@ mod closed_roots;
 mod frames;
 mod names;
 mod overlays;
+mod walks;
 
 pub(crate) use frames::{Captured, CapturedFrame, capture};
 pub(crate) use names::NameCache;
+pub(crate) use walks::WalkCache;
 
 use cuebook_probe::Extension;
 
@@ -20,4 +22,11 @@ pub(crate) struct Bounds {
     pub(crate) candidates: u32,
     pub(crate) depth: u32,
     pub(crate) frames: usize,
+}
+
+/// What is known of a tab's documents from observations before.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) names: NameCache,
+    pub(crate) walks: WalkCache,
 }

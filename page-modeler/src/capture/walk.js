@@ -85,8 +85,10 @@
     const points = shown.width * shown.height < 1500 ? [[cx, cy]] : [[cx, cy], [lx, ly], [rx, ry], [rx, ly], [lx, ry]];
     let covered = 0;
     let by = null;
-    for (const [x, y] of points) {
-      const hit = cb.elementAt(x, y);
+    for (let i = 0; i < points.length; i++) {
+      // Where nothing lies over the middle and two opposite corners, the others are not asked.
+      if (i === 3 && !covered) return undefined;
+      const hit = cb.elementAt(...points[i]);
       if (!belongs(element, stand, hit)) { covered++; by ??= hit; }
     }
     return covered ? { ratio: covered / points.length, by: describe(by) } : undefined;
@@ -230,6 +232,41 @@
     for (const child of container.children ?? []) if (/^h[1-6]$/.test(tagOf(child))) return shortText(cb.tools.textContent(child));
     return "";
   };
+  const FIELDS = new Set(["text", "password", "multiline", "select", "check", "number", "range", "color", "file", "dateTime", "richText"]);
+  const OUTER = new Set(["body", "html", "form", "fieldset", "main", "section", "article", "aside", "nav", "header", "footer", "dialog", "table", "tbody", "thead", "tfoot", "tr", "ul", "ol", "dl"]);
+  /** The text that stands beside an element, on one side, up to the next control. */
+  const besideText = (element, forward) => {
+    let text = "";
+    const step = forward ? cb.tools.nextSibling : cb.tools.previousSibling;
+    for (let node = step(element), read = 0; node && read < 20; node = step(node), read++) {
+      let piece = "";
+      if (cb.tools.nodeType(node) === 3) piece = collapse(cb.tools.textContent(node).slice(-400));
+      else if (cb.tools.nodeType(node) === 1) {
+        const tag = tagOf(node);
+        if (tag === "br" || tag === "script" || tag === "style") { if (text) break; continue; }
+        if (cb.isHidden(node)) continue;
+        const control = tag === "label" ? cb.tools.control(node) : null;
+        if (control && control !== element || matches(node, ACTABLE) || cb.tools.queryAll(node, ACTABLE).length) return { text, ended: true };
+        piece = ownText(node);
+        if (piece && !/^inline/.test(lookOf(node).display)) { text ||= piece; break; }
+      }
+      if (piece) text = forward ? `${text} ${piece}` : `${piece} ${text}`;
+    }
+    return { text, ended: text !== "" };
+  };
+  /** What a field without a name is called beside it: before it, or after a box to be checked. */
+  const besideOf = (element, control) => {
+    for (let up = element, depth = 0; up && depth < 5 && !OUTER.has(tagOf(up)); up = cb.tools.parentNode(up), depth++) {
+      if (cb.tools.nodeType(up) !== 1) return "";
+      for (const forward of control === "check" ? [true, false] : [false]) {
+        const { text, ended } = besideText(up, forward);
+        const label = shortText(text.replace(/[\s:*]+$/, ""));
+        if (label) return label;
+        if (ended && !(control === "check" && forward)) return "";
+      }
+    }
+    return "";
+  };
   const contextOf = (element, heading, run) => {
     const texts = [];
     for (let up = cb.parentOf(element), depth = 0; up && depth < 60 && texts.length < 12; up = cb.parentOf(up), depth++) {
@@ -275,11 +312,122 @@
     return "";
   };
 
+  // What the last walks saw. A walk is not repeated while nothing that it read has changed: mutations and
+  // events count generations; what changes without either is read again and compared.
+  const kept = { view: null, full: null };
+  const KEPT_LIMIT = 20000;
+  let stamp = Math.floor(Math.random() * 2 ** 40);
+  const isField = (tag) => tag === "input" || tag === "textarea" || tag === "select";
+  const fieldOf = (element, tag) => {
+    if (tag === "select") return Array.from(cb.tools.selectedOptions(element), (option) => option.index).join() + "/" + cb.tools.choices(element).length;
+    const value = `${element.validity?.valid} ${cb.tools.valueOf(element) ?? ""}`;
+    return tag === "input" ? `${cb.tools.checked(element)} ${cb.tools.indeterminate(element)} ${typeOf(element)} ${value}` : value;
+  };
+  const sheetsOf = (root) => {
+    let told = "";
+    for (const sheet of cb.tools.sheets(root)) {
+      let rules = -1;
+      try { rules = sheet.cssRules.length; } catch { /* A sheet of another origin tells nothing. */ }
+      told += `${rules}${sheet.disabled ? "-" : "+"}`;
+    }
+    return told;
+  };
+  const surroundings = (roots) => {
+    const scroller = document.scrollingElement ?? document.documentElement;
+    const hovered = cb.tools.queryAll(document, ":hover");
+    return [document.location?.href, globalThis.innerWidth, globalThis.innerHeight, globalThis.scrollX, globalThis.scrollY, scroller?.scrollWidth, scroller?.scrollHeight, globalThis.devicePixelRatio, cb.tools.focused(document), hovered[hovered.length - 1], cb.tools.isDesigned(document), roots.map(sheetsOf).join("|")];
+  };
+  const MEASURES = 6;
+  const CURSORS = new Map();
+  const cursorNumber = (cursor) => {
+    let number = CURSORS.get(cursor);
+    if (number === undefined) CURSORS.set(cursor, number = CURSORS.size);
+    return number;
+  };
+  /** Boxes, visibility, cursors and shadow roots of what was walked; with `old`, whether all are as they were. */
+  const measure = (seen, styles, old) => {
+    const found = old ?? new Float64Array(seen.length * MEASURES);
+    for (let i = 0, at = 0; i < seen.length; i++) {
+      const element = seen[i];
+      const { x, y, width, height } = old ? cb.tools.boundingRect(element) : cb.boxOf(element);
+      const marks = (cb.tools.shows(element) ? 1 : 0) + (cb.shadowOf(element) ? 2 : 0);
+      for (const number of [x, y, width, height, marks, cursorNumber(styles[i].cursor)]) {
+        if (!old) found[at] = number;
+        else if (found[at] !== number) return null;
+        at++;
+      }
+    }
+    return found;
+  };
+  const hitsOf = (stands) => stands.map((stand) => {
+    const shown = cb.intersect(cb.clippedBox(stand), { x: 0, y: 0, width: globalThis.innerWidth, height: globalThis.innerHeight });
+    return cb.elementAt(shown.x + shown.width / 2, shown.y + shown.height / 2);
+  });
+  const keep = (scope, seen, stands, roots, keepable) => {
+    kept[scope] = null;
+    if (seen.length > KEPT_LIMIT || !keepable) return 0;
+    const styles = seen.map((element) => cb.styleOf(element));
+    const fields = seen.filter((element) => isField(tagOf(element))).map((element) => [element, fieldOf(element, tagOf(element))]);
+    kept[scope] = { stamp: ++stamp, generation, seen, styles, fields, stands, roots, hits: hitsOf(stands), around: surroundings(roots), measures: measure(seen, styles, null) };
+    return stamp;
+  };
+  const unchanged = (scope, known) => {
+    const last = kept[scope];
+    if (!known || !last || last.stamp !== known || last.generation !== generation) return false;
+    const around = surroundings(last.roots);
+    if (around.some((one, i) => one !== last.around[i])) return false;
+    if (last.fields.some(([element, told]) => fieldOf(element, tagOf(element)) !== told)) return false;
+    if (!measure(last.seen, last.styles, last.measures)) return false;
+    return hitsOf(last.stands).every((hit, i) => hit === last.hits[i]);
+  };
+
+  const COLLECTED = new Set(["tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem"]);
+  const PRESSED = new Set(["link", "button"]);
+  /** Which of two nested rows of one name and nearly one box stands for both: "outer", "inner", or neither. */
+  const standsForBoth = (outer, inner) => {
+    const called = (row) => row.name || row.fallback || "";
+    const area = (box) => box.width * box.height;
+    if (!called(outer) || called(outer) !== called(inner) || area(inner.box) < area(outer.box) / 2) return "";
+    if (outer.reason === "draggable" || inner.reason === "draggable" || outer.control !== "plain" && outer.control !== inner.control) return "";
+    const widgets = [outer, inner].map((row) => WIDGETS.has(row.role));
+    if (!widgets[1]) return inner.control === "plain" ? "outer" : "";
+    if (!widgets[0]) return "inner";
+    if (inner.role === outer.role) return inner.reason === "native" && outer.reason !== "native" ? "inner" : "outer";
+    return PRESSED.has(inner.role) && (COLLECTED.has(outer.role) || PRESSED.has(outer.role)) ? "outer" : "";
+  };
+  /** Leaves one row of each widget that is made of two elements. `owners` tells the row around each row. */
+  const withoutDoubles = (rows, owners) => {
+    const inside = rows.map(() => 0);
+    const gone = rows.map(() => false);
+    for (const owner of owners) if (owner >= 0) inside[owner]++;
+    for (let i = rows.length - 1; i >= 0; i--) {
+      const owner = owners[i];
+      if (gone[i] || owner < 0 || inside[owner] !== 1 || inside[i] > 0) continue;
+      const keeps = standsForBoth(rows[owner], rows[i]);
+      if (keeps === "") continue;
+      inside[owner] = 0;
+      if (keeps === "outer") {
+        gone[i] = true;
+        if (rows[i].destination) rows[owner].destination ??= rows[i].destination;
+      } else {
+        // What is left keeps its place in the order, and is compared with the row around both.
+        gone[owner] = true;
+        owners[i] = owners[owner];
+        i++;
+      }
+    }
+    return rows.filter((_, i) => !gone[i]);
+  };
   const run = (options) => {
-    for (const record of observer.takeRecords()) if (record) { generation++; break; }
+    if (observer.takeRecords().length) generation++;
+    if (unchanged(options.scope, options.known)) return { same: true };
     watch(document);
+    const seen = [];
+    const stands = [];
+    const shadows = [document];
     const state = { ordinals: new Map(), containers: new Map(), selectors: new Map() };
     const rows = [];
+    const around = [];
     const owners = {};
     const headings = [];
     const landmarks = [];
@@ -299,7 +447,7 @@
     const near = options.scope === "view" ? { x: -width / 2, y: -height / 2, width: width * 2, height: height * 2 } : null;
     const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
-    const consider = (element, tag, reason, depth, path) => {
+    const consider = (element, tag, reason, depth, path, owner) => {
       if (near) {
         // What lies beyond the view is only counted: its own box decides, without the stricter looks.
         const own = cb.boxOf(element);
@@ -315,6 +463,7 @@
       const box = cb.boxOf(stand);
       if (near && !touches(box, near)) { offView++; return; }
       if (rows.length >= options.candidates) { beyond++; return; }
+      around.push(owner);
       rows.push(rowOf(element, stand, tag, reason, box, depth, path));
     };
     const isMereScroller = (element) => roleOf(element) === "generic" && lookOf(element).scrolls && !attr(element, "aria-label");
@@ -329,6 +478,7 @@
         put("fallback", read || shortText(attr(element, "title") ?? attr(element, "data-tooltip") ?? attr(element, "alt") ?? attr(element, "placeholder") ?? ""));
       }
       put("title", shortText(attr(element, "title") ?? "", 200));
+      if (!row.name && FIELDS.has(row.control)) put("beside", besideOf(element, row.control));
       if (/[a-z_]{3}/.test(row.name || row.fallback || "")) { const icons = ligaturesOf(element); if (icons.length) row.icons = icons; }
       put("description", cut(cb.descriptionOf(element), 300));
       if (sensitive) row.control = row.control === "text" || row.control === "plain" || row.control === "number" || row.control === "multiline" ? "password" : row.control;
@@ -350,6 +500,7 @@
       const shown = cb.intersect(cb.clippedBox(stand), { x: 0, y: 0, width, height });
       if (shown.width > 0 && shown.height > 0) {
         row.inView = true;
+        stands.push(stand);
         const occlusion = occlusionOf(element, stand, shown);
         if (occlusion) row.occlusion = occlusion;
       } else if (modal && !cb.contains(modal, element)) row.occlusion = { ratio: 1, by: describe(modal) };
@@ -365,12 +516,13 @@
     modal = modals.at(-1) ?? null;
     const roots = [document.documentElement].filter((root) => root);
     // An explicit stack: a hostile page nests deeper than ours would bear.
-    const stack = roots.map((element) => ({ element, depth: 0, structure: 0, path: "", pointed: false }));
+    const stack = roots.map((element) => ({ element, depth: 0, structure: 0, path: "", pointed: false, owner: -1 }));
     while (stack.length) {
-      const { element, depth, structure, path, pointed } = stack.pop();
+      const { element, depth, structure, path, pointed, owner } = stack.pop();
       if (elements >= options.elements || depth > options.depth) { unwalked++; continue; }
       elements++;
       const tag = tagOf(element);
+      seen.push(element);
       if (tag === "script" || tag === "style" || tag === "template" || tag === "head" || tag === "noscript" || tag === "option" || tag === "optgroup") continue;
       const testId = cb.testIdOf(element, options.testIds);
       if (testId) testIds.set(testId, (testIds.get(testId) ?? 0) + 1);
@@ -384,15 +536,17 @@
         // A hidden file input or check box may be worked through its label.
         if (tag === "input") {
           const type = typeOf(element);
-          if (type === "checkbox" || type === "radio" || type === "file") consider(element, tag, "native", structure, path ? `${path}>${segmentOf(element)}` : segmentOf(element));
+          if (type === "checkbox" || type === "radio" || type === "file") consider(element, tag, "native", structure, path ? `${path}>${segmentOf(element)}` : segmentOf(element), owner);
         }
         continue;
       }
       if (hasAttribute(element, "inert") || attr(element, "aria-hidden") === "true" && !cb.isFocusable(element)) continue;
       const segments = path ? `${path}>${segmentOf(element)}` : segmentOf(element);
       const here = segments.length > 300 ? segments.slice(segments.indexOf(">", segments.length - 260) + 1) : segments;
-      let reason = tag === "label" ? labelReason(element, pointed) : reasonOf(element, tag, pointed);
-      if (reason) consider(element, tag, reason, structure, here);
+      const before = around.length;
+      const reason = tag === "label" ? labelReason(element, pointed) : reasonOf(element, tag, pointed);
+      if (reason) consider(element, tag, reason, structure, here, owner);
+      const within = around.length > before ? around.length - 1 : owner;
       const role = roleOf(element);
       if (role === "heading") {
         const text = shortText(cb.nameOf(element) || cb.tools.textContent(element), 200);
@@ -411,7 +565,7 @@
       const states = reason && attr(element, "aria-invalid") ? cb.errorMessageOf(element) : "";
       if (states && live.length < 20) live.push({ kind: "error", text: cut(states, 300) });
       const shadow = cb.shadowOf(element);
-      if (shadow) watch(shadow);
+      if (shadow) { watch(shadow); shadows.push(shadow); }
       else if (suspects.length < 300 && !examined.has(element) && (tag.includes("-") || HOSTABLE.has(tag) && !cb.tools.firstChild(element))) {
         if (tag.includes("-") || cb.boxOf(element).height > 0) suspects.push(cb.idOf(element));
       }
@@ -419,16 +573,18 @@
       const points = reason !== "" || look.cursor === "pointer";
       const children = cb.childrenOf(element);
       for (let i = children.length - 1; i >= 0; i--) {
-        if (cb.tools.nodeType(children[i]) === 1) stack.push({ element: children[i], depth: depth + 1, structure: deeper, path: here, pointed: pointed && look.cursor === "pointer" || points });
+        if (cb.tools.nodeType(children[i]) === 1) stack.push({ element: children[i], depth: depth + 1, structure: deeper, path: here, pointed: pointed && look.cursor === "pointer" || points, owner: within });
       }
     }
     for (const row of rows) if (row.testId) row.testIdUnique = testIds.get(row.testId) === 1;
     const scroller = document.scrollingElement ?? document.documentElement;
+    // What a password field holds is kept nowhere; closed roots that are still to be found are a change.
+    const stamped = keep(options.scope, seen, stands, shadows, !suspects.length && !secrets.length);
     const description = metaOf('meta[name="description"]') || metaOf('meta[property="og:description"]');
     return {
       url: cut(String(document.location?.href ?? ""), 2000), origin: cut(String(globalThis.origin), 300), title: shortText(cb.tools.title(document), 200),
       viewport: { width, height, scrollX: globalThis.scrollX, scrollY: globalThis.scrollY, pageWidth: scroller?.scrollWidth ?? 0, pageHeight: scroller?.scrollHeight ?? 0, devicePixelRatio: globalThis.devicePixelRatio },
-      rows, owners, headings, landmarks, live, suspects, secrets, generation, candidates, beyond, offView, unwalked,
+      stamp: stamped, rows: withoutDoubles(rows, around), owners, headings, landmarks, live, suspects, secrets, generation, candidates, beyond, offView, unwalked,
       modal: modal ? shortText(cb.nameOf(modal) || headingIn(modal), 200) : undefined,
       meta: { pageType: metaOf('meta[property="og:type"]') || schemaType(), description, language: document.documentElement ? shortText(attr(document.documentElement, "lang") ?? "", 40) : "", hasPassword: count(document, "input[type=password]") > 0 },
     };

@@ -145,7 +145,8 @@ fn draft<'a>(frame: &'a FrameRows, placed: &'a Placed, secrets: &[String]) -> Dr
 
 fn twin(draft: &Draft<'_>) -> Twin {
     let row = &draft.placed.row;
-    let mut context = row.context.clone();
+    let mut context: Vec<_> = row.beside.iter().map(|text| ("label".to_owned(), clean::cut(text, 80))).collect();
+    context.extend(row.context.iter().cloned());
     let mut more = |kind: &str, text: Option<&String>| {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             context.push((kind.to_owned(), clean::cut(text, 80)));
@@ -188,7 +189,7 @@ fn candidate(
         other => other,
     };
     let browser = draft.placed.browser.as_ref().and_then(|words| words.description.clone());
-    let label = row.labels.first().filter(|label| **label != draft.name).cloned();
+    let label = row.labels.first().or(row.beside.as_ref()).filter(|label| **label != draft.name).cloned();
     let mut candidate = Candidate {
         id,
         role: draft.role,

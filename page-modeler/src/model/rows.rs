@@ -52,6 +52,8 @@ pub struct Row {
     pub options: Vec<SelectOption>,
     /// The texts of its labels.
     pub labels: Vec<String>,
+    /// The text beside a field that has no name.
+    pub beside: Option<String>,
     /// The placeholder.
     pub placeholder: Option<String>,
     /// The alternative text.
@@ -116,6 +118,10 @@ pub struct Meta {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FrameWalk {
+    /// Nothing changed since the walk that was asked about: all else here is empty.
+    pub same: bool,
+    /// Names this walk when the next one asks; 0 if it cannot be repeated by name.
+    pub stamp: u64,
     /// The document's URL.
     pub url: String,
     /// Its origin.

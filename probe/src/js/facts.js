@@ -97,7 +97,13 @@ cb.factsOf = factsOf;
 // What extensions build on: the same guarded reads.
 cb.tools = {
   attr, tagOf, typeOf, matches, hasAttribute, collapse, cut, lookOf, roleOf, rootNode, queryAll, parentNode, firstChild,
-  nodeType, textContent, closest, namespace, controlValue,
+  nextSibling, previousSibling,
+  nodeType, textContent, closest, namespace, controlValue, boundingRect, valueOf, labelsOf,
+  shows: (element) => Reflect.apply(Element.prototype.checkVisibility, element, [{ checkOpacity: true, checkVisibilityCSS: true }]),
+  checked: getter(HTMLInputElement.prototype, "checked"), indeterminate: getter(HTMLInputElement.prototype, "indeterminate"),
+  selectedOptions: getter(HTMLSelectElement.prototype, "selectedOptions"), choices: getter(HTMLSelectElement.prototype, "options"),
+  sheets: (root) => { const { prototype } = nodeType(root) === 9 ? Document : ShadowRoot; return [...getter(prototype, "styleSheets")(root), ...getter(prototype, "adoptedStyleSheets")(root)]; },
+  focused: getter(Document.prototype, "activeElement"), isDesigned: getter(Document.prototype, "designMode"),
   title: getter(Document.prototype, "title"),
   control: getter(HTMLLabelElement.prototype, "control"),
 };

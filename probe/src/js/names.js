@@ -68,10 +68,12 @@ const labelsOf = (element) => {
   }
   return labels;
 };
+const LABELS = Object.fromEntries(Object.entries({ button: HTMLButtonElement, input: HTMLInputElement, meter: HTMLMeterElement, output: HTMLOutputElement, progress: HTMLProgressElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement }).map(([tag, type]) => [tag, getter(type.prototype, "labels")]));
+Object.setPrototypeOf(LABELS, null);
 const readLabels = (element) => {
-  if (namespace(element) !== XHTML || !LABELABLE.has(tagOf(element))) return [];
-  const prototype = { button: HTMLButtonElement, input: HTMLInputElement, meter: HTMLMeterElement, output: HTMLOutputElement, progress: HTMLProgressElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement }[tagOf(element)].prototype;
-  const labels = getter(prototype, "labels")(element);
+  if (namespace(element) !== XHTML) return [];
+  const read = LABELS[tagOf(element)];
+  const labels = read ? read(element) : null;
   return labels ? Array.from(labels) : [];
 };
 cb.labelsOf = labelsOf;

@@ -2,9 +2,16 @@
 //
 // A form answers `form.parentNode` with its input of that name, in isolated worlds too, and so does the
 // document. So nothing here reads a property of a node but through the prototype that defines it.
+const getters = new Map();
 const getter = (prototype, name) => {
-  const { get } = Object.getOwnPropertyDescriptor(prototype, name);
-  return (object) => get.call(object);
+  let known = getters.get(prototype);
+  if (!known) getters.set(prototype, known = new Map());
+  let read = known.get(name);
+  if (!read) {
+    const { get } = Object.getOwnPropertyDescriptor(prototype, name);
+    known.set(name, read = (object) => get.call(object));
+  }
+  return read;
 };
 const method = (prototype, name) => {
   const value = prototype[name];
@@ -13,6 +20,7 @@ const method = (prototype, name) => {
 const parentNode = getter(Node.prototype, "parentNode");
 const firstChild = getter(Node.prototype, "firstChild");
 const nextSibling = getter(Node.prototype, "nextSibling");
+const previousSibling = getter(Node.prototype, "previousSibling");
 const nodeType = getter(Node.prototype, "nodeType");
 const isConnected = getter(Node.prototype, "isConnected");
 const rootNode = method(Node.prototype, "getRootNode");

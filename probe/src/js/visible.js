@@ -125,6 +125,7 @@ const fadeOf = (element) => {
   return fade;
 };
 const clipPathHides = (style) => {
+  if (style.clip === "auto" && style.clipPath === "none") return false;
   if (/^rect\(\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?\s*\)$/.test(style.clip)) return true;
   return /^inset\(\s*(?:50|100)%|^circle\(\s*0|^polygon\(\s*0(?:px|%)?\s+0(?:px|%)?\s*(?:,\s*0(?:px|%)?\s+0(?:px|%)?\s*)*\)/.test(style.clipPath);
 };
