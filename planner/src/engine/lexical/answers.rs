@@ -14,6 +14,11 @@ use super::text::words;
 /// The longest answer, in characters.
 const MAX_ANSWER: usize = 2_000;
 
+/// Words that ask for a sum of money.
+const PRICE_WORDS: &[&str] = &["cost", "price", "much"];
+/// How many lines a price may stand below the name of what it is for.
+const PRICE_WITHIN: usize = 5;
+
 /// What the observation says already: the page's title, its URL, its heading.
 pub(super) fn known(what: &Phrase, question: &str, observation: &Observation) -> Option<String> {
     let said: Vec<&str> = what
@@ -60,7 +65,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// The piece of what was read that answers the question.
-pub(super) fn answer(what: &Phrase, data: &Json) -> Option<String> {
+pub(super) fn answer(what: &Phrase, question: &str, data: &Json) -> Option<String> {
     let text = match plain(data) {
         Some(text) => text,
         None if data.is_object() || data.is_array() => return Some(cut(&data.to_string())),
@@ -77,6 +82,11 @@ pub(super) fn answer(what: &Phrase, data: &Json) -> Option<String> {
         .cloned()
         .collect();
     let lines = lines(&text);
+    if asks_price(question)
+        && let Some(price) = price(&lines, &asked)
+    {
+        return price;
+    }
     if asked.is_empty() || (lines.len() <= 1 && lines.first().is_none_or(|line| label_and_rest(line, &asked).is_none()))
     {
         return Some(cut(text.trim())).filter(|text| !text.is_empty());
@@ -100,6 +110,44 @@ pub(super) fn answer(what: &Phrase, data: &Json) -> Option<String> {
         }
     }
     best.map(|(_, piece)| cut(&piece))
+}
+
+fn asks_price(question: &str) -> bool {
+    let said = words(question);
+    said.iter().any(|word| PRICE_WORDS.contains(&word.as_str()))
+        || (said.iter().any(|word| word == "how") && said.iter().any(|word| word == "much"))
+}
+
+fn is_money(text: &str) -> bool {
+    text.contains(['$', '€', '£', '¥']) && text.contains(|c: char| c.is_ascii_digit())
+}
+
+/// The first sum of money soon after the line that names the thing; nothing if no line is about it alone.
+fn price(lines: &[String], asked: &[String]) -> Option<Option<String>> {
+    let thing: Vec<&String> = asked.iter().filter(|word| !PRICE_WORDS.contains(&word.as_str())).collect();
+    if thing.is_empty() {
+        return None;
+    }
+    let names = |line: &String| {
+        let words = words(line);
+        thing.iter().all(|word| words.contains(word))
+    };
+    // A line that has both is a label and its value.
+    if lines.iter().any(|line| names(line) && is_money(line)) {
+        return None;
+    }
+    let found = lines.iter().enumerate().filter(|(_, line)| names(line)).find_map(|(at, _)| {
+        let near = lines.iter().skip(at).take(PRICE_WITHIN);
+        near.flat_map(|line| line.split('|')).map(str::trim).find(|piece| is_money(piece))
+    });
+    let sum = |piece: &str| {
+        let sums: Vec<&str> = piece.split_whitespace().filter(|word| is_money(word)).collect();
+        match sums[..] {
+            [only] => cut(only.trim_matches([',', '.', ';', '(', ')'])),
+            _ => cut(piece),
+        }
+    };
+    found.map(|piece| Some(sum(piece)))
 }
 
 /// `Total: 12 €`, `| Total | 12 € |`, `Total 12 €`: what stands after the label.
@@ -149,7 +197,7 @@ mod tests {
     use super::*;
 
     fn ask(what: &str, data: &Json) -> Option<String> {
-        answer(&Phrase::named(what), data)
+        answer(&Phrase::named(what), what, data)
     }
 
     #[test]
@@ -164,6 +212,14 @@ mod tests {
             assert_eq!(ask("total", &json!(page)).as_deref(), Some("12.50 €"), "{page}");
             assert_eq!(ask("total", &json!({ "markdown": page })).as_deref(), Some("12.50 €"), "{page}");
         }
+    }
+
+    #[test]
+    fn a_price_is_the_sum_that_stands_with_the_thing() {
+        let page = json!("Kettle\nBoils fast.\n$39.00\nTeapot\nFor six cups.\nNow only $24.50, was dear\n");
+        assert_eq!(ask("teapot cost", &page).as_deref(), Some("$24.50"));
+        assert_eq!(ask("price of the kettle", &page).as_deref(), Some("$39.00"));
+        assert_eq!(ask("price", &json!("Price: $3\nThanks")).as_deref(), Some("$3"));
     }
 
     #[test]

@@ -41,7 +41,12 @@ pub(super) struct Phrase {
 /// Words of a text for comparing: without those that add nothing, unless nothing would be left.
 pub(super) fn content(text: &str) -> Vec<String> {
     let all = words(text);
-    let kept: Vec<String> = all.iter().filter(|word| !STOPWORDS.contains(&word.as_str())).cloned().collect();
+    // `next to` says where, `the next page` says what.
+    let is_said = |at: usize, word: &str| {
+        !STOPWORDS.contains(&word) || (word == "next" && at == 0 && all.get(1).is_some_and(|after| after != "to"))
+    };
+    let kept: Vec<String> =
+        all.iter().enumerate().filter(|&(at, word)| is_said(at, word)).map(|(_, word)| word.clone()).collect();
     if kept.is_empty() { all } else { kept }
 }
 

@@ -80,6 +80,11 @@ impl<'a> Writer<'a> {
             return self.close();
         }
         while let Some(clause) = clauses.get(at) {
+            // Whether a dialog opens is seen after the step that may open it.
+            let waits_for_dialog = matches!(clause.act, Act::AcceptDialog { .. } | Act::DismissDialog);
+            if waits_for_dialog && !self.steps.is_empty() {
+                break;
+            }
             let progress = if at == self.progress.next { self.progress } else { &untouched };
             let page = Page { observation: self.request.observation, views: self.views, progress, clause, last };
             let (served, until) = match self.across(&page, at) {
@@ -371,7 +376,7 @@ impl<'a> Writer<'a> {
             let Act::Read { what, question } = &clause.act else { continue };
             let read = self.progress.read.iter().rev().find(|(at, _)| *at == index);
             let answer = match read {
-                Some((_, data)) => answers::answer(what, data),
+                Some((_, data)) => answers::answer(what, question, data),
                 None => answers::known(what, question, self.request.observation),
             };
             match answer {

@@ -285,7 +285,11 @@ pub(super) fn accept(page: &Page<'_>, text: Option<&str>) -> Served {
     if page.observation.dialog.is_some() {
         return Served::Steps(vec![free(Action::AcceptDialog(AcceptDialog { text: text.map(ShortText::cut) }))]);
     }
-    on_page_dialog(page, "accept")
+    match text {
+        // What is typed into a dialog of the browser goes nowhere else.
+        Some(_) => missing(&Phrase::named("a dialog to answer"), &[]),
+        None => on_page_dialog(page, "accept"),
+    }
 }
 
 /// Dismisses the dialog of the browser, or presses what dismisses on the page.

@@ -70,7 +70,9 @@ pub(super) fn get(page: &Page<'_>, verb: &str, object: &Phrase) -> Option<Served
     let mut tried = vec![verb];
     tried.extend(["add", "buy", "order"].into_iter().filter(|other| *other != verb));
     let button = tried.into_iter().find_map(|verb| {
-        let phrase = Phrase { context: thing.clone(), ..Phrase::named(verb) };
+        // All of it is the raw text: a button that is called by the verb alone need not be the thing's.
+        let raw = format!("{verb} {}", wish.thing.raw());
+        let phrase = Phrase { raw, context: thing.clone(), ..Phrase::named(verb) };
         match page.find(&phrase, &is_button, &is_button) {
             Found::One(hit) if !hit.candidate.ambiguous && !hit.candidate.states.disabled => Some(hit),
             _ => None,

@@ -47,6 +47,13 @@ fn what_is_bought_is_looked_for_in_the_shop_and_not_in_the_cart() {
 }
 
 #[test]
+fn a_button_of_something_else_gets_nothing() {
+    let page = page("button \"Order\" [region: Quick order]\n spinbutton \"Quantity\" value=1 [region: Quick order]");
+    let seen = plan("Order 2 kettles", &page);
+    assert!(seen.starts_with("fail"), "{seen}");
+}
+
+#[test]
 fn what_is_clicked_by_name_is_not_looked_for_in_the_shop() {
     let seen = plan("Click the Terms link", &page("link \"Shop\" to=/shop\n link \"Cart\" to=/cart"));
     assert!(seen.starts_with("fail"), "{seen}");
@@ -135,4 +142,27 @@ fn a_longer_name_does_not_stand_in_the_way_of_the_exact_one() {
     );
     let seen = plan("Press Order", &page("button \"Pay now\""));
     assert!(seen.starts_with("fail"), "{seen}");
+}
+
+#[test]
+fn the_next_page_is_the_one_behind_next() {
+    let page = page(
+        "link \"1\" to=/start\n link \"2\" to=/start?page=2\n link \"Next\" to=/start?page=2\n link \"Shop\" to=/shop",
+    );
+    assert_plans(
+        &page,
+        &[("Go to the next page", "click c3"), ("Go to page 2", "click c2"), ("Open the next page", "click c3")],
+    );
+}
+
+#[test]
+fn a_dialog_is_answered_once_it_is_open() {
+    let page = page("button \"Ask for a name\"\n button \"Accept cookies\"");
+    assert_plans(
+        &page,
+        &[
+            ("Click \"Ask for a name\" and answer with Zoe", "click c1"),
+            ("Click \"Ask for a name\" and accept the dialog", "click c1"),
+        ],
+    );
 }

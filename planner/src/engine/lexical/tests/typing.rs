@@ -56,6 +56,18 @@ fn fields_without_names_are_told_by_their_kind_and_order() {
 }
 
 #[test]
+fn labels_beside_nameless_fields_name_them() {
+    let page = page("textbox \"\" label=\"Password\" password\n textbox \"\" label=\"Username\"\n button \"Login\"");
+    assert_plans(
+        &page,
+        &[(
+            "Enter the username \"kim\" and the password \"x1\" into the text fields and press login.",
+            "type c2 kim; type c1 x1; click c3",
+        )],
+    );
+}
+
+#[test]
 fn both_fields_get_the_value() {
     for lines in [
         "textbox \"Password\" password\n textbox \"Verify password\" password\n button \"Submit\"",
