@@ -111,6 +111,17 @@ pub enum PageEvent {
         /// Its new URL.
         url: String,
     },
+    /// A page asked for another document in one of its own frames: by a link, a form, a script. It may not come to
+    /// that: a download, an answer without content, or another request takes its place.
+    NavigationRequested {
+        /// The frame.
+        frame: FrameId,
+    },
+    /// Whatever a frame was loading, it no longer is.
+    LoadingStopped {
+        /// The frame.
+        frame: FrameId,
+    },
     /// A frame was removed, or moved to another process.
     FrameDetached {
         /// The frame.

@@ -670,6 +670,10 @@ impl PageInner {
             "Page.frameAttached" => params.parse().map(|event| self.frame_attached(session, &event)),
             "Page.frameNavigated" => params.parse().map(|event| self.frame_navigated(session, event)),
             "Page.navigatedWithinDocument" => params.parse().map(|event| self.within_document(session, event)),
+            "Page.frameRequestedNavigation" => params.parse().map(|event| self.navigation_requested(event)),
+            "Page.frameStoppedLoading" => params.parse().map(|event: StoppedLoading| {
+                self.lock().emit(&PageEvent::LoadingStopped { frame: event.frame_id });
+            }),
             "Page.frameDetached" => params.parse().map(|event| self.frame_detached(session, &event)),
             "Page.lifecycleEvent" => params.parse().map(|event| self.lifecycle(session, event)),
             "Page.javascriptDialogOpening" => params.parse().map(|event| self.dialog_opening(session, event)),
@@ -707,6 +711,12 @@ impl PageInner {
         state.worlds.remove(&id);
         state.emit_removed(removed);
         state.emit(&PageEvent::FrameNavigated { frame: id, document, url });
+    }
+
+    fn navigation_requested(&self, event: RequestedNavigation) {
+        if event.disposition == "currentTab" {
+            self.lock().emit(&PageEvent::NavigationRequested { frame: event.frame_id });
+        }
     }
 
     fn within_document(&self, session: &Session, event: WithinDocument) {
@@ -816,6 +826,20 @@ struct FrameNavigated {
 struct WithinDocument {
     frame_id: FrameId,
     url: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RequestedNavigation {
+    frame_id: FrameId,
+    #[serde(default)]
+    disposition: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoppedLoading {
+    frame_id: FrameId,
 }
 
 #[derive(Deserialize)]

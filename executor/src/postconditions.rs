@@ -15,6 +15,7 @@ use cuebook_grammar::outcome::Stage;
 use cuebook_grammar::plan::BoundTarget;
 use cuebook_grammar::verdict::Verdict;
 use cuebook_probe::{ProbeError, ProbeWorld};
+use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream::FuturesUnordered;
@@ -309,6 +310,19 @@ impl Run<'_> {
             let now = Instant::now();
             let open = awaited.iter().filter(|one| one.held_at.is_none() && now < one.until);
             let Some(next) = open.map(|one| one.until).min() else {
+                // What the step set off belongs to it: a document that is on its way is waited for.
+                while let Some(event) = self.lane.next().now_or_never() {
+                    self.note(event, Stage::Postcondition)?;
+                }
+                if let Some(by) = self.leaves_by().filter(|by| now < *by) {
+                    tokio::select! {
+                        biased;
+                        event = self.lane.next() => self.note(event, Stage::Postcondition)?,
+                        event = self.browser_lane.next() => self.note_browser(event, Stage::Postcondition)?,
+                        () = tokio::time::sleep_until(by.into()) => {}
+                    }
+                    continue;
+                }
                 if first_round == 0 || now >= self.until {
                     return Ok(());
                 }
@@ -475,6 +489,11 @@ impl Run<'_> {
         if pins {
             self.gathered.pin_last();
         }
+    }
+
+    /// Until when the document is waited for that the tab is on its way to.
+    fn leaves_by(&self) -> Option<Instant> {
+        self.happened.leaving.map(|since| (since + self.options.load_timeout).min(self.answer_by()))
     }
 
     /// When the time of a postcondition is over.

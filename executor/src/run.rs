@@ -42,6 +42,8 @@ pub(crate) struct Happened {
     pub(crate) downloads: Vec<DownloadFact>,
     pub(crate) new_tabs: Vec<Page>,
     pub(crate) new_document: bool,
+    /// Since when the tab is on its way to another document.
+    pub(crate) leaving: Option<Instant>,
     /// Frames whose present document is not watched yet.
     pub(crate) dirty: BTreeSet<FrameId>,
     /// URLs that a watched document had for a while.
@@ -153,6 +155,7 @@ impl Run<'_> {
             Some(PageEvent::FrameNavigated { frame, url, .. }) => {
                 self.gathered.forget(frame.as_str());
                 if self.is_main(&frame) {
+                    self.happened.leaving = None;
                     self.happened.new_document = true;
                     self.gathered.tell_url(&cut(&url), Some(""));
                 }
@@ -170,6 +173,10 @@ impl Run<'_> {
                     self.sampled();
                 }
             }
+            Some(PageEvent::NavigationRequested { frame }) if self.is_main(&frame) => {
+                self.happened.leaving = Some(Instant::now());
+            }
+            Some(PageEvent::LoadingStopped { frame }) if self.is_main(&frame) => self.happened.leaving = None,
             Some(PageEvent::FrameDetached { frame, .. }) => {
                 self.gathered.forget(frame.as_str());
                 self.name_frames();

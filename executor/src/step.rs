@@ -42,6 +42,13 @@ impl Run<'_> {
             awaited = self.awaited();
             if ended.is_ok() {
                 ended = self.await_post(&mut awaited).await;
+                let opens = matches!(
+                    self.step.action(),
+                    Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_)
+                );
+                if ended.is_ok() && self.happened.new_document && !opens {
+                    ended = self.read_on().await;
+                }
             } else {
                 self.sampled();
             }

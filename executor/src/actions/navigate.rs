@@ -47,6 +47,9 @@ struct ToEntry {
 #[derive(Serialize)]
 struct Nothing {}
 
+/// How long a step waits for the end of a document that it did not open itself but led to.
+const READING_ON: Duration = Duration::from_secs(2);
+
 impl Run<'_> {
     /// Opens a URL, and waits until its document has been read to its end, but not for ever: a page that
     /// never finishes is there once it was committed.
@@ -70,7 +73,7 @@ impl Run<'_> {
         // Without a loader the document stays: only the fragment is another one.
         if let Some(document) = navigated.loader_id {
             self.committed(Some(&document)).await?;
-            self.loaded().await?;
+            self.loaded(self.options.load_timeout).await?;
         }
         Ok(())
     }
@@ -97,7 +100,7 @@ impl Run<'_> {
         self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
         let target = entry.url.clone();
         self.left(from.as_str(), Some(&target)).await?;
-        self.loaded().await
+        self.loaded(self.options.load_timeout).await
     }
 
     /// Loads the page again.
@@ -108,7 +111,7 @@ impl Run<'_> {
         let call = self.page.session().call_raw("Page.reload", Nothing {}, self.until);
         self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
         self.left(from.as_str(), None).await?;
-        self.loaded().await
+        self.loaded(self.options.load_timeout).await
     }
 
     /// A crashed page has nothing to watch, but can be navigated.
@@ -179,9 +182,18 @@ impl Run<'_> {
         self.note(event, Stage::Act)
     }
 
+    /// Waits, for a while, until a document that the step led to has been read to its end. What the server said
+    /// to it is no failure of a click.
+    pub(crate) async fn read_on(&mut self) -> Part<()> {
+        match self.loaded(READING_ON).await {
+            Err(Stop::Failed(failure)) if failure.cause == Cause::HttpError => Ok(()),
+            other => other,
+        }
+    }
+
     /// Waits for the end of the document, for a while, and looks at the server's answer.
-    async fn loaded(&mut self) -> Part<()> {
-        let by = self.within(self.options.load_timeout);
+    async fn loaded(&mut self, patience: Duration) -> Part<()> {
+        let by = self.within(patience).min(self.answer_by());
         let (probe, frame) = (self.probe.clone(), self.page.main_frame().id);
         let until = self.until;
         let loaded = async move {
