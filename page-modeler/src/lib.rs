@@ -9,6 +9,10 @@
 //! - What is left out is counted. A frame that does not answer is named with the reason.
 //! - No text of a password-like field leaves this crate.
 //! - Ids count up over the run and all tabs and are never reused.
+//! - A walk that answers `same` stands for the one before: generations count mutations and events; boxes,
+//!   visibility, cursors, values, focus, style sheets, and what lies over the middle of a candidate in view
+//!   are read again and compared. What neither tells (an edit in place of a rule that changes only generated
+//!   content) is not noticed until something else changes.
 //!
 //! Cost: two round trips per frame (walk, occlusion by what lies above the frame) and one short question
 //! per new or changed candidate in view, sent back to back.
