@@ -204,3 +204,102 @@ pub(crate) const fn cause_of(code: ViolationCode) -> Cause {
         _ => Cause::InvalidArgument,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuebook_grammar::id::PageId;
+    use cuebook_grammar::outcome::{Stage, StepFailure};
+    use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
+    use cuebook_grammar::policy::Policy;
+    use serde_json::{Value, json};
+
+    fn page(candidates: &[(&str, &str, &str)]) -> Observation {
+        let mut page = Observation::blank(PageId::new("tab"), "https://shop.test/");
+        let all: Vec<Value> = candidates
+            .iter()
+            .map(|(id, role, name)| {
+                let control = if *role == "textbox" { "text" } else { "plain" };
+                json!({ "id": id, "role": role, "name": name, "control": control,
+                        "fingerprint": { "role": role, "name": name, "path": "main" } })
+            })
+            .collect();
+        page.candidates = serde_json::from_value(Value::Array(all)).unwrap();
+        page
+    }
+
+    fn bound(page: &Observation, step: Value) -> BoundStep {
+        let draft = PlanDraft::read_value(json!({ "version": "1.0", "steps": [step] }), Author::Operator).unwrap();
+        let policy = Policy::default().starting_at("https://shop.test/").unwrap();
+        draft.check(page, &policy).unwrap().bind(0, page).unwrap()
+    }
+
+    fn next(step: &BoundStep, cause: Cause, input_sent: bool, attempt: u32, page: &Observation) -> Repair {
+        let mut failure = StepFailure::new(Stage::Act, cause, "test");
+        failure.evidence.input_sent = input_sent;
+        let budget = RepairBudget { step_attempts_left: 3, run_repairs_left: 3, can_replan: false };
+        Ladder.next(&RepairCase { step, failure: &failure, attempt }, page, &budget)
+    }
+
+    #[test]
+    fn a_cover_is_closed_by_its_own_control_if_there_is_one() {
+        let page = page(&[("c1", "button", "Continue"), ("c2", "button", "Close"), ("c3", "link", "Closed orders")]);
+        let step = bound(&page, json!({ "type": "click", "targetRef": "c1" }));
+        let Repair::Insert(steps) = next(&step, Cause::Covered, false, 0, &page) else {
+            panic!("expected an insertion")
+        };
+        assert_eq!(steps[0].action.target().map(ToString::to_string).as_deref(), Some("c2"));
+    }
+
+    #[test]
+    fn of_two_controls_that_close_none_is_guessed() {
+        let page = page(&[("c1", "button", "Continue"), ("c2", "button", "Close"), ("c3", "button", "Close")]);
+        let step = bound(&page, json!({ "type": "click", "targetRef": "c1" }));
+        assert_eq!(next(&step, Cause::Covered, false, 1, &page), Repair::Abandon);
+    }
+
+    #[test]
+    fn a_target_that_was_rendered_anew_is_found_again_unless_the_step_destroys() {
+        let (before, after) = (page(&[("c1", "button", "Save")]), page(&[("c7", "button", "Save")]));
+        let step = bound(&before, json!({ "type": "click", "targetRef": "c1" }));
+        let to = CandidateId(7);
+        let from = step.action().target().unwrap().clone();
+        assert_eq!(next(&step, Cause::TargetStale, false, 0, &after), Repair::Retarget { from, to });
+
+        let (before, after) = (page(&[("c1", "button", "Delete")]), page(&[("c7", "button", "Delete")]));
+        let step = bound(&before, json!({ "type": "click", "targetRef": "c1" }));
+        assert!(!matches!(next(&step, Cause::TargetStale, false, 0, &after), Repair::Retarget { .. }));
+    }
+
+    #[test]
+    fn a_click_that_was_sent_is_never_repeated() {
+        let page = page(&[("c1", "button", "Save"), ("c2", "button", "Close")]);
+        let step = bound(&page, json!({ "type": "click", "targetRef": "c1", "post": [{ "kind": "urlChanges" }] }));
+        for cause in [Cause::PostconditionFailed, Cause::EffectUnknown, Cause::Covered, Cause::TargetStale] {
+            assert_eq!(next(&step, cause, true, 0, &page), Repair::Abandon, "{cause:?}");
+        }
+    }
+
+    #[test]
+    fn text_that_did_not_arrive_is_cleared_and_typed_slowly() {
+        let page = page(&[("c1", "textbox", "Name")]);
+        let step = bound(&page, json!({ "type": "type", "targetRef": "c1", "text": "Ann" }));
+        let Repair::Rewrite { before, step } = next(&step, Cause::PostconditionFailed, true, 0, &page) else {
+            panic!("expected another way to enter it")
+        };
+        assert!(matches!(before[..], [Step { action: Action::Clear(_), .. }]));
+        assert!(matches!(step.action, Action::Type(ref typed) if typed.delay_ms.is_some()));
+    }
+
+    #[test]
+    fn without_a_budget_there_is_nothing_to_try() {
+        let page = page(&[("c1", "button", "Save")]);
+        let step = bound(&page, json!({ "type": "click", "targetRef": "c1" }));
+        let failure = StepFailure::new(Stage::Act, Cause::NotStable, "test");
+        let case = RepairCase { step: &step, failure: &failure, attempt: 0 };
+        let mut budget = RepairBudget { step_attempts_left: 0, run_repairs_left: 3, can_replan: true };
+        assert_eq!(Ladder.next(&case, &page, &budget), Repair::Replan);
+        budget.can_replan = false;
+        assert_eq!(Ladder.next(&case, &page, &budget), Repair::Abandon);
+    }
+}
