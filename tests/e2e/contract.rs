@@ -104,8 +104,7 @@ fn another_origin_needs_to_be_allowed() -> Result<()> {
 }
 
 #[test]
-fn a_browser_that_is_already_running_is_left_running() -> Result<()> {
-    // Covered where the wire is: here only that an endpoint that is none is a clear error.
+fn an_endpoint_without_a_browser_is_exit_code_3() -> Result<()> {
     let ended = cuebook(&["observe", "http://127.0.0.1:9/", "--cdp", "http://127.0.0.1:9", "--json"])?;
     assert_eq!(ended.code, 3, "{ended:?}");
     assert_eq!(ended.json()?["error"]["code"], "noBrowser");

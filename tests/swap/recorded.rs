@@ -104,22 +104,23 @@ async fn the_lexical_planner_plans_for_the_recorded_world() -> Result<()> {
 #[tokio::test]
 async fn a_scripted_plan_drives_the_recorded_world() -> Result<()> {
     let shop = Shop::new();
-    let draft = PlanDraft::read(
-        r#"{ "version": "1.0",
-             "candidates": { "user": { "strategy": "byRole", "role": "textbox" } },
-             "steps": [{ "type": "type", "targetRef": "user", "text": "x" }] }"#,
-        Author::Operator,
-    )
-    .map_err(|violations| anyhow::anyhow!("{violations:?}"))?;
+    let name = outside_agent::Thing::User.name();
+    let plan = serde_json::json!({ "version": "1.0",
+        "candidates": { "user": { "strategy": "byRole", "role": "textbox", "name": name } },
+        "steps": [{ "type": "type", "targetRef": "user", "text": "x" }] });
+    let draft =
+        PlanDraft::read_value(plan, Author::Operator).map_err(|violations| anyhow::anyhow!("{violations:?}"))?;
     let Layers { modeler, executor, repair, log, confirm, .. } = world(&shop);
     let layers = Layers { modeler, planner: Scripted::new(draft), executor, repair, log, confirm };
     let report = run(&shop, layers, fake_redactor(), Work::Task("type x".to_owned())).await?;
-    assert_eq!(report.steps.len(), 1, "{report:#?}");
+    assert_eq!(report.result, RunResult::Ok, "{report:#?}");
+    let results: Vec<_> = report.steps.iter().map(|step| step.result).collect();
+    assert_eq!(results, [cuebook_grammar::record::StepResult::Ok], "{report:#?}");
     Ok(())
 }
 
 #[tokio::test]
-async fn the_ladder_repairs_in_the_recorded_world() -> Result<()> {
+async fn the_ladder_takes_its_place_in_the_recorded_world() -> Result<()> {
     let shop = Shop::new();
     let Layers { modeler, planner, executor, log, confirm, .. } = world(&shop);
     let layers = Layers { modeler, planner, executor, repair: Ladder, log, confirm };
