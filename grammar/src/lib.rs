@@ -35,6 +35,8 @@ pub mod risk;
 
 #[cfg(feature = "arbitrary")]
 pub mod arbitrary;
+pub mod decode;
+
 pub mod outcome;
 pub mod record;
 pub mod report;

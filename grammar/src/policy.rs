@@ -270,6 +270,35 @@ impl Policy {
         self.start.as_ref().map_or("https", Url::scheme)
     }
 
+    /// The origins that a run may go to: `https://`, the host with its port if that is not the usual one,
+    /// and whether only hosts below it are meant. Private hosts are named only where they are exact.
+    pub(crate) fn spelled_origins(&self) -> impl Iterator<Item = (String, String, bool)> {
+        let spelled = |url: &Url| {
+            let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+            (format!("{}://", url.scheme()), format!("{}{port}", url.host_str().unwrap_or_default()))
+        };
+        let start = self.start.iter().filter(|url| matches!(url.scheme(), "http" | "https")).map(move |url| {
+            let (front, host) = spelled(url);
+            (front, host, false)
+        });
+        let rules = self.act.iter().filter_map(move |rule| {
+            let port = rule.port.map_or_else(String::new, |port| format!(":{port}"));
+            let url = Url::parse(&format!("{}://{}{port}/", rule.scheme, rule.host)).ok()?;
+            if rule.subdomains && (is_private(&url) || matches!(url.host(), Some(Host::Ipv4(_) | Host::Ipv6(_)))) {
+                return None;
+            }
+            let (front, host) = spelled(&url);
+            Some((front, host, rule.subdomains))
+        });
+        start.chain(rules)
+    }
+
+    /// The actions that an operator registered.
+    #[must_use]
+    pub fn registered_actions(&self) -> &[RegisteredAction] {
+        &self.registered
+    }
+
     /// The profile.
     #[must_use]
     pub const fn profile(&self) -> Profile {

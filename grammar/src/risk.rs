@@ -171,7 +171,8 @@ fn presses_button(action: &Action) -> bool {
     matches!(action, Action::Press(press) if matches!(press.keys.as_str(), "Enter" | "Space" | " "))
 }
 
-fn of_click(target: &Candidate) -> RiskClass {
+/// What clicking a candidate risks.
+pub(crate) fn of_click(target: &Candidate) -> RiskClass {
     let acts = matches!(target.role, Role::Button | Role::MenuItem | Role::Generic | Role::Option)
         && target.control == ControlKind::Plain;
     let opens = target.states.haspopup.is_some() || target.states.expanded.is_some();

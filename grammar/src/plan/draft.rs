@@ -207,7 +207,7 @@ impl PlanDraft {
     }
 }
 
-mod lenient {
+pub(crate) mod lenient {
     //! Habits that a reader puts up with: snake_case members, `@c1` and `ref=c1`, a missing version.
 
     use super::{Object, PLAN_VERSION, Value};
@@ -243,6 +243,12 @@ mod lenient {
             }
             _ => {}
         }
+    }
+
+    /// As [`deep`], for a value that is read by itself.
+    pub(crate) fn members(mut value: Value) -> Value {
+        deep(&mut value);
+        value
     }
 
     fn plain_reference(value: &mut Value) {

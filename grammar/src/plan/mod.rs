@@ -14,4 +14,5 @@ mod violation;
 pub use bind::{BoundStep, BoundTarget};
 pub use check::{CheckedStep, Plan, StatedCondition};
 pub use draft::{Author, MAX_STEPS, PLAN_VERSION, PlanContext, PlanDraft};
+pub(crate) use draft::lenient::members as camel_members;
 pub use violation::{Violation, ViolationCode};

@@ -1,0 +1,64 @@
+//! GBNF, the grammars of llama.cpp; with `_` in names it is what XGrammar and vLLM read as EBNF.
+//!
+//! Strings are written with short escapes only: `\u` forms say nothing more, and lone surrogates would be no
+//! text.
+
+use std::fmt::Write as _;
+
+use super::cfg::{Cfg, Class};
+use super::print::{Notation, print};
+
+/// What llama.cpp repeats at most.
+pub(crate) const MAX_REPETITIONS: u32 = 2_000;
+
+/// A grammar in GBNF.
+pub(crate) fn write(cfg: &Cfg) -> String {
+    print(cfg, &Gbnf)
+}
+
+struct Gbnf;
+
+impl Notation for Gbnf {
+    const DEFINES: &'static str = " ::= ";
+    const EPILOGUE: &'static str = concat!(r#"char ::= [^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]"#, "\n");
+
+    fn name(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
+    fn literal(&self, text: &str) -> String {
+        quoted(text)
+    }
+
+    fn class(&self, class: Class) -> String {
+        match class {
+            Class::Digits(from, to) => format!("[{from}-{to}]"),
+            Class::UrlCharacter => r"[!#-\[\]-~]".to_owned(),
+            Class::Label => "[a-z0-9]".to_owned(),
+            Class::InLine => r"[^\x00-\x1F\x7F]".to_owned(),
+        }
+    }
+
+    fn json_string(&self, min: u32, max: u32) -> (String, bool) {
+        (format!(r#""\"" char{{{min},{max}}} "\"""#), true)
+    }
+}
+
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_ascii_control() => {
+                let _ = write!(out, "\\x{:02X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,37 @@
+//! Lark, in the variant that llguidance reads.
+
+use super::cfg::{Cfg, Class};
+use super::print::{Notation, print};
+
+/// A grammar in Lark.
+pub(crate) fn write(cfg: &Cfg) -> String {
+    print(cfg, &Lark)
+}
+
+struct Lark;
+
+impl Notation for Lark {
+    const DEFINES: &'static str = ": ";
+    const EPILOGUE: &'static str = "";
+
+    fn name(&self, name: &str) -> String {
+        if name == "root" { "start".to_owned() } else { format!("r_{}", name.replace('-', "_")) }
+    }
+
+    fn literal(&self, text: &str) -> String {
+        serde_json::Value::from(text).to_string()
+    }
+
+    fn class(&self, class: Class) -> String {
+        match class {
+            Class::Digits(from, to) => format!("/[{from}-{to}]/"),
+            Class::UrlCharacter => r"/[!#-\[\]-~]/".to_owned(),
+            Class::Label => "/[a-z0-9]/".to_owned(),
+            Class::InLine => r"/[^\x00-\x1F\x7F]/".to_owned(),
+        }
+    }
+
+    fn json_string(&self, min: u32, max: u32) -> (String, bool) {
+        (format!(r#"/"([^"\\\x00-\x1F\x7F]|\\["\\\/bfnrt]){{{min},{max}}}"/"#), false)
+    }
+}

@@ -1,0 +1,235 @@
+//! The intermediate form: a small closed language of bounded JSON.
+//!
+//! Invariants:
+//! - No node refers to itself, and every node is bounded: a document has finitely many sentences.
+//! - Members have an order; the tag of a union stands first.
+//! - Definitions come before those that refer to them.
+
+use serde_json::Value;
+
+/// A grammar: definitions, and the root.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// What is referred to more than once, such as the ids of a capability.
+    pub definitions: Vec<Definition>,
+    /// What a sentence is.
+    pub root: Node,
+}
+
+/// A named node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// Letters and digits, unique in its document.
+    pub name: String,
+    /// What it stands for.
+    pub node: Node,
+}
+
+/// The place of a definition in its document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DefinitionIndex(pub(crate) usize);
+
+/// One value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// What a definition stands for.
+    Reference(DefinitionIndex),
+    /// An object without a tag.
+    Object(Vec<Member>),
+    /// One of several objects, told apart by a member that stands first.
+    Union(Union),
+    /// One of these scalars, at least one, without repetitions.
+    Enum(Vec<Value>),
+    /// A string.
+    Text(Text),
+    /// An integer.
+    Integer {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
+    /// A boolean.
+    Boolean,
+    /// An array.
+    Array {
+        /// Its items.
+        item: Box<Node>,
+        /// How many at least.
+        min: u32,
+        /// How many at most.
+        max: u32,
+    },
+}
+
+/// One member of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its name as it stands on the wire.
+    pub name: String,
+    /// Its value.
+    pub node: Node,
+    /// Whether it may be left out.
+    pub presence: Presence,
+}
+
+/// Whether a member may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Presence {
+    /// It stands in every sentence.
+    Required,
+    /// It may be left out.
+    Optional,
+}
+
+/// Objects that one member tells apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Union {
+    /// The name of that member.
+    pub tag: &'static str,
+    /// The objects. Several may carry the same tag: another member tells them apart.
+    pub variants: Vec<Variant>,
+}
+
+/// One of the objects of a union.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// The value of the tag.
+    pub name: String,
+    /// What it is for, in a sentence, for dialects that have descriptions.
+    pub description: String,
+    /// Its members after the tag.
+    pub members: Vec<Member>,
+}
+
+/// A string.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Text {
+    /// Any text of `min` to `max` characters without control characters other than tab and line breaks.
+    Free {
+        /// The least number of characters.
+        min: u32,
+        /// The greatest number of characters.
+        max: u32,
+    },
+    /// An absolute URL on one of these origins.
+    Url {
+        /// The origins, at least one.
+        origins: Vec<UrlOrigin>,
+        /// The greatest number of characters after the origin's slash.
+        max: u32,
+    },
+}
+
+/// Where a URL may lead.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UrlOrigin {
+    /// What stands before the host: `https://`.
+    pub front: String,
+    /// Whether one more label stands before the host.
+    pub subdomain: bool,
+    /// Host and port, with the dot before it where a label precedes it.
+    pub host: String,
+}
+
+/// The most characters of a subdomain's label.
+pub(crate) const LABEL_MAX: u32 = 30;
+/// Bytes of the longest escape or encoded character in a JSON string.
+const CHARACTER_BYTES: u64 = 6;
+
+impl Document {
+    /// The node that a definition stands for.
+    #[must_use]
+    pub fn definition(&self, index: DefinitionIndex) -> &Definition {
+        // Indices are made by `DocumentBuilder::define` only, for its own document.
+        &self.definitions[index.0]
+    }
+
+    /// Follows references.
+    #[must_use]
+    pub fn resolve<'a>(&'a self, node: &'a Node) -> &'a Node {
+        match node {
+            Node::Reference(index) => self.resolve(&self.definition(*index).node),
+            other => other,
+        }
+    }
+
+    /// The bytes of the longest compact sentence, with every character escaped. A tokenizer that knows every
+    /// byte needs at most as many tokens.
+    #[must_use]
+    pub fn worst_case(&self) -> u64 {
+        self.longest(&self.root)
+    }
+
+    fn longest(&self, node: &Node) -> u64 {
+        let quoted = |characters: u32| u64::from(characters) * CHARACTER_BYTES + 2;
+        match node {
+            Node::Reference(index) => self.longest(&self.definition(*index).node),
+            Node::Object(members) => self.longest_members(members, 2),
+            Node::Union(union) => {
+                let tag = union.tag.len() as u64 + 3;
+                let longest = union.variants.iter().map(|variant| {
+                    self.longest_members(&variant.members, 3 + tag + literal_length(&variant.name.as_str().into()))
+                });
+                longest.max().unwrap_or(0)
+            }
+            Node::Enum(values) => values.iter().map(literal_length).max().unwrap_or(0),
+            Node::Text(Text::Free { max, .. }) => quoted(*max),
+            Node::Text(Text::Url { origins, max }) => {
+                let longest = origins.iter().map(|origin| {
+                    let label = if origin.subdomain { u64::from(LABEL_MAX) } else { 0 };
+                    (origin.front.len() + origin.host.len()) as u64 + label
+                });
+                longest.max().unwrap_or(0) + 1 + quoted(*max)
+            }
+            Node::Integer { min, max } => min.to_string().len().max(max.to_string().len()) as u64,
+            Node::Boolean => 5,
+            Node::Array { item, max, .. } => 2 + u64::from(*max) * (self.longest(item) + 1),
+        }
+    }
+
+    fn longest_members(&self, members: &[Member], around: u64) -> u64 {
+        members.iter().map(|member| member.name.len() as u64 + 4 + self.longest(&member.node)).sum::<u64>() + around
+    }
+}
+
+fn literal_length(value: &Value) -> u64 {
+    value.to_string().len() as u64
+}
+
+pub(crate) fn member(name: &str, node: Node) -> Member {
+    Member { name: name.to_owned(), node, presence: Presence::Required }
+}
+
+pub(crate) fn optional(name: &str, node: Node) -> Member {
+    Member { name: name.to_owned(), node, presence: Presence::Optional }
+}
+
+/// One of these strings.
+pub(crate) fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> Node {
+    Node::Enum(words.into_iter().map(Value::from).collect())
+}
+
+/// Collects definitions.
+#[derive(Debug, Default)]
+pub(crate) struct DocumentBuilder {
+    definitions: Vec<Definition>,
+}
+
+impl DocumentBuilder {
+    /// A reference to `node` under `name`; the definition that says the same already is used again.
+    pub(crate) fn define(&mut self, name: &str, node: Node) -> Node {
+        let known = self.definitions.iter().position(|known| known.node == node);
+        let index = known.unwrap_or_else(|| {
+            let taken = self.definitions.iter().filter(|known| known.name.starts_with(name)).count();
+            let name = if taken == 0 { name.to_owned() } else { format!("{name}{}", taken + 1) };
+            self.definitions.push(Definition { name, node });
+            self.definitions.len() - 1
+        });
+        Node::Reference(DefinitionIndex(index))
+    }
+
+    pub(crate) fn finish(self, root: Node) -> Document {
+        Document { definitions: self.definitions, root }
+    }
+}
