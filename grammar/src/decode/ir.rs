@@ -221,7 +221,10 @@ impl DocumentBuilder {
     pub(crate) fn define(&mut self, name: &str, node: Node) -> Node {
         let known = self.definitions.iter().position(|known| known.node == node);
         let index = known.unwrap_or_else(|| {
-            let taken = self.definitions.iter().filter(|known| known.name.starts_with(name)).count();
+            let is_numbered = |known: &str| {
+                known.strip_prefix(name).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+            };
+            let taken = self.definitions.iter().filter(|known| is_numbered(&known.name)).count();
             let name = if taken == 0 { name.to_owned() } else { format!("{name}{}", taken + 1) };
             self.definitions.push(Definition { name, node });
             self.definitions.len() - 1

@@ -1,6 +1,6 @@
 //! The sentences of a page: which verbs are left, on which candidates, with which parameters.
 //!
-//! A plan is `{version, reasoningSummary?, steps, last}`: `steps` stay on the page, and `last` is the one
+//! A plan is `{version, reasoningSummary?, steps?, last}`: `steps` stay on the page, and `last` is the one
 //! step that may leave it or end the task. That nothing follows a page change is so a matter of form.
 //!
 //! Each step states at most one condition on either side, so that no two can contradict each other.
@@ -9,7 +9,7 @@
 use serde_json::Value;
 
 use crate::action::ActionKind;
-use crate::candidate::{Candidate, Capability, ControlKind};
+use crate::candidate::{Candidate, Capability};
 use crate::decode::foreign;
 use crate::decode::ir::{Document, DocumentBuilder, Member, Node, Text, Union, Variant, member, optional, words};
 use crate::decode::spec::{Caps, LeftOut, url_origins};
@@ -68,7 +68,7 @@ pub(super) fn document(ground: &Ground<'_>, left_out: &mut LeftOut) -> Document 
     ];
     if ground.caps.steps > 1 && !stay.is_empty() {
         let item = shaper.builder.define("step", Node::Union(Union { tag: "type", variants: stay }));
-        members.push(member("steps", Node::Array { item: Box::new(item), min: 0, max: ground.caps.steps - 1 }));
+        members.push(optional("steps", Node::Array { item: Box::new(item), min: 0, max: ground.caps.steps - 1 }));
     }
     let last = shaper.builder.define("last", Node::Union(Union { tag: "type", variants: last }));
     members.push(member("last", last));

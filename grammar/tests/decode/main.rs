@@ -1,5 +1,7 @@
 //! Grammars for decoders: what is written under one is read, checked and judged alike by everybody.
 
+mod dialects;
+mod forms;
 mod gbnf;
 
 use cuebook_grammar::arbitrary;
@@ -79,6 +81,13 @@ fn sentences(spec: &GrammarSpec, seed: u64, count: usize) -> Vec<Value> {
     (0..count).map(|_| sampler.sentence()).collect()
 }
 
+fn text_of(target: emit::Target, spec: &GrammarSpec) -> String {
+    match emit::emit(target, spec.document()).body {
+        emit::Body::Text(text) => text,
+        emit::Body::Json(body) => panic!("expected a text, saw {body}"),
+    }
+}
+
 fn recognizes(spec: &GrammarSpec, spacing: Spacing, text: &str) -> bool {
     let mut recognizer = Recognizer::new(spec.document(), spacing);
     recognizer.push(text.as_bytes()).is_ok() && recognizer.finish().is_ok()
@@ -112,7 +121,7 @@ proptest! {
         let spec = decode::specialise_with(&observation, &policy, &caps());
         let schema = emit::json_schema::write(spec.document());
         let validator = jsonschema::draft202012::new(&schema).unwrap();
-        let judge = gbnf::Gbnf::read(&emit::gbnf(spec.document()));
+        let judge = gbnf::Gbnf::read(&text_of(emit::Target::Gbnf, &spec));
         let candidates = sentences(&spec, seed, 3);
         for sentence in &candidates {
             prop_assert!(judge.accepts(&sentence.to_string()), "{sentence}");
@@ -135,7 +144,7 @@ proptest! {
     #[test]
     fn lines_say_the_same_as_json((observation, policy) in ground(), seed: u64) {
         let spec = decode::specialise_with(&observation, &policy, &caps());
-        let judge = gbnf::Gbnf::read(&emit::line(spec.document()));
+        let judge = gbnf::Gbnf::read(&text_of(emit::Target::Line, &spec));
         for sentence in sentences(&spec, seed, 4) {
             let mut draft = read::read(&sentence.to_string(), Author::Model).unwrap();
             draft.reasoning_summary = None;

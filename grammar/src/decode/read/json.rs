@@ -18,6 +18,12 @@ fn folded(value: Value) -> Result<Value, Vec<Violation>> {
             _ => return Err(vec![malformed("/steps", "expected an array of steps")]),
         }
     }
+    // Strict dialects write null for a parameter that is left out.
+    if let Some(Value::Array(steps)) = plan.get_mut("steps") {
+        for step in steps.iter_mut().filter_map(Value::as_object_mut) {
+            step.retain(|_, value| !value.is_null());
+        }
+    }
     Ok(Value::Object(plan))
 }
 

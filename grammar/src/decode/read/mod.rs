@@ -11,6 +11,7 @@ mod tool_call;
 
 pub(crate) use json::camel;
 
+use crate::action::ActionKind;
 use crate::plan::{Author, PlanDraft, Violation, ViolationCode};
 
 /// The forms that are told apart.
@@ -55,6 +56,11 @@ pub fn read_as(form: Form, text: &str, author: Author) -> Result<PlanDraft, Vec<
 pub fn form_of(text: &str) -> Form {
     if text.contains("<Action>") || text.contains("<Thought>") {
         return Form::ThoughtAction;
+    }
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+    let verb = first.and_then(|line| line.split_once('(')).map(|(verb, _)| verb.trim());
+    if verb.is_some_and(|verb| ActionKind::ALL.iter().any(|kind| kind.meta().name == verb)) {
+        return Form::Lines;
     }
     let Ok(value) = json::value(text) else {
         let looks_like_json = text.trim_start().starts_with(['{', '[']) || text.contains("```json");

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::action::ActionKind;
 use crate::decode::read::malformed;
 use crate::plan::{Author, PlanDraft, Violation};
 use crate::wire::LongText;
@@ -99,8 +100,15 @@ impl Found {
         };
         match parsed {
             Ok(Value::Object(arguments)) => {
-                let mut step = Map::from_iter([("type".to_owned(), Value::from(name))]);
-                step.extend(arguments.into_iter().filter(|(_, value)| !value.is_null()));
+                // A tool that is no verb is a registered action, or nothing: `check` knows which.
+                let step = if ActionKind::ALL.iter().any(|kind| kind.meta().name == name) {
+                    let mut step = Map::from_iter([("type".to_owned(), Value::from(name))]);
+                    step.extend(arguments.into_iter().filter(|(_, value)| !value.is_null()));
+                    step
+                } else {
+                    let args = Value::Object(arguments);
+                    Map::from_iter([("type".to_owned(), "call".into()), ("name".to_owned(), name.into()), ("args".to_owned(), args)])
+                };
                 self.steps.push(Value::Object(step));
             }
             Ok(other) => {

@@ -1,0 +1,89 @@
+//! How large a schema is, in the units of the providers' limits.
+
+use serde_json::Value;
+
+/// The size of a schema.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Measures {
+    pub(super) properties: u64,
+    pub(super) levels: u64,
+    pub(super) name_characters: u64,
+    pub(super) enum_values: u64,
+    pub(super) long_enum_characters: u64,
+    pub(super) summed_items: u64,
+    pub(super) longest_repetition: u64,
+    /// Items of an array at the root.
+    pub(super) top_level: u64,
+}
+
+impl Measures {
+    pub(super) fn of(schema: &Value) -> Self {
+        let mut measures = Self::default();
+        measures.visit(schema);
+        measures.levels = levels(schema, schema, 0);
+        measures.top_level = schema.as_array().map_or(0, |items| items.len() as u64);
+        measures
+    }
+
+    fn visit(&mut self, schema: &Value) {
+        match schema {
+            Value::Object(object) => {
+                for (key, inner) in object {
+                    match (key.as_str(), inner) {
+                        ("properties" | "$defs", Value::Object(named)) => {
+                            if key == "properties" {
+                                self.properties += named.len() as u64;
+                            }
+                            self.name_characters += named.keys().map(|name| name.chars().count() as u64).sum::<u64>();
+                            named.values().for_each(|inner| self.visit(inner));
+                        }
+                        ("enum", Value::Array(values)) => {
+                            let characters: u64 =
+                                values.iter().map(|value| value.as_str().map_or(1, |text| text.chars().count()) as u64).sum();
+                            self.enum_values += values.len() as u64;
+                            self.name_characters += characters;
+                            if values.len() > 250 {
+                                self.long_enum_characters = self.long_enum_characters.max(characters);
+                            }
+                        }
+                        ("const", Value::String(text)) => self.name_characters += text.chars().count() as u64,
+                        ("maxItems" | "maxLength", Value::Number(bound)) => {
+                            let bound = bound.as_u64().unwrap_or(0);
+                            self.longest_repetition = self.longest_repetition.max(bound);
+                            if key == "maxItems" {
+                                self.summed_items += bound;
+                            }
+                        }
+                        (_, inner) => self.visit(inner),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|inner| self.visit(inner)),
+            _ => {}
+        }
+    }
+}
+
+/// How deep objects and arrays nest, references followed. Nothing recurs, so this ends.
+fn levels(root: &Value, schema: &Value, depth: u64) -> u64 {
+    /// References to references; no emitter writes more.
+    const DEPTH: u64 = 64;
+    let Value::Object(object) = schema else { return depth };
+    if depth > DEPTH {
+        return depth;
+    }
+    if let Some(name) = object.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/")) {
+        return root.get("$defs").and_then(|known| known.get(name)).map_or(depth, |known| levels(root, known, depth));
+    }
+    let mut deepest = depth;
+    if let Some(Value::Object(properties)) = object.get("properties") {
+        deepest = properties.values().map(|inner| levels(root, inner, depth + 1)).max().unwrap_or(depth + 1);
+    }
+    if let Some(items) = object.get("items") {
+        deepest = deepest.max(levels(root, items, depth + 1));
+    }
+    if let Some(Value::Array(choices)) = object.get("anyOf") {
+        deepest = deepest.max(choices.iter().map(|inner| levels(root, inner, depth)).max().unwrap_or(depth));
+    }
+    deepest
+}
