@@ -21,6 +21,9 @@ pub mod stream;
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod sample;
 
+#[cfg(feature = "decode")]
+pub mod mask;
+
 mod foreign;
 mod integers;
 mod line_form;

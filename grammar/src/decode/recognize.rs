@@ -47,6 +47,17 @@ pub struct Recognizer<'d> {
     refused: Option<Unexpected>,
 }
 
+/// A step that may still be written.
+#[cfg(feature = "decode")]
+#[derive(Clone, Debug)]
+pub(super) struct OpenStep<'d> {
+    /// The how-manieth of its list, from 1; none for the last step.
+    pub(super) place: Option<u32>,
+    pub(super) verb: &'d str,
+    pub(super) targets: Vec<&'d str>,
+    pub(super) is_choosing: bool,
+}
+
 #[derive(Clone, Debug)]
 struct Thread<'d> {
     stack: Vec<Frame<'d>>,
@@ -75,6 +86,8 @@ enum Frame<'d> {
 #[derive(Clone, Debug)]
 struct Members<'d> {
     members: &'d [Member],
+    /// The tag of the union that the object is of, and the object's own.
+    variant: Option<(&'d str, &'d str)>,
     /// The tag that is still to come, and its value.
     tag: Option<(&'d str, &'d str)>,
     seen: u64,
@@ -155,6 +168,48 @@ impl<'d> Recognizer<'d> {
             None if self.is_complete() => Ok(()),
             None => Err(self.unexpected(&self.threads, "end of text")),
         }
+    }
+
+    /// The steps that are still possible where the sentence stands: each verb with the ids that may still be
+    /// its target, and whether a byte of verb or target is being read. Empty outside of steps.
+    #[cfg(feature = "decode")]
+    pub(super) fn open_steps(&self) -> Vec<OpenStep<'d>> {
+        let mut steps = Vec::new();
+        for thread in &self.threads {
+            let step = thread.stack.iter().enumerate().find_map(|(depth, frame)| match frame {
+                Frame::Members(members) if members.variant.is_some_and(|(tag, _)| tag == "type") => Some((depth, members)),
+                _ => None,
+            });
+            let Some((depth, members)) = step else { continue };
+            let Some((_, verb)) = members.variant else { continue };
+            let target = members.members.iter().position(|member| member.name == "targetRef");
+            let choosing = match thread.stack.get(depth + 1) {
+                Some(Frame::Choice { known, .. }) if members.current == target && target.is_some() => Some(known.clone()),
+                _ => None,
+            };
+            let in_tag = members.tag.is_some() || members.current == Some(TAG);
+            let chosen = target.is_some_and(|target| members.seen & bit(target) != 0) && choosing.is_none() && members.current != target;
+            let targets = match (choosing.clone(), target.and_then(|target| members.members.get(target))) {
+                (Some(known), _) => known,
+                (None, Some(member)) if !chosen => match self.document.resolve(&member.node) {
+                    Node::Enum(values) => values.iter().filter_map(Value::as_str).collect(),
+                    _ => Vec::new(),
+                },
+                _ => Vec::new(),
+            };
+            let place = thread.stack.get(..depth).unwrap_or_default().iter().rev().find_map(|frame| match frame {
+                Frame::Items { count, .. } => Some(*count),
+                _ => None,
+            });
+            steps.push(OpenStep { place, verb, targets, is_choosing: in_tag || choosing.is_some() });
+        }
+        steps
+    }
+
+    /// Whether text is being read, where every byte is as good as another.
+    #[cfg(feature = "decode")]
+    pub(super) fn is_in_text(&self) -> bool {
+        self.threads.iter().all(|thread| matches!(thread.stack.last(), Some(Frame::Text { .. })))
     }
 
     fn advance(&mut self, mut thread: Thread<'d>, byte: u8) {
@@ -279,7 +334,7 @@ impl<'d> Recognizer<'d> {
                 Decoded::Character(character) => {
                     *count += 1;
                     let fits = match text {
-                        Text::Free { max, .. } => *count <= *max && is_writable(character),
+                        Text::Free { max, .. } => *count <= *max,
                         Text::Url { origins, max } => {
                             seen.push(character);
                             origins.iter().any(|origin| url_fit(origin, *max, seen) != Fit::None)
@@ -433,7 +488,7 @@ enum MemberMove<'d> {
 
 impl<'d> Members<'d> {
     fn new(members: &'d [Member], tag: Option<(&'d str, &'d str)>) -> Self {
-        Self { members, tag, seen: 0, next: 0, phase: Phase::Open, current: None }
+        Self { members, variant: tag, tag, seen: 0, next: 0, phase: Phase::Open, current: None }
     }
 
     fn name(&self, index: usize) -> &'d str {
@@ -533,11 +588,6 @@ const fn is_space(byte: u8) -> bool {
 
 const fn ends_literal(byte: u8) -> bool {
     matches!(byte, b',' | b'}' | b']') || is_space(byte)
-}
-
-/// What text may hold: no control characters but tab and line breaks.
-fn is_writable(character: char) -> bool {
-    !character.is_control() || matches!(character, '\t' | '\n' | '\r')
 }
 
 fn shown(byte: u8) -> String {

@@ -12,7 +12,7 @@ use cuebook_grammar::profile::Profile;
 use cuebook_grammar::{Document, schema_of};
 use serde_json::{Value, json};
 
-fn page(buttons: usize) -> Observation {
+pub(crate) fn page(buttons: usize) -> Observation {
     let mut candidates = vec![
         json!({ "id": "c1", "role": "textbox", "name": "Name", "control": "text", "states": { "editable": true },
             "fingerprint": { "role": "textbox", "name": "Name", "path": "" } }),
@@ -45,7 +45,7 @@ fn page(buttons: usize) -> Observation {
     }
 }
 
-fn policy() -> Policy {
+pub(crate) fn policy() -> Policy {
     Policy::new(Profile::Auto).starting_at("https://shop.test/").unwrap()
 }
 

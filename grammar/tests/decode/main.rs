@@ -3,6 +3,7 @@
 mod dialects;
 mod forms;
 mod gbnf;
+mod masks;
 
 use cuebook_grammar::arbitrary;
 use cuebook_grammar::decode::sample::Sampler;

@@ -41,7 +41,11 @@ pub(crate) fn array(item: Expression, min: u32, max: u32) -> Expression {
         return Expression::Sequence(vec![open, close]);
     }
     let more = Expression::Sequence(vec![Expression::literal(","), item.clone()]);
-    let items = Expression::Sequence(vec![item, Expression::Repeat(Box::new(more), min.saturating_sub(1), max - 1)]);
+    let items = if max == 1 {
+        item
+    } else {
+        Expression::Sequence(vec![item, Expression::Repeat(Box::new(more), min.saturating_sub(1), max - 1)])
+    };
     let items = if min == 0 { items.optional() } else { items };
     Expression::Sequence(vec![open, items, close])
 }
