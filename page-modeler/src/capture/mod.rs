@@ -13,7 +13,23 @@ pub(crate) use walks::WalkCache;
 use cuebook_probe::Extension;
 
 /// The walk, installed on top of the probe's core.
-pub(crate) const WALK: Extension = Extension { name: "walk", source: include_str!("walk.js") };
+pub(crate) const WALK: Extension = Extension {
+    name: "walk",
+    source: concat!(
+        include_str!("walk/open.js"),
+        include_str!("walk/watch.js"),
+        include_str!("walk/reasons.js"),
+        include_str!("walk/cover.js"),
+        include_str!("walk/place.js"),
+        include_str!("walk/context.js"),
+        include_str!("walk/sketch.js"),
+        include_str!("walk/kept.js"),
+        include_str!("walk/doubles.js"),
+        include_str!("walk/run.js"),
+        include_str!("walk/explore.js"),
+        include_str!("walk/answers.js"),
+    ),
+};
 
 /// The bounds of one observation.
 #[derive(Clone, Copy, Debug)]

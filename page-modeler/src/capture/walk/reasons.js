@@ -1,0 +1,53 @@
+  // What counts as something to act on, and what kind of control it is.
+  const WIDGETS = new Set(["button", "link", "checkbox", "radio", "switch", "textbox", "searchbox", "combobox", "listbox", "slider", "spinbutton", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem"]);
+  const HANDLERS = ["onclick", "onmousedown", "onpointerdown", "ondblclick", "onmouseup", "ontouchstart"];
+  const HOSTABLE = new Set(["article", "aside", "blockquote", "div", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "main", "nav", "p", "section", "span"]);
+  const TEXT = new Set(["text", "search", "tel", "url", "email"]);
+  const DATES = new Set(["date", "time", "month", "week", "datetime-local"]);
+  const kindOf = (element, role) => {
+    const tag = tagOf(element);
+    if (tag === "select") return "select";
+    if (tag === "textarea") return "multiline";
+    if (tag === "input") {
+      const type = typeOf(element);
+      if (type === "password") return "password";
+      if (TEXT.has(type)) return "text";
+      if (DATES.has(type)) return "dateTime";
+      if (type === "checkbox" || type === "radio") return "check";
+      if (type === "number" || type === "range" || type === "color" || type === "file") return type;
+      return "plain";
+    }
+    if (cb.isEditingHost(element)) return "richText";
+    if (["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"].includes(role)) return "check";
+    return "plain";
+  };
+  const isNative = (element, tag) => {
+    switch (tag) {
+      case "a": case "area": return hasAttribute(element, "href") || hasAttribute(element, "xlink:href");
+      case "button": case "select": case "textarea": return true;
+      case "input": return typeOf(element) !== "hidden";
+      case "summary": return roleOf(element) === "button";
+      case "video": case "audio": return hasAttribute(element, "controls");
+      default: return false;
+    }
+  };
+  /** Why an element is something to act on; empty if it is not. `pointed` tells that an ancestor has the pointer cursor. */
+  const reasonOf = (element, tag, pointed) => {
+    if (isNative(element, tag)) return "native";
+    const stated = attr(element, "role");
+    if (stated && WIDGETS.has(roleOf(element))) return "role";
+    if (cb.isEditingHost(element)) return "editable";
+    if (tag === "body" || tag === "html" || tag === "option" || tag === "optgroup") return "";
+    const tabindex = attr(element, "tabindex");
+    if (tabindex !== null && Number.parseInt(tabindex, 10) >= 0) return "tabindex";
+    for (const name of HANDLERS) if (hasAttribute(element, name)) return "handler";
+    if (attr(element, "draggable") === "true" && tag !== "img") return "draggable";
+    if (!pointed && lookOf(element).cursor === "pointer") return "pointer";
+    return "";
+  };
+  /** A label is its control's stand-in; one without a control may still be clickable itself. */
+  const labelReason = (element, pointed) => {
+    const control = cb.tools.control(element);
+    if (control) return "";
+    return reasonOf(element, "label", pointed);
+  };
