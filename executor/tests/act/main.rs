@@ -1,0 +1,22 @@
+//! What the executor promises, against real Chrome and the least pages that show it.
+//!
+//! Each test has its own small browser. Every wait has a deadline; none measures time.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test that calls them")]
+
+mod lab;
+mod serve;
+
+mod choosing;
+mod clicking;
+mod conditions;
+mod dialogs_and_tabs;
+mod entering;
+mod frames;
+mod guards;
+mod navigation;
+mod pointing;
+mod reading;
+mod secrets;
+mod targets;
