@@ -222,7 +222,7 @@ impl Run<'_> {
             }
             Some(BrowserEvent::DownloadStarted { url, suggested_filename, .. }) => {
                 let filename = suggested_filename.chars().take(300).collect();
-                self.happened.downloads.push(DownloadFact { filename, url: cut(&url) });
+                self.happened.downloads.push(DownloadFact { filename, url: cut(&url), end: None, bytes: None });
             }
             Some(BrowserEvent::Gone) | None => return Err(gone_stop(GoneReason::BrowserGone, stage)),
             Some(_) => {}

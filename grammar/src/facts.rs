@@ -294,6 +294,22 @@ pub struct DownloadFact {
     pub filename: String,
     /// Where it comes from.
     pub url: String,
+    /// How it ended, if it did while the step was under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<DownloadEnd>,
+    /// Its size in bytes, once it is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+/// How a download ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DownloadEnd {
+    /// The file is there.
+    Completed,
+    /// It was refused, cancelled, or broke off.
+    Canceled,
 }
 
 /// What happened from the moment the conditions were armed.
