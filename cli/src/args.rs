@@ -299,6 +299,8 @@ pub(crate) enum DocumentName {
     StepRecord,
     /// A report
     Report,
+    /// A policy file
+    Policy,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -283,7 +283,17 @@ pub fn action() -> BoxedStrategy<Action> {
         &[Direction::Up, Direction::Down, Direction::Left, Direction::Right, Direction::Top, Direction::Bottom][..],
     );
     let extract_kind = proptest::sample::select(
-        &[ExtractKind::Text, ExtractKind::Html, ExtractKind::Value, ExtractKind::Markdown, ExtractKind::Form][..],
+        &[
+            ExtractKind::Text,
+            ExtractKind::Html,
+            ExtractKind::OuterHtml,
+            ExtractKind::Value,
+            ExtractKind::Attribute,
+            ExtractKind::Markdown,
+            ExtractKind::Form,
+            ExtractKind::Metadata,
+            ExtractKind::Schema,
+        ][..],
     );
     let scope = proptest::sample::select(&[Scope::View, Scope::Full][..]);
     let pixels = || (-1000_i32..1000).prop_map(Pixels::clamped);
@@ -356,7 +366,7 @@ pub fn action() -> BoxedStrategy<Action> {
     .boxed();
     let read = prop_oneof![
         (option::of(target_ref()), extract_kind).prop_map(|(target_ref, kind)| {
-            Action::Extract(Extract { query: ExtractQuery { target_ref, kind, schema: None } })
+            Action::Extract(Extract { query: ExtractQuery { target_ref, kind, name: None, schema: None } })
         }),
         option::of(scope).prop_map(|scope| Action::Snapshot(Snapshot { scope })),
         (option::of(target_ref()), any::<Option<bool>>())
