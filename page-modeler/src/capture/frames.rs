@@ -12,7 +12,7 @@ use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 
-use super::{Bounds, Known, WalkCache, closed_roots, overlays};
+use super::{Bounds, Known, ListenerCache, WalkCache, closed_roots, overlays};
 use crate::model::candidates::Placed;
 use crate::model::clean;
 use crate::model::rows::FrameWalk;
@@ -70,7 +70,7 @@ pub(crate) async fn capture(
     known: &mut Known,
     until: Instant,
 ) -> Result<Captured, ProbeError> {
-    let Known { names, walks } = known;
+    let Known { names, walks, listeners } = known;
     let all = probe.page().frames();
     let known: Vec<Frame> = all.iter().take(bounds.frames).cloned().collect();
     let left_out = u64::try_from(all.len().saturating_sub(known.len())).unwrap_or(u64::MAX);
@@ -80,9 +80,10 @@ pub(crate) async fn capture(
     let patience = until.saturating_duration_since(now) / 2;
     let child_until = until.min(now + patience.max(Duration::from_millis(200)));
     let asked: &WalkCache = walks;
+    let listened: &ListenerCache = listeners;
     let answers = join_all(known.iter().map(|frame| async move {
         let limit = if frame.parent.is_some() { child_until } else { until };
-        join(walk(probe, &frame.id, scope, bounds, asked, limit), async {
+        join(walk(probe, &frame.id, scope, bounds, (asked, listened), limit), async {
             match frame.parent {
                 Some(_) => probe.frame_owner(&frame.id, limit).await.ok(),
                 None => None,
@@ -141,6 +142,7 @@ pub(crate) async fn capture(
         captured.summaries.push(summary);
     }
     walks.keep(scope, &captured.frames);
+    listeners.retain(&captured.frames.iter().map(CapturedFrame::document_key).collect());
     place_rows(&mut captured, scope, bounds);
     overlays::mark(&mut captured.frames, until).await?;
     names.fill(probe, &mut captured.frames, until).await?;
@@ -206,10 +208,13 @@ async fn walk(
     frame: &FrameId,
     scope: Scope,
     bounds: Bounds,
-    walks: &WalkCache,
+    (walks, listeners): (&WalkCache, &ListenerCache),
     until: Instant,
 ) -> Result<(ProbeWorld, FrameWalk), ProbeError> {
     let world = probe.world(frame, until).await?;
+    if listeners.is_new(&world) {
+        listeners.tell(&world, None, until).await?;
+    }
     let last = walks.last(&world, scope);
     let options = json!({
         "known": last.map_or(0, |last| last.stamp),
@@ -227,10 +232,17 @@ async fn walk(
             let last = last.ok_or(ProbeError::Gone)?;
             return Ok((world, last.clone()));
         }
-        if walk.suspects.is_empty()
-            || turn + 1 == NESTING
-            || closed_roots::register(&world, &walk.suspects, until).await? == 0
-        {
+        if turn + 1 == NESTING {
+            return Ok((world, walk));
+        }
+        let mut news = 0;
+        if !walk.suspects.is_empty() {
+            news += closed_roots::register(&world, &walk.suspects, until).await?;
+        }
+        if listeners.is_due(&world, walk.elements) {
+            news += listeners.tell(&world, Some(walk.elements), until).await?;
+        }
+        if news == 0 {
             return Ok((world, walk));
         }
     }

@@ -2,11 +2,13 @@
 
 mod closed_roots;
 mod frames;
+mod listeners;
 mod names;
 mod overlays;
 mod walks;
 
 pub(crate) use frames::{Captured, CapturedFrame, capture};
+pub(crate) use listeners::ListenerCache;
 pub(crate) use names::NameCache;
 pub(crate) use walks::WalkCache;
 
@@ -45,4 +47,5 @@ pub(crate) struct Bounds {
 pub(crate) struct Known {
     pub(crate) names: NameCache,
     pub(crate) walks: WalkCache,
+    pub(crate) listeners: ListenerCache,
 }

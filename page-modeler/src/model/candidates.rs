@@ -129,6 +129,8 @@ fn draft<'a>(frame: &'a FrameRows, placed: &'a Placed, secrets: &[String]) -> Dr
     let first = clean::name(said, &row.icons);
     let (name, source) = if first.is_empty() {
         let others = [
+            // The browser names no row or generic that is not focusable; what it reads as is known all the same.
+            Some(clean::name(&row.name, &row.icons)),
             row.fallback.as_deref().map(|text| clean::name(text, &row.icons)),
             row.title.clone(),
             row.placeholder.clone(),
@@ -157,7 +159,7 @@ fn twin(draft: &Draft<'_>) -> Twin {
     more("test id", row.test_id.as_ref());
     more("title", row.title.as_ref().filter(|title| **title != draft.name));
     more("frame", Some(&draft.frame.title));
-    Twin { context }
+    Twin { context, place: row.css.clone() }
 }
 
 fn scrubbed(text: &str, secrets: &[String]) -> String {

@@ -146,6 +146,8 @@ pub struct FrameWalk {
     pub secrets: Vec<String>,
     /// Counts changes of the document.
     pub generation: u64,
+    /// Elements that were walked.
+    pub elements: u64,
     /// Candidates beyond the bound.
     pub beyond: u64,
     /// Candidates beyond the view.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, PageEvent, PlaceKind, SearchPlaces, find_chrome};
-use cuebook_grammar::candidate::Candidate;
+use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
@@ -120,4 +120,32 @@ pub(crate) fn named<'a>(observation: &'a Observation, name: &str) -> &'a Candida
     let found: Vec<_> = observation.candidates.iter().filter(|c| c.name == name).collect();
     assert_eq!(found.len(), 1, "{name} in {:?}", names(observation));
     found[0]
+}
+
+/// The candidates in reading order: `button "Save"`, with context, placement, cover and doubt where there is any.
+pub(crate) fn told(observation: &Observation) -> Vec<String> {
+    observation
+        .candidates
+        .iter()
+        .map(|candidate| {
+            let mut line = candidate.title();
+            for (on, word) in [
+                (candidate.states.disabled, " disabled"),
+                (candidate.placement == Placement::OffView, " off view"),
+                (candidate.occlusion.is_some(), " covered"),
+                (candidate.ambiguous, " ambiguous"),
+            ] {
+                line.push_str(if on { word } else { "" });
+            }
+            line
+        })
+        .collect()
+}
+
+/// A page offers `before`; after `change`, a script of the page's own world, it offers `after`.
+pub(crate) async fn check(html: &str, before: &[&str], change: &str, after: &[&str]) {
+    let mut stage = Stage::on(html).await;
+    assert_eq!(told(&stage.observe(Scope::Full).await), before);
+    stage.page_script(&format!("{change}; 0")).await;
+    assert_eq!(told(&stage.observe(Scope::Full).await), after, "after {change}");
 }

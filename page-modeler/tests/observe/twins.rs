@@ -2,10 +2,12 @@
 
 use cuebook_grammar::candidate::NameSource;
 use cuebook_grammar::observation::Scope;
+use cuebook_grammar::plan::{PlanDraft, ViolationCode};
+use cuebook_grammar::policy::Policy;
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{Ask, Probe};
 
-use crate::stage::{Stage, until};
+use crate::stage::{Stage, check, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn twins_in_rows_lists_and_dialogs_carry_contexts() {
@@ -37,4 +39,57 @@ async fn twins_in_rows_lists_and_dialogs_carry_contexts() {
             assert_eq!(Some(&found.key), candidate.node.as_ref(), "{} by {locator}", candidate.title());
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twins_are_told_apart_by_whatever_stands_nearest() {
+    check(
+        "<section aria-label=News><button>More</button></section><section><h2>Sports</h2><button>More</button></section>
+         <fieldset><legend>Home</legend><input aria-label=Zip></fieldset><fieldset><legend>Work</legend><input aria-label=Zip></fieldset>
+         <h3 id=h>Basic</h3><p>Cheap</p><button>Buy</button><h3>Pro</h3><p>Better</p><button>Buy</button>
+         <div id=stars><i tabindex=0></i><i tabindex=0></i><i tabindex=0></i></div><style>i{display:inline-block;width:20px;height:20px}</style>
+         <p><button>Same</button><button>Same</button></p>",
+        &[
+            "button \"More\" [section: News]",
+            "button \"More\" [section: Sports]",
+            "textbox \"Zip\" [group: Home]",
+            "textbox \"Zip\" [group: Work]",
+            "button \"Buy\" [after heading: Basic]",
+            "button \"Buy\" [after heading: Pro]",
+            "generic \"\" [after heading: Pro, 1 of 3]",
+            "generic \"\" [after heading: Pro, 2 of 3]",
+            "generic \"\" [after heading: Pro, 3 of 3]",
+            "button \"Same\" [after heading: Pro] ambiguous",
+            "button \"Same\" [after heading: Pro] ambiguous",
+        ],
+        "h.remove(); stars.lastChild.remove(); document.querySelector('legend').remove(); document.querySelector('p:last-of-type button').remove()",
+        &[
+            "button \"More\" [section: News]",
+            "button \"More\" [section: Sports]",
+            "textbox \"Zip\" [after heading: Sports]",
+            "textbox \"Zip\" [group: Work]",
+            "button \"Buy\" [after heading: Sports]",
+            "button \"Buy\" [after heading: Pro]",
+            "generic \"\" [after heading: Pro] ambiguous",
+            "generic \"\" [after heading: Pro] ambiguous",
+            "button \"Same\"",
+        ],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_targets_a_twin_that_nothing_tells_apart_is_rejected_with_both() {
+    let mut stage = Stage::on("<p><button>Same</button><button>Same</button><button>Other</button></p>").await;
+    let seen = stage.observe(Scope::View).await;
+    let plan = |id: &str| {
+        let steps = serde_json::json!([{ "type": "click", "targetRef": id }]);
+        serde_json::from_value::<PlanDraft>(serde_json::json!({ "version": "1.0", "steps": steps })).unwrap()
+    };
+    let violations = plan("c1").check(&seen, &Policy::default().starting_at(&seen.url).unwrap()).unwrap_err();
+    let told: Vec<_> = violations.iter().map(|v| (v.code, v.message.as_str())).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].0, ViolationCode::AmbiguousTarget);
+    assert!(told[0].1.contains("c1") && told[0].1.contains("c2") && !told[0].1.contains("c3"), "{told:?}");
+    assert!(plan("c3").check(&seen, &Policy::default().starting_at(&seen.url).unwrap()).is_ok());
 }

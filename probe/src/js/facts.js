@@ -97,7 +97,7 @@ cb.factsOf = factsOf;
 // What extensions build on: the same guarded reads.
 cb.tools = {
   attr, tagOf, typeOf, matches, hasAttribute, collapse, cut, lookOf, roleOf, rootNode, queryAll, parentNode, firstChild,
-  nextSibling, previousSibling,
+  nextSibling, previousSibling, ownerDocument: getter(Node.prototype, "ownerDocument"),
   nodeType, textContent, closest, namespace, controlValue, boundingRect, valueOf, labelsOf,
   shows: (element) => Reflect.apply(Element.prototype.checkVisibility, element, [{ checkOpacity: true, checkVisibilityCSS: true }]),
   checked: getter(HTMLInputElement.prototype, "checked"), indeterminate: getter(HTMLInputElement.prototype, "indeterminate"),

@@ -13,6 +13,13 @@
     }),
     /** The closed shadow roots that the wire found. */
     registered: (root) => { cb.registerClosedRoot(root); return true; },
+    /** An element that the wire found to listen to the pointer, or no longer to; whether it is of this document, and news. */
+    listens: (element, listens) => {
+      if (listening.has(element) === listens || cb.tools.nodeType(element) !== 1 || cb.tools.ownerDocument(element) !== document) return false;
+      if (listens) listening.add(element); else listening.delete(element);
+      generation++;
+      return true;
+    },
     /** The page's text in blocks, each with the nearest thing that can be acted on. */
     texts: (limit) => JSON.stringify(cb.once(() => {
       const blocks = [];

@@ -43,7 +43,20 @@
     for (const name of HANDLERS) if (hasAttribute(element, name)) return "handler";
     if (attr(element, "draggable") === "true" && tag !== "img") return "draggable";
     if (!pointed && lookOf(element).cursor === "pointer") return "pointer";
+    if (listening.has(element) && listensForItself(element, tag)) return "listener";
     return "";
+  };
+  // Elements that the wire found to listen to the pointer. What listens for a whole region (a root, a list, a
+  // backdrop) is no thing to act on; nor is what only stands around a control.
+  const listening = new WeakSet();
+  const REGIONS = new Set(["html", "body", "main", "form", "fieldset", "nav", "header", "footer", "aside", "section", "dialog", "table", "tbody", "thead", "tfoot", "ul", "ol", "dl", "menu", "slot"]);
+  const COMPOSITES = new Set(["list", "table", "grid", "treegrid", "tree", "listbox", "menu", "menubar", "tablist", "radiogroup", "toolbar", "form", "dialog", "alertdialog", "main", "navigation", "banner", "contentinfo", "complementary", "region", "application", "document", "feed", "rowgroup", "search"]);
+  const listensForItself = (element, tag) => {
+    if (REGIONS.has(tag) || COMPOSITES.has(roleOf(element))) return false;
+    const box = cb.boxOf(element);
+    if (box.width * box.height > globalThis.innerWidth * globalThis.innerHeight / 3) return false;
+    const inner = cb.tools.queryAll(element, ACTABLE).length;
+    return inner === 0 || inner <= 4 && ownText(element) !== "";
   };
   /** A label is its control's stand-in; one without a control may still be clickable itself. */
   const labelReason = (element, pointed) => {

@@ -165,7 +165,7 @@
     return {
       url: cut(String(document.location?.href ?? ""), 2000), origin: cut(String(globalThis.origin), 300), title: shortText(cb.tools.title(document), 200),
       viewport: { width, height, scrollX: globalThis.scrollX, scrollY: globalThis.scrollY, pageWidth: scroller?.scrollWidth ?? 0, pageHeight: scroller?.scrollHeight ?? 0, devicePixelRatio: globalThis.devicePixelRatio },
-      stamp: stamped, rows: withoutDoubles(rows, around), owners, headings, landmarks, live, suspects, secrets, generation, candidates, beyond, offView, unwalked,
+      stamp: stamped, rows: withoutDoubles(rows, around), owners, headings, landmarks, live, suspects, secrets, generation, elements, candidates, beyond, offView, unwalked,
       modal: modal ? shortText(cb.nameOf(modal) || headingIn(modal), 200) : undefined,
       meta: { pageType: metaOf('meta[property="og:type"]') || schemaType(), description, language: document.documentElement ? shortText(attr(document.documentElement, "lang") ?? "", 40) : "", hasPassword: count(document, "input[type=password]") > 0 },
     };
