@@ -35,7 +35,32 @@ pub(super) fn clauses(task: &str) -> Vec<Clause> {
         }
     }
     out.truncate(MAX_CLAUSES);
+    conclude(&mut out);
     out
+}
+
+/// Verbs whose end is an order and not a full cart.
+const BUYING: &[&str] = &["buy", "order", "purchase"];
+/// Words of clauses that go on with what was bought.
+const CHECKOUT: &[&str] = &["checkout", "order", "pay", "payment", "purchase", "buy"];
+
+/// After what buys, and after what goes on with it, the page must say that it is ordered.
+fn conclude(clauses: &mut Vec<Clause>) {
+    let bought = clauses.iter().find_map(|clause| match &clause.act {
+        Act::Do { verb, object: Some(object) } if BUYING.contains(&verb.as_str()) => {
+            let is_held = words(&object.raw).iter().any(|word| ["cart", "wishlist"].contains(&word.as_str()));
+            let is_sorting = words(&object.raw).iter().any(|word| word == "by");
+            (!is_held && !is_sorting).then(|| verb.clone())
+        }
+        _ => None,
+    });
+    let Some(verb) = bought else { return };
+    let goes_on = |clause: &Clause| words(&clause.source).iter().any(|word| CHECKOUT.contains(&word.as_str()));
+    let Some(last) = clauses.iter().rposition(goes_on) else { return };
+    let Some(clause) = clauses.get(last) else { return };
+    let place = (clause.place.1, clause.place.1);
+    let end = Clause { act: Act::Conclude { verb }, place, ..clause.clone() };
+    clauses.insert(last + 1, end);
 }
 
 /// `press Count three times`: the clause, and how often it is meant.
