@@ -12,7 +12,7 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_probe::{ProbeError, ProbeWorld};
 use serde_json::json;
 
-use crate::run::Run;
+use crate::run::{PageClock, Run};
 use crate::script::{Need, Obstacle, Readiness};
 use crate::stop::{Part, Stop, probe_stop};
 
@@ -44,6 +44,11 @@ impl Run<'_> {
             let world = self.world_of(key, Stage::Actionability).await?;
             let budget = by.saturating_duration_since(Instant::now());
             let answer = self.ask_ready(&world, key.node, need, budget).await?;
+            self.clock = answer.now.map(|now| PageClock {
+                document: world.document().as_str().to_owned(),
+                now,
+                heard: Instant::now(),
+            });
             if let Some(obstacle) = answer.fail {
                 return Err(self.obstructed(obstacle, answer.by));
             }
@@ -75,6 +80,7 @@ impl Run<'_> {
                 y: 0.0,
                 rect: Rect::default(),
                 receiver: None,
+                now: None,
             }),
             Err(error) => Err(probe_stop(error, Stage::Actionability)),
         }

@@ -19,7 +19,7 @@ use crate::error::ExecutorError;
 use crate::facts::Gathered;
 use crate::options::ExecutorOptions;
 use crate::run::{Happened, Run};
-use crate::script::{ACT, GUARD};
+use crate::script::{ACT, guard_for};
 use crate::step::IsFirst;
 use crate::stop::{Part, Stop, probe_stop};
 
@@ -45,7 +45,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         options: ExecutorOptions,
     ) -> Self {
         let browser = browser.into();
-        browser.add_world_script(GUARD);
+        browser.add_world_script(&guard_for(options.people));
         Self { browser, digest, secrets, artifacts, options, probes: HashMap::new(), has_run: false }
     }
 
@@ -124,6 +124,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             report: None,
             input_at: None,
             main: None,
+            clock: None,
             is_armed: false,
         };
         let is_first = if self.has_run { IsFirst::No } else { IsFirst::Yes };

@@ -65,12 +65,12 @@ impl Question {
 
 /// Whether the script can follow a locator by itself.
 pub(crate) fn is_plain(locator: &Locator) -> bool {
-    locator.frame.is_empty() && locator.within.is_none() && locator.has.is_none()
+    !locator.is_nested()
 }
 
 /// What `conditions` want to know about `target`.
 pub(crate) fn ask_for(target: &TargetRef, locator: Option<&Locator>, conditions: &[&Condition]) -> Ask {
-    let mut ask = Ask { text: locator.is_some_and(turns_on_text), ..Ask::default() };
+    let mut ask = Ask { text: locator.is_some_and(Locator::turns_on_text), ..Ask::default() };
     let mut attributes = BTreeSet::new();
     let mut properties = BTreeSet::new();
     for condition in conditions {
@@ -86,23 +86,12 @@ pub(crate) fn ask_for(target: &TargetRef, locator: Option<&Locator>, conditions:
                 Asked::Property(name) => properties.insert(name.to_owned()),
             };
         }
-        condition.visit(&mut |part| {
-            let reads_text = matches!(
-                part,
-                Condition::ElementTextContains(_) | Condition::ElementTextEquals(_) | Condition::Changed(_)
-            );
-            ask.text |= reads_text && part.target() == Some(target);
-        });
+        ask.text |= condition.reads_text(target);
         ask.compare.extend(condition.compared_texts(target).into_iter().map(str::to_owned));
     }
     ask.attributes = attributes.into_iter().collect();
     ask.properties = properties.into_iter().collect();
     ask
-}
-
-/// Whether a locator is judged on the text of the element itself.
-fn turns_on_text(locator: &Locator) -> bool {
-    locator.has_text.is_some() || matches!(locator.strategy, Strategy::Text(_))
 }
 
 /// Whether a condition turns on where things are rather than on what they are.
@@ -143,6 +132,7 @@ fn rough(locator: &Locator) -> Value {
         Strategy::TestId(_) => "testId",
         Strategy::Role(by) => {
             put("role", by.role.as_str().into());
+            put("includeHidden", by.include_hidden.into());
             "role"
         }
         Strategy::Label(_) => "label",

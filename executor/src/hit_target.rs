@@ -13,6 +13,7 @@ use cuebook_probe::{ProbeError, ProbeWorld};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 
+use crate::options::PeopleInput;
 use crate::run::Run;
 use crate::script::{Block, BlockReason, Expected, GestureKind, GestureMode, GestureReport, GestureSpec};
 use crate::stop::{Part, Stop, probe_stop};
@@ -43,17 +44,46 @@ impl Gesture {
     }
 
     /// What the guard of one document lets through.
-    pub(crate) fn spec(&self, frame: &str, document: &str, until: Instant) -> GestureSpec {
+    pub(crate) fn spec(&self, frame: &str, document: &str, limit: Limit) -> GestureSpec {
         let is_there = self.target.as_ref().is_some_and(|key| key.frame == frame && key.document == document);
-        let left = until.saturating_duration_since(Instant::now());
         GestureSpec {
             kind: self.kind,
             mode: if self.target.is_some() { GestureMode::Target } else { GestureMode::Any },
             id: self.target.as_ref().filter(|_| is_there).map(|key| key.node),
             end: self.end.filter(|_| is_there),
             expects: self.expects.clone().filter(|_| is_there),
-            ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+            ms: limit.ms,
+            by: limit.by,
+            closed: limit.people == PeopleInput::Never,
         }
+    }
+}
+
+/// Until when a document lets anything through, and whom between gestures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub(crate) ms: u64,
+    /// The same moment on the clock of the document, where that is known.
+    pub(crate) by: Option<f64>,
+    pub(crate) people: PeopleInput,
+}
+
+/// What may still be on its way to the page when guards close.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// The browser has acknowledged all of it.
+    Nothing,
+    /// Input that was not acknowledged.
+    Input,
+}
+
+impl Rest {
+    pub(crate) const fn of<T, E>(sent: &Part<Result<T, E>>) -> Self {
+        if matches!(sent, Ok(Ok(_))) { Self::Nothing } else { Self::Input }
+    }
+
+    pub(crate) const fn after<T, E, R>(delivered: &Part<(Result<T, E>, R)>) -> Self {
+        if matches!(delivered, Ok((Ok(_), _))) { Self::Nothing } else { Self::Input }
     }
 }
 
@@ -117,11 +147,15 @@ impl Run<'_> {
     }
 
     /// Closes all guards again; nobody waits for it.
-    pub(crate) fn close_guards(&self) {
-        let until = self.within(Duration::from_secs(1));
+    pub(crate) fn close_guards(&self, rest: Rest) {
+        // Past the deadline of the step too: it is what makes sure that nothing fires later.
+        let until = Instant::now() + Duration::from_secs(1);
+        let args = [(rest == Rest::Input).into()];
         let calls = self.watchers.values().map(|watcher| {
-            let world = watcher.world.clone();
-            async move { world.call::<Option<GestureReport>>("(cb) => cb.act.shut()", &[], until).await }
+            let (world, args) = (watcher.world.clone(), args.clone());
+            async move {
+                world.call::<Option<GestureReport>>("(cb, unsettled) => cb.act.shut(unsettled)", &args, until).await
+            }
         });
         // The first poll sends; what comes back tells nothing new.
         let _ = join_all(calls).now_or_never();

@@ -33,4 +33,4 @@ mod verdicts;
 
 pub use error::ExecutorError;
 pub use executor::LiveExecutor;
-pub use options::{BeforeUnload, ExecutorOptions, ScreenshotMode};
+pub use options::{BeforeUnload, ExecutorOptions, PeopleInput, ScreenshotMode};

@@ -22,7 +22,7 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
 use crate::facts::{Gathered, Lookup, Question, ask_for, is_plain, turns_on_geometry};
-use crate::hit_target::Gesture;
+use crate::hit_target::{Gesture, Limit};
 use crate::network::Network;
 use crate::run::{Run, Watcher};
 use crate::script::{Armed, Changes, FrameSample};
@@ -134,17 +134,23 @@ impl Run<'_> {
         let probe = self.probe.clone();
         let plan = self.watch_plan();
         let gesture_of = gesture.clone();
-        let until = self.until;
+        let (until, people) = (self.until, self.options.people);
         let armed = join_all(calls.into_iter().map(|(frame, by, is_watching)| {
-            let (probe, plan, gesture) = (probe.clone(), plan.clone(), gesture_of.clone());
+            let (probe, plan, gesture, clock) = (probe.clone(), plan.clone(), gesture_of.clone(), self.clock.clone());
             async move {
                 let world = match probe.world(&frame, by).await {
                     Ok(world) => world,
                     Err(error) => return (frame, None, Err(error)),
                 };
                 let watch = if is_watching { None } else { plan.spec(&world) };
-                let spec = gesture.map(|gesture| gesture.spec(frame.as_str(), world.document().as_str(), until));
-                let args = [json!({"watch": watch, "gesture": spec})];
+                let left = until.saturating_duration_since(Instant::now());
+                let limit = Limit {
+                    ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+                    by: clock.as_ref().and_then(|clock| clock.until(world.document().as_str(), until)),
+                    people,
+                };
+                let spec = gesture.map(|gesture| gesture.spec(frame.as_str(), world.document().as_str(), limit));
+                let args = [json!({"watch": watch, "gesture": spec, "by": limit.by, "ms": limit.ms})];
                 let armed = world.call::<Armed>("(cb, spec) => cb.act.arm(spec)", &args, by).await;
                 (frame, Some((world, watch.is_some() || is_watching)), armed)
             }

@@ -64,6 +64,23 @@ pub(crate) struct Watcher {
     pub(crate) is_watching: bool,
 }
 
+/// What the clock of a document said, and when that was heard.
+#[derive(Clone, Debug)]
+pub(crate) struct PageClock {
+    pub(crate) document: String,
+    pub(crate) now: f64,
+    pub(crate) heard: Instant,
+}
+
+impl PageClock {
+    /// `until` on the clock of `document`, if it is that document's; rather too early than too late, by what
+    /// the answer took.
+    pub(crate) fn until(&self, document: &str, until: Instant) -> Option<f64> {
+        let left = until.saturating_duration_since(self.heard).as_secs_f64() * 1_000.0;
+        (self.document == document).then_some(self.now + left)
+    }
+}
+
 /// Time that is kept back from a wait to tell why it was in vain.
 const ANSWERING: Duration = Duration::from_millis(300);
 
@@ -85,6 +102,7 @@ pub(crate) struct Run<'a> {
     pub(crate) report: Option<Reporting>,
     pub(crate) input_at: Option<Instant>,
     pub(crate) main: Option<Resolved>,
+    pub(crate) clock: Option<PageClock>,
     pub(crate) is_armed: bool,
 }
 

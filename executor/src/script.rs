@@ -10,6 +10,8 @@ use cuebook_grammar::geometry::{Point, Rect};
 use cuebook_probe::Extension;
 use serde::{Deserialize, Serialize};
 
+use crate::options::PeopleInput;
+
 /// The functions of the executor, on top of the probe's core.
 pub(crate) const ACT: Extension = Extension {
     name: "act",
@@ -26,7 +28,15 @@ pub(crate) const ACT: Extension = Extension {
 };
 
 /// The listeners of the guard alone: they must stand in a document before the page's own.
-pub(crate) const GUARD: &str = include_str!("js/guard.js");
+const GUARD: &str = include_str!("js/guard.js");
+
+/// The guard of new documents.
+pub(crate) fn guard_for(people: PeopleInput) -> String {
+    match people {
+        PeopleInput::Between => GUARD.to_owned(),
+        PeopleInput::Never => format!("{GUARD}globalThis.__cuebookGuard.closed = true;\n"),
+    }
+}
 
 /// What an element must be before it is acted on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -74,6 +84,9 @@ pub(crate) struct Readiness {
     pub(crate) rect: Rect,
     #[serde(default)]
     pub(crate) receiver: Option<u64>,
+    /// When it answered, on the clock of its document.
+    #[serde(default)]
+    pub(crate) now: Option<f64>,
 }
 
 /// Which events a gesture is made of.
@@ -112,6 +125,11 @@ pub(crate) struct GestureSpec {
     pub(crate) expects: Option<Expected>,
     /// Milliseconds after which nothing is let through any more.
     pub(crate) ms: u64,
+    /// The same moment on the clock of the document, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) by: Option<f64>,
+    /// Between gestures, nothing is let through either.
+    pub(crate) closed: bool,
 }
 
 /// Why the guard stopped an event.

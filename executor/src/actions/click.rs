@@ -6,7 +6,7 @@ use cuebook_grammar::outcome::{Cause, Stage};
 use futures_util::future::try_join_all;
 
 use crate::actionability::Ready;
-use crate::hit_target::Gesture;
+use crate::hit_target::{Gesture, Rest};
 use crate::input::mouse::{Mouse, modifier_bits};
 use crate::run::Run;
 use crate::script::{Expected, Need};
@@ -66,13 +66,14 @@ impl Run<'_> {
         let session = self.page.session().clone();
         let mouse = Mouse { session: &session, modifiers, until: self.until };
         let point = ready.point;
+        // One burst: what the page does on the move finds the press already under way, and guarded.
         let mut calls = vec![mouse.move_to(point)];
         for nth in 1..=count {
             calls.push(mouse.press(point, button, nth));
             calls.push(mouse.release(point, button, nth));
         }
         let delivered = self.deliver(&ready.world, try_join_all(calls)).await;
-        self.close_guards();
+        self.close_guards(Rest::after(&delivered));
         let (sent, report) = delivered?;
         self.judge_delivery(report.as_ref())?;
         sent.map(drop).map_err(|error| call_stop(error, Stage::Act))

@@ -17,7 +17,7 @@ use cuebook_probe::ProbeWorld;
 use futures_util::future::try_join_all;
 use serde_json::json;
 
-use crate::hit_target::Gesture;
+use crate::hit_target::{Gesture, Rest};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
 use crate::run::Run;
@@ -189,12 +189,13 @@ impl Run<'_> {
     /// Closes the guards and tells whether something went elsewhere.
     pub(crate) async fn end_entry(&mut self, entry: &Entry, entered: Part<()>) -> Part<()> {
         if matches!(entered, Err(Stop::Dialog)) {
+            self.close_guards(Rest::Input);
             return entered;
         }
         // A document that is gone took its report along; what it led to is in the effects.
         let report =
             self.ask::<Option<GestureReport>>(&entry.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
-        self.close_guards();
+        self.close_guards(if entered.is_ok() { Rest::Nothing } else { Rest::Input });
         entered?;
         match report {
             Ok(Some(GestureReport { blocked: Some(block), .. })) => Err(self.blocked(&block)),
@@ -211,7 +212,7 @@ impl Run<'_> {
         let args = [entry.field.id.into(), value.into()];
         let set: Option<SetWhole> =
             self.ask(&entry.world, "(cb, id, value) => cb.act.setWhole(id, value)", &args, Stage::Act).await?;
-        self.close_guards();
+        self.close_guards(Rest::Nothing);
         match set {
             Some(SetWhole { fits: true, .. }) => Ok(()),
             Some(SetWhole { took, .. }) => {

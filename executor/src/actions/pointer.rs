@@ -11,7 +11,7 @@ use futures_util::future::try_join_all;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::hit_target::Gesture;
+use crate::hit_target::{Gesture, Rest};
 use crate::input::mouse::Mouse;
 use crate::run::Run;
 use crate::script::{Expected, GestureKind, Need};
@@ -48,7 +48,7 @@ impl Run<'_> {
         let mouse = Mouse { session: &session, modifiers: 0, until: self.until };
         let call = mouse.move_to(ready.point);
         let moved = self.race(Stage::Act, call).await;
-        self.close_guards();
+        self.close_guards(Rest::of(&moved));
         moved?.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 
@@ -70,7 +70,7 @@ impl Run<'_> {
             mouse.release(point, MouseButton::Left, 1).await
         };
         let delivered = self.deliver(&ready.world, gesture).await;
-        self.close_guards();
+        self.close_guards(Rest::after(&delivered));
         let (sent, report) = delivered?;
         self.judge_delivery(report.as_ref())?;
         sent.map(drop).map_err(|error| call_stop(error, Stage::Act))
@@ -139,7 +139,7 @@ impl Run<'_> {
             Ok::<bool, cuebook_cdp::CallError>(data.is_some())
         };
         let delivered = self.deliver(&start.world, gesture).await;
-        self.close_guards();
+        self.close_guards(Rest::after(&delivered));
         drop(session.call_raw("Input.setInterceptDrags", Intercept { enabled: false }, until));
         let (sent, report) = delivered?;
         let is_html_drag = sent.map_err(|error| call_stop(error, Stage::Act))?;
@@ -203,7 +203,7 @@ impl Run<'_> {
             mouse.release(to, MouseButton::Left, 1).await
         };
         let sent = self.race(Stage::Act, gesture).await;
-        self.close_guards();
+        self.close_guards(Rest::of(&sent));
         sent?.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 }

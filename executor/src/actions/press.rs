@@ -6,7 +6,7 @@ use cuebook_grammar::outcome::{Cause, Stage};
 use futures_util::future::try_join_all;
 use serde_json::json;
 
-use crate::hit_target::Gesture;
+use crate::hit_target::{Gesture, Rest};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
 use crate::run::Run;
@@ -40,6 +40,7 @@ impl Run<'_> {
             .await
             .and_then(|sent| sent.map(drop).map_err(|error| call_stop(error, Stage::Act)));
         if matches!(sent, Err(Stop::Dialog)) {
+            self.close_guards(Rest::Input);
             return sent;
         }
         let report = match &world {
@@ -50,7 +51,7 @@ impl Run<'_> {
                 .flatten(),
             None => None,
         };
-        self.close_guards();
+        self.close_guards(if sent.is_ok() { Rest::Nothing } else { Rest::Input });
         sent?;
         match report.and_then(|report| report.blocked) {
             // A key that moves the focus is let go elsewhere, which is nobody's fault.

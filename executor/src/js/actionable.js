@@ -84,7 +84,7 @@ act.ready = async (id, need, budget) => {
   for (let round = 0; ; round++) {
     const answer = await check(id, need, round);
     const left = end - performance.now();
-    if (answer.ok || answer.fail === "stale" || left <= 0) return answer;
+    if (answer.ok || answer.fail === "stale" || left <= 0) return { ...answer, now: performance.now() };
     const patience = round < ALIGN.length && (answer.fail === "covered" || answer.fail === "notInView") ? 0 : BACKOFF[Math.min(round, BACKOFF.length - 1)];
     await later(Math.min(left, patience));
   }

@@ -34,7 +34,7 @@ act.field = (id) => {
 /** Gives the focus and places the caret: `keep`, `end` or `all`. Tells whether the target has the focus. */
 act.focus = (id, caret) => {
   const target = element(id);
-  if (!target) return null;
+  if (!target || isLate()) return null;
   watching?.begin();
   const field = fieldOf(target);
   const had = activeElement();
@@ -65,7 +65,7 @@ act.focus = (id, caret) => {
 };
 act.selectText = (id) => {
   const target = element(id);
-  if (!target) return false;
+  if (!target || isLate()) return false;
   if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || (target instanceof HTMLElement && editable(target))) return !!act.focus(id, "all");
   getSelection().selectAllChildren(target);
   return true;
@@ -81,7 +81,7 @@ const setInputValue = (() => {
 act.setWhole = (id, value) => {
   const target = element(id);
   const field = target && fieldOf(target);
-  if (!(field instanceof HTMLInputElement)) return null;
+  if (!(field instanceof HTMLInputElement) || isLate()) return null;
   watching?.begin();
   const before = inputValue(field);
   const wanted = inputType(field) === "color" ? value.toLowerCase() : value;
@@ -112,7 +112,7 @@ const setSelected = (() => {
 act.choose = (id, choices) => {
   const target = element(id);
   const field = target && fieldOf(target);
-  if (!(field instanceof HTMLSelectElement)) return { native: false };
+  if (!(field instanceof HTMLSelectElement) || isLate()) return { native: false };
   const options = Array.from(getter(HTMLSelectElement.prototype, "options")(field));
   const labels = (option) => [optionLabel(option), optionText(option)].map(cb.collapse);
   const known = options.slice(0, 50).map((option) => cb.cut(labels(option)[0] || optionValue(option), 100));
@@ -178,7 +178,7 @@ act.read = (id, what) => {
 /** Scrolls the page or what `id` names. */
 act.scrollBy = (id, how) => {
   const target = id === null ? scrollingElement(document) ?? rootElement(document) : element(id);
-  if (!target) return null;
+  if (!target || isLate()) return null;
   const scroller = id === null || target.scrollHeight > target.clientHeight || target.scrollWidth > target.clientWidth ? target : cb.scrollerOf(target) ?? scrollingElement(document) ?? target;
   watching?.begin();
   const before = [scroller.scrollLeft, scroller.scrollTop];

@@ -2,6 +2,9 @@
 const guard = globalThis.__cuebookGuard;
 const KEYS = new Set(["keydown", "keypress", "keyup", "beforeinput"]);
 let gesture = null;
+/** By when all that the step does here must have been done, on this document's clock. */
+let deadline = Infinity;
+const isLate = () => performance.now() > deadline;
 /** The executor has armed something in this document, or looked at it. */
 let isKnown = false;
 /** Those who asked for the report of the gesture that comes next. */
@@ -25,20 +28,32 @@ const block = (event, origin) => {
   gesture.blocked ??= why(event, origin);
   settle();
 };
+/** When the last gesture ended here, and until when what has no time of its own is taken for a part of it. */
+const sealed = { at: -Infinity, hard: -Infinity };
+const SEAL = 30000;
+/** Slack between the clock of events and ours, in milliseconds. */
+const TICK = 5;
+/** `beforeinput` is told when it happens; all other events know when they were sent. */
+const wasSentBy = (event, moment) => (event.type === "beforeinput" ? performance.now() < moment + SEAL : event.timeStamp <= moment);
+/** No gesture is under way: what comes now is a person's, or late. */
+const handleAlone = (event) => {
+  const comesLate = event.type === "beforeinput" ? performance.now() < sealed.hard : event.timeStamp < sealed.at;
+  // A document that nobody has spoken to yet: what comes now was meant for the one before it.
+  const isNew = !isKnown && performance.now() - guard.born < 1000;
+  if (guard.closed || comesLate || isNew) guard.block(event);
+};
 const handle = (event) => {
   if (guard.passing.has(event.type)) {
     if (gesture?.kind === "mouse") watching?.begin();
     return;
   }
-  if (!gesture) {
-    // Nobody has spoken to this document yet: what comes now was meant for the one before it.
-    if (!isKnown && performance.now() - guard.born < 1000) guard.block(event);
-    return;
-  }
+  if (guard.isMade(event)) return;
+  if (!gesture) return handleAlone(event);
   const now = performance.now();
-  if (now > gesture.until + 2000) { gesture = null; return; }
+  if (now > gesture.until && !wasSentBy(event, gesture.until)) return handleAlone(event);
+  if (event.type !== "beforeinput" && event.timeStamp < gesture.since - TICK) { guard.block(event); return; }
   const keys = KEYS.has(event.type);
-  if (keys !== (gesture.kind === "keys")) return;
+  if (keys !== (gesture.kind === "keys")) return handleAlone(event);
   const origin = originOf(event);
   if (gesture.mode === "any" && now <= gesture.until) { gesture.seen.push(event.type); return; }
   const released = event.type === "pointerup" || event.type === "mouseup";
@@ -64,11 +79,12 @@ const openGesture = (spec) => {
   if (!guard || !spec) return true;
   guard.handle = handle;
   guard.listen();
+  guard.closed = !!spec.closed;
   const target = spec.id ? element(spec.id) : null;
   if (spec.id && !target) return false;
   gesture = {
     kind: spec.kind, mode: spec.mode, target, end: spec.end ? element(spec.end) : null, box: target ? boxOf(target) : null,
-    expects: spec.expects, until: performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: early.splice(0),
+    expects: spec.expects, since: performance.now(), until: spec.by ?? performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: early.splice(0),
   };
   return true;
 };
@@ -90,9 +106,12 @@ act.nextGesture = (budget) => new Promise((resolve) => {
   setTimeout(tell, budget);
 });
 act.open = (spec) => openGesture(spec);
-act.shut = () => {
+/** Ends the gesture. What was sent before this moment and comes after it is late, and stopped; `unsettled` says that there may be such. */
+act.shut = (unsettled) => {
   const report = reportGesture();
   settle();
   gesture = null;
+  sealed.at = performance.now();
+  if (unsettled) sealed.hard = sealed.at + SEAL;
   return report;
 };

@@ -160,7 +160,8 @@ const startWatch = (spec) => {
 /** The page as it is, for these questions, once. */
 act.look = (spec) => cb.once(() => ({ t: 0, url: cb.cut(location.href, 2000), title: cb.cut(titleOf(document), 500), targets: sampleTargets(spec) }));
 /** Begins to watch and opens the gesture; answers with the page as it is just before the input. */
-act.arm = ({ watch, gesture: spec }) => {
+act.arm = ({ watch, gesture: spec, by, ms }) => {
+  deadline = by ?? performance.now() + ms;
   if (watch) {
     watching?.stop();
     watching = startWatch(watch);

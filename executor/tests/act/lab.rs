@@ -103,7 +103,9 @@ pub(crate) async fn lab_with(pages: &[(&str, &str)], options: ExecutorOptions) -
         ..SearchPlaces::default()
     };
     let mut launch = LaunchOptions::new(find_chrome(&places).unwrap(), root.path());
-    launch.accept_downloads = Some(root.path().join("downloads"));
+    let downloads = root.path().join("downloads");
+    launch.accept_downloads = Some(downloads.clone());
+    let options = ExecutorOptions { download_dir: Some(downloads), ..options };
     let browser = Arc::new(Browser::launch(&launch, soon()).await.unwrap());
     let tab = browser.pages().into_iter().next().unwrap();
     let page = PageId::new(tab.target_id().as_str());

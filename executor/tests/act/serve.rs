@@ -38,7 +38,11 @@ pub(crate) fn serve(pages: &[(&str, &str)]) -> u16 {
                     Some(body) => ("200 OK", body.as_str()),
                     None => ("404 Not Found", "nothing here"),
                 };
-                let kind = if path.ends_with(".bin") { "application/octet-stream" } else { "text/html; charset=utf-8" };
+                let kind = match path {
+                    "/stream" => "text/event-stream",
+                    path if path.ends_with(".bin") => "application/octet-stream",
+                    _ => "text/html; charset=utf-8",
+                };
                 let (body, length) = match body.strip_suffix("NEVER") {
                     Some(start) => (start, String::new()),
                     None => (body, format!("Content-Length: {}\r\nConnection: close\r\n", body.len())),
