@@ -195,6 +195,9 @@ pub struct Relations {
     /// It contains a match of the locator's `has`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has: Option<bool>,
+    /// It contains no match of the locator's `hasNot`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub has_not: Option<bool>,
     /// It is the innermost element with the locator's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub innermost_text: Option<bool>,

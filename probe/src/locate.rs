@@ -69,6 +69,10 @@ struct Filter<'a> {
     within: Option<Vec<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     has: Option<Vec<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_not: Option<Vec<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include_hidden: Option<bool>,
     limit: u32,
 }
 
@@ -143,14 +147,20 @@ impl Probe {
     ) -> BoxFuture<'a, Result<Located, ProbeError>> {
         Box::pin(async move {
             let mut wanted = ask.clone();
-            wanted.text |= locator.has_text.is_some() || matches!(locator.strategy, Strategy::Text(_));
+            wanted.text |= locator.turns_on_text();
             let within = self.inner_matches(locator.within.as_deref(), &frames, until).await?;
             let has = self.inner_matches(locator.has.as_deref(), &frames, until).await?;
+            let has_not = self.inner_matches(locator.has_not.as_deref(), &frames, until).await?;
             let of = |inner: &Option<HashMap<String, Vec<u64>>>, frame: &FrameId| {
                 inner.as_ref().map(|inner| inner.get(frame.as_str()).cloned().unwrap_or_default())
             };
             let answers = join_all(frames.iter().map(|frame| {
-                let filter = Filter { within: of(&within, frame), has: of(&has, frame), ..rough(locator) };
+                let filter = Filter {
+                    within: of(&within, frame),
+                    has: of(&has, frame),
+                    has_not: of(&has_not, frame),
+                    ..rough(locator)
+                };
                 self.ask_frame(frame, filter, locator, &wanted, until)
             }))
             .await;
@@ -269,6 +279,8 @@ fn rough(locator: &Locator) -> Filter<'_> {
         has_text: locator.has_text.as_ref().and_then(literal),
         within: None,
         has: None,
+        has_not: None,
+        include_hidden: None,
         limit: LIMIT,
     };
     match &locator.strategy {
@@ -276,6 +288,7 @@ fn rough(locator: &Locator) -> Filter<'_> {
         Strategy::Role(by) => {
             filter.by = "role";
             filter.role = Some(by.role.as_str());
+            filter.include_hidden = by.include_hidden;
         }
         Strategy::Label(_) => filter.by = "label",
         Strategy::Placeholder(_) => filter.by = "placeholder",
