@@ -70,10 +70,32 @@ const labelsOf = (element) => {
 };
 const LABELS = Object.fromEntries(Object.entries({ button: HTMLButtonElement, input: HTMLInputElement, meter: HTMLMeterElement, output: HTMLOutputElement, progress: HTMLProgressElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement }).map(([tag, type]) => [tag, getter(type.prototype, "labels")]));
 Object.setPrototypeOf(LABELS, null);
+const controlOf = getter(HTMLLabelElement.prototype, "control");
+// Chromium searches the whole tree for the labels of one control. So many are asked for one by one; for
+// more, each label is asked once what it labels.
+const ASKED_SINGLY = 8;
+const labelsIn = (root) => {
+  let known = memo.labelled.get(root);
+  if (!known) {
+    memo.labelled.set(root, known = new Map());
+    for (const label of queryAll(root, "label")) {
+      const control = isHtml(label, "label") ? controlOf(label) : null;
+      if (!control) continue;
+      const labels = known.get(control);
+      if (labels) labels.push(label); else known.set(control, [label]);
+    }
+  }
+  return known;
+};
 const readLabels = (element) => {
   if (namespace(element) !== XHTML) return [];
   const read = LABELS[tagOf(element)];
-  const labels = read ? read(element) : null;
+  if (!read) return [];
+  if (memo && memo.labels.size >= ASKED_SINGLY) {
+    const root = rootNode(element);
+    if (nodeType(root) !== 1) return labelsIn(root).get(element) ?? [];
+  }
+  const labels = read(element);
   return labels ? Array.from(labels) : [];
 };
 cb.labelsOf = labelsOf;
@@ -87,7 +109,64 @@ const generatedText = (element, which) => {
   }
   return text;
 };
+// Whether an element has generated text is expensive to ask. So the rules that generate any are asked first
+// what they are about: `true` means that the element itself has to be asked.
+const GENERATING_LIMIT = 60;
+const RULES_LIMIT = 20000;
+const generatorsIn = (root) => {
+  let known = memo.generators.get(root);
+  if (known === undefined) {
+    known = readGenerators(root);
+    memo.generators.set(root, known);
+  }
+  return known;
+};
+const readGenerators = (root) => {
+  const found = new Set();
+  let left = RULES_LIMIT;
+  const read = (rules, depth) => {
+    for (const rule of rules) {
+      if (--left < 0 || depth > 20) return false;
+      if (rule instanceof CSSImportRule) { if (rule.styleSheet && !read(rule.styleSheet.cssRules, depth + 1)) return false; continue; }
+      if (rule instanceof CSSStyleRule) {
+        const selector = rule.selectorText;
+        const nested = rule.cssRules.length > 0;
+        if (nested && /::?(?:before|after)/.test(rule.cssText)) return false;
+        if (!/:(?:before|after)/.test(selector)) continue;
+        const content = rule.style.content;
+        if (!content || /^(?:none|normal|""|'')$/.test(content)) continue;
+        // A selector that depends on where its sheet lives is not taken apart.
+        if (/[\\&"']|:host|:slotted|:part|:scope/.test(selector)) return false;
+        found.add(selector.replace(/::?(?:before|after)/g, ""));
+        if (found.size > GENERATING_LIMIT) return false;
+      } else if (rule.cssRules && !read(rule.cssRules, depth + 1)) return false;
+    }
+    return true;
+  };
+  try {
+    const { prototype } = nodeType(root) === 9 ? Document : ShadowRoot;
+    for (const sheet of [...getter(prototype, "styleSheets")(root), ...getter(prototype, "adoptedStyleSheets")(root)]) if (!read(sheet.cssRules, 0)) return true;
+    if (!found.size) return "";
+    // A part may have become empty, as in `a > ::before`; what the browser then refuses is asked singly.
+    const selector = Array.from(found, (one) => one.split(",").map((part) => (!part.trim() || /[\s>+~]$/.test(part) ? `${part}*` : part)).join(",")).join(",");
+    matches(document.documentElement, selector);
+    return selector;
+  } catch {
+    // Sheets of other origins do not tell.
+    return true;
+  }
+};
+const mayGenerate = (element) => {
+  if (!memo) return true;
+  const root = rootNode(element);
+  const parent = parentNode(element);
+  // Shadow roots style their hosts and what is slotted into them.
+  if (nodeType(root) === 1 || shadowOf(element) || isElement(parent) && shadowOf(parent)) return true;
+  const selector = generatorsIn(root);
+  return selector === true || selector !== "" && matches(element, selector);
+};
 const readGenerated = (element, which) => {
+  if (!mayGenerate(element)) return "";
   const style = getComputedStyle(element, which);
   const content = style.content;
   if (!content || content === "none" || content === "normal" || style.display === "none" || style.visibility !== "visible") return "";

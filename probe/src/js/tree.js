@@ -176,7 +176,7 @@ cb.elementAt = (x, y) => {
 let memo = null;
 cb.once = (work) => {
   if (memo) return work();
-  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), clip: new Map(), labels: new Map(), before: new Map(), after: new Map(), referenced: new Map(), name: new Map(), content: new Map(), fade: new Map(), rect: new Map(), extent: null, fixed: new Map() };
+  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), clip: new Map(), labels: new Map(), before: new Map(), after: new Map(), referenced: new Map(), name: new Map(), content: new Map(), fade: new Map(), rect: new Map(), extent: null, fixed: new Map(), labelled: new Map(), generators: new Map() };
   try { return work(); } finally { memo = null; }
 };
 const styleOf = (element) => {
