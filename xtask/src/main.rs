@@ -49,7 +49,8 @@ enum Chore {
     Bench(bench::Arguments),
     /// Carry out other people's tests, in neutral form, and compare with the committed ratchet
     Conformance(conformance::Arguments),
-    /// Kill cuebook again and again, and compare its log with what the server counted
+    /// Kill cuebook again and again, and compare its log with what the server counted; or change pages under
+    /// the pointer again and again, and count what reached a wrong target
     Soak(soak::Arguments),
 }
 

@@ -11,6 +11,7 @@ mod serve;
 mod choosing;
 mod clicking;
 mod conditions;
+mod deadlines;
 mod dialogs;
 mod dialogs_and_tabs;
 mod downloads;
