@@ -10,10 +10,10 @@ use cuebook_grammar::condition::{Asked, Condition};
 use cuebook_grammar::facts::{ElementFacts, EventFacts, Facts, Sample, TargetFacts};
 use cuebook_grammar::id::{NodeKey, TargetRef};
 use cuebook_grammar::locator::{Locator, Strategy};
-use cuebook_grammar::secret::{DigestKey, FactText};
+use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::text_match::TextPattern;
 use cuebook_grammar::verdict::Verdict;
-use cuebook_probe::Ask;
+use cuebook_probe::{Ask, innermost};
 use serde_json::{Value, json};
 
 use crate::redaction::{reduce, reduce_in, tells_any};
@@ -128,11 +128,14 @@ fn rough(locator: &Locator) -> Value {
     if let Some(text) = locator.has_text.as_ref().and_then(literal) {
         put("hasText", text.into());
     }
+    if let Some(visible) = locator.visible {
+        put("visible", visible.into());
+    }
     let by = match &locator.strategy {
         Strategy::TestId(_) => "testId",
         Strategy::Role(by) => {
             put("role", by.role.as_str().into());
-            put("includeHidden", by.include_hidden.into());
+            put("includeHidden", by.include_hidden.unwrap_or(false).into());
             "role"
         }
         Strategy::Label(_) => "label",
@@ -153,28 +156,12 @@ fn rough(locator: &Locator) -> Value {
     filter
 }
 
-/// Marks the innermost elements with the text: those that fit and hold no row that does. Rows come in
-/// document order, parents first.
+/// Marks the rows that are the innermost with the text.
 fn mark_innermost(rows: &mut [WatchedRow], pattern: &TextPattern) {
-    let fits: Vec<bool> = rows
-        .iter()
-        .map(|row| {
-            let text = row.facts.text.as_ref().and_then(FactText::clear);
-            text.is_some_and(|text| pattern.fit(text).is_some())
-        })
-        .collect();
-    let mut holds_one = vec![false; rows.len()];
-    for (index, row) in rows.iter().enumerate().rev() {
-        let counts = fits.get(index).copied().unwrap_or(false) || holds_one.get(index).copied().unwrap_or(false);
-        if let Some(parent) = row.parent.filter(|parent| *parent < index)
-            && counts
-            && let Some(slot) = holds_one.get_mut(parent)
-        {
-            *slot = true;
-        }
-    }
-    for ((row, fit), holds) in rows.iter_mut().zip(fits).zip(holds_one) {
-        row.facts.relations.innermost_text = Some(fit && !holds);
+    let nested: Vec<_> = rows.iter().map(|row| (&row.facts, row.parent)).collect();
+    let told = innermost(&nested, pattern);
+    for (row, told) in rows.iter_mut().zip(told) {
+        row.facts.relations.innermost_text = Some(told);
     }
 }
 

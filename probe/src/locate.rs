@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::ask::Ask;
 use crate::error::ProbeError;
 use crate::facts::redacted;
+use crate::innermost::innermost;
 use crate::probe::Probe;
 
 /// One element that a locator means.
@@ -73,6 +74,8 @@ struct Filter<'a> {
     has_not: Option<Vec<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     include_hidden: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visible: Option<bool>,
     limit: u32,
 }
 
@@ -235,31 +238,12 @@ impl Probe {
     }
 }
 
-/// Decides which rows are the innermost with the text: those that match and contain no row that does.
+/// Marks the rows that are the innermost with the text.
 fn mark_innermost(rows: &mut [Row], pattern: &TextPattern) {
-    let fits: Vec<bool> = rows
-        .iter()
-        .map(|row| {
-            let text = row.facts.text.as_ref().and_then(|text| text.clear());
-            text.is_some_and(|text| pattern.fit(text).is_some())
-        })
-        .collect();
-    let mut contains = vec![false; rows.len()];
-    // Rows come in document order, so that a parent stands before its children.
-    for index in (0..rows.len()).rev() {
-        let (Some(row), Some(fit)) = (rows.get(index), fits.get(index)) else {
-            continue;
-        };
-        let inner = contains.get(index).copied().unwrap_or(false);
-        if let Some(parent) = row.parent.filter(|parent| *parent < index)
-            && (*fit || inner)
-            && let Some(slot) = contains.get_mut(parent)
-        {
-            *slot = true;
-        }
-    }
-    for ((row, fit), inner) in rows.iter_mut().zip(fits).zip(contains) {
-        row.facts.relations.innermost_text = Some(fit && !inner);
+    let nested: Vec<_> = rows.iter().map(|row| (&row.facts, row.parent)).collect();
+    let told = innermost(&nested, pattern);
+    for (row, told) in rows.iter_mut().zip(told) {
+        row.facts.relations.innermost_text = Some(told);
     }
 }
 
@@ -281,6 +265,7 @@ fn rough(locator: &Locator) -> Filter<'_> {
         has: None,
         has_not: None,
         include_hidden: None,
+        visible: locator.visible,
         limit: LIMIT,
     };
     match &locator.strategy {
@@ -302,26 +287,4 @@ fn rough(locator: &Locator) -> Filter<'_> {
         }
     }
     filter
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use cuebook_grammar::secret::FactText;
-
-    fn row(text: &str, parent: Option<usize>) -> Row {
-        Row {
-            id: 1,
-            parent,
-            facts: ElementFacts { text: Some(FactText::Clear(text.into())), ..ElementFacts::default() },
-        }
-    }
-
-    #[test]
-    fn only_the_innermost_element_has_the_text() {
-        let mut rows = vec![row("Total: 5", None), row("Total: 5", Some(0)), row("5", Some(1))];
-        mark_innermost(&mut rows, &TextPattern::literal("total"));
-        let told: Vec<_> = rows.iter().map(|row| row.facts.relations.innermost_text).collect();
-        assert_eq!(told, [Some(false), Some(true), Some(false)]);
-    }
 }

@@ -12,6 +12,7 @@ use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, Sandbox};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::{CredentialRef, PageId};
+use cuebook_grammar::locator::Locator;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{ArtifactRef, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
@@ -19,6 +20,7 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, Executor as _, SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::{DigestKey, Secret};
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_probe::Probe;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -216,6 +218,17 @@ impl Stage {
     /// If the tab is gone.
     pub(crate) async fn probe(&self) -> Result<Probe> {
         Ok(Probe::attach(self.tab()?.clone(), DigestKey::new([3; 32]), Instant::now() + PATIENCE).await?)
+    }
+
+    /// The part of the page that a locator means, as an ARIA snapshot.
+    ///
+    /// # Errors
+    /// If it means no element or several, or the machinery breaks.
+    pub(crate) async fn aria_snapshot(&self, within: &Locator) -> Result<String> {
+        let key = DigestKey::new([3; 32]);
+        let mut modeler = LivePageModeler::new(self.browser.clone(), key, ModelerOptions::default());
+        let page = PageId::new(self.tab()?.target_id().as_str());
+        Ok(modeler.aria_snapshot(&page, Some(within), Self::until()).await?.yaml)
     }
 
     /// When to give up on a call.

@@ -58,8 +58,28 @@ const propertyOf = (element, name) => {
   return undefined;
 };
 
+const CONTROLS = "input, textarea, select, button, a[href], [role=link], [role=button], [role=checkbox], [role=radio], [role=switch]";
+/** What an element's states and value are asked of: a label answers for its control, what stands in a button for the button. */
+const bearerOf = (element) => {
+  if (matches(element, CONTROLS) || inEditable(element)) return element;
+  const control = closest(element, "button, [role=button], [role=checkbox], [role=radio], [role=switch]");
+  if (control) return control;
+  const label = closest(element, "label");
+  return (label && isHtml(label, "label") ? controlOf(label) : null) ?? element;
+};
+cb.bearerOf = bearerOf;
+const BORNE = ["disabled", "readonly", "editable", "checked"];
+const borneStates = (element, bearer) => {
+  const states = statesOf(element);
+  if (bearer === element) return states;
+  const theirs = statesOf(bearer);
+  for (const name of BORNE) if (states[name] === undefined && theirs[name] !== undefined) states[name] = theirs[name];
+  return states;
+};
+
 const factsOf = (element, ask) => cb.once(() => {
-  const facts = { role: roleOf(element), name: nameOf(element), tag: cut(tagOf(element), 100), states: statesOf(element) };
+  const bearer = bearerOf(element);
+  const facts = { role: roleOf(element), name: nameOf(element), tag: cut(tagOf(element), 100), states: borneStates(element, bearer) };
   const put = (key, text) => { if (text) facts[key] = text; };
   put("description", descriptionOf(element));
   put("errorMessage", errorMessageOf(element));
@@ -70,7 +90,7 @@ const factsOf = (element, ask) => cb.once(() => {
     if (text !== null) facts[name] = cut(text, 2000);
   }
   put("testId", testIdOf(element, ask.testIds ?? ["data-testid"]));
-  const value = valueOf(element);
+  const value = valueOf(element) ?? (bearer === element ? undefined : valueOf(bearer));
   if (value !== undefined && value !== null) facts.value = cut(value, TEXT_LIMIT);
   if (isHtml(element, "select")) {
     const chosen = selectedOptions(element).slice(0, 200);
@@ -89,7 +109,7 @@ const factsOf = (element, ask) => cb.once(() => {
   facts.inViewport = facts.visible ? shareInView(element) : 0;
   const box = boxOf(element);
   if (facts.visible || hasArea(box)) facts.box = box;
-  if (isSensitive(element)) facts.sensitive = true;
+  if (isSensitive(element) || bearer !== element && isSensitive(bearer)) facts.sensitive = true;
   return facts;
 });
 cb.factsOf = factsOf;
@@ -97,7 +117,9 @@ cb.factsOf = factsOf;
 // What extensions build on: the same guarded reads.
 cb.tools = {
   attr, tagOf, typeOf, matches, hasAttribute, collapse, cut, lookOf, roleOf, rootNode, queryAll, parentNode, firstChild,
-  nextSibling, previousSibling, ownerDocument: getter(Node.prototype, "ownerDocument"),
+  nextSibling, previousSibling, attributeNames, isConnected,
+  firstElement: getter(Element.prototype, "firstElementChild"), nextElement: getter(Element.prototype, "nextElementSibling"), ownerDocument: getter(Node.prototype, "ownerDocument"),
+  isExcluded, generatedText, referenced,
   nodeType, textContent, closest, namespace, controlValue, boundingRect, valueOf, labelsOf,
   shows: (element) => Reflect.apply(Element.prototype.checkVisibility, element, [{ checkOpacity: true, checkVisibilityCSS: true }]),
   checked: getter(HTMLInputElement.prototype, "checked"), indeterminate: getter(HTMLInputElement.prototype, "indeterminate"),

@@ -229,10 +229,13 @@ const embeddedValue = (element, role, state) => {
   }
   if (role === "combobox" || role === "listbox") {
     if (isHtml(element, "select")) return selectedOptions(element).map((option) => collapse(textContent(option))).join(" ");
-    const list = role === "combobox" ? [...referenced(element, "aria-controls"), ...queryAll(element, "[role=listbox]")][0] ?? element : element;
+    const listed = (name) => referenced(element, name).filter((one) => roleOf(one) === "listbox");
+    const list = role === "combobox" ? [...listed("aria-controls"), ...listed("aria-owns"), ...queryAll(element, "[role=listbox]")][0] ?? element : element;
     const chosen = Array.from(queryAll(list, '[aria-selected="true"]')).map((option) => compute(option, { ...state, visited: new Set(state.visited), direct: false })).join(" ");
     if (chosen.trim()) return chosen;
-    return isHtml(element, "input") ? (isSensitive(element) ? "" : controlValue(element)) : "";
+    if (isHtml(element, "input")) return isSensitive(element) ? "" : controlValue(element);
+    // What a person typed or chose stands in the box itself; a list without a choice has no value.
+    return role === "combobox" && list === element ? contentName(element, state) : "";
   }
   if (["slider", "spinbutton", "progressbar", "scrollbar", "meter"].includes(role)) {
     return attr(element, "aria-valuetext") ?? attr(element, "aria-valuenow") ?? controlValue(element) ?? attr(element, "value") ?? "";
@@ -324,25 +327,38 @@ const compute = (element, state) => {
     const text = nativeName(element, { ...state, visited });
     if (text.trim()) return text;
   }
-  const reading = state.reading || state.by || state.label || (state.embedded && !NOT_READ_THROUGH.has(role));
+  // The white space in an element that has nothing else still parts the words around it.
+  let space = "";
+  const reading = (state.direct || !NOT_READ_THROUGH.has(role)) && (state.reading || state.by || state.label || state.embedded);
   if (FROM_CONTENT.has(role) || (role !== "none" || state.embedded) && reading && (state.embedded || state.by || state.label)) {
     const inner = { ...state, visited, reading: state.reading || state.by || state.label };
     const text = contentName(element, inner);
     state.budget = inner.budget;
     if (text.trim()) return text;
+    if (text && state.embedded) space = " ";
   }
   const title = attr(element, "title");
   if (title?.trim() && role !== "none" && role !== "presentation") return title;
-  return "";
+  return space;
 };
 // What stands on its own within a name that is read from content gives only its own name.
 const NOT_READ_THROUGH = new Set(["combobox", "listbox", "grid", "tree", "treegrid", "menu", "menubar", "img", "iframe", "slider", "meter", "progressbar"]);
 const fresh = (root, extra) => ({ root, visited: new Set(), by: false, label: false, embedded: false, direct: true, hidden: false, reading: false, depth: 0, budget: NAME_BUDGET, ...extra });
 
+// Elements without a role of their own that are named by their title (HTML-AAM 1.0: text-level elements, iframe).
+const TITLED = new Set(["abbr", "b", "bdi", "bdo", "cite", "embed", "frame", "i", "iframe", "kbd", "object", "q", "rp", "rt", "ruby", "s", "samp", "small", "u", "var"]);
+/** ARIA forbids some roles a name; browsers compute one all the same where the page states it. */
+const hasNoName = (element) => {
+  const role = roleOf(element);
+  if (!NO_NAME.has(role)) return false;
+  if (role === "none" || role === "presentation") return true;
+  if (attr(element, "aria-label")?.trim() || labelledBy(element).length) return false;
+  return !(role === "generic" && TITLED.has(tagOf(element)) && !explicitRole(element));
+};
 const nameOf = (element) => {
   let name = memo?.name.get(element);
   if (name === undefined) {
-    name = NO_NAME.has(roleOf(element)) ? "" : cut(collapse(compute(element, fresh(element))), 2000);
+    name = hasNoName(element) ? "" : cut(collapse(compute(element, fresh(element))), 2000);
     memo?.name.set(element, name);
   }
   return name;

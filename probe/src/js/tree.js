@@ -41,6 +41,7 @@ const characterData = getter(CharacterData.prototype, "data");
 const assignedNodes = method(HTMLSlotElement.prototype, "assignedNodes");
 const XHTML = "http://www.w3.org/1999/xhtml";
 const SVG = "http://www.w3.org/2000/svg";
+const MATHML = "http://www.w3.org/1998/Math/MathML";
 
 const queryAll = (root, selector) => {
   const proto = nodeType(root) === 9 ? Document.prototype

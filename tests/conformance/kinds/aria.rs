@@ -4,14 +4,22 @@ use anyhow::Result;
 
 use crate::case::Case;
 use crate::stage::Stage;
+use crate::target;
 use crate::verdict::{Bucket, Ending, Failure};
 
 /// Runs one case whose page is open.
 ///
 /// # Errors
 /// If the machinery breaks.
-#[expect(clippy::unused_async, reason = "the rendering of an open page is a round trip")]
-pub(crate) async fn run(_stage: &mut Stage, case: &Case) -> Result<Ending> {
+pub(crate) async fn run(stage: &mut Stage, case: &Case) -> Result<Ending> {
     let expected = case.expect.as_ref().and_then(|expect| expect.aria_snapshot.clone()).unwrap_or_default();
-    Ok(Failure::new(Bucket::OtherRendering, expected, "nothing: no rendering in this form yet").into())
+    let entry = case.entries().next();
+    let Some(target) = entry.and_then(|entry| entry.target.as_ref()) else {
+        return Ok(Failure::new(Bucket::NoSuchVerb("no target".to_owned()), expected, "").into());
+    };
+    let seen = stage.aria_snapshot(&serde_json::from_value(target::locator(target)?)?).await?;
+    if seen == expected {
+        return Ok(Ending::Passed);
+    }
+    Ok(Failure::new(Bucket::OtherRendering, expected, seen).into())
 }

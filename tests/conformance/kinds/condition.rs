@@ -180,6 +180,13 @@ impl<'a> Args<'a> {
     }
 
     fn compare(&self, target: &str, aspect: Aspect<'_>, value: &Value) -> Value {
+        // What is shown, as against what is there, is a property.
+        if matches!(aspect, Aspect::Text)
+            && value.is_string()
+            && self.option("useInnerText") == Some(&Value::Bool(true))
+        {
+            return json!({ "kind": "propertyEquals", "target": target, "name": "innerText", "value": value });
+        }
         let ignores_case = self.option("ignoreCase").and_then(Value::as_bool);
         if value.is_object() || ignores_case == Some(true) {
             return matches(target, aspect, value, ignores_case);
