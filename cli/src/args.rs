@@ -279,6 +279,8 @@ pub(crate) enum ObservationFormat {
     Json,
     /// An outline like Playwright's
     Yaml,
+    /// The accessible structure of the main frame, as Playwright's ARIA snapshots
+    Aria,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
