@@ -12,6 +12,7 @@ use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 
+use super::told::{self, Renamed};
 use super::{Bounds, Known, ListenerCache, WalkCache, closed_roots, overlays};
 use crate::model::candidates::Placed;
 use crate::model::clean;
@@ -26,6 +27,8 @@ pub(crate) struct CapturedFrame {
     pub(crate) world: ProbeWorld,
     /// What the walk told; its rows have moved to `rows`.
     pub(crate) walk: FrameWalk,
+    /// Whose names the browser has to be asked for again.
+    pub(crate) renamed: Renamed,
     /// Where it lies.
     pub(crate) placement: Placement,
     /// Its owner element's number, and the index of the frame that holds it.
@@ -105,7 +108,7 @@ pub(crate) async fn capture(
             out_of_process: frame.is_session_root && frame.parent.is_some(),
             omitted: None,
         };
-        let (world, walk) = match answer {
+        let (world, walk, renamed) = match answer {
             Ok(answer) => answer,
             Err(error) if frame.parent.is_none() => return Err(error),
             Err(ProbeError::Gone) => {
@@ -132,6 +135,7 @@ pub(crate) async fn capture(
                     index,
                     world,
                     walk,
+                    renamed,
                     placement,
                     owner,
                     locators,
@@ -185,8 +189,9 @@ fn place_rows(captured: &mut Captured, scope: Scope, bounds: Bounds) {
         captured.truncated.candidates += frame.walk.beyond;
         captured.truncated.elements += frame.walk.unwalked;
         captured.truncated.off_view += frame.walk.off_view;
-        for row in std::mem::take(&mut frame.walk.rows) {
-            let rect = frame.placement.rect(row.rect);
+        let places = std::mem::take(&mut frame.walk.places);
+        for (row, place) in std::mem::take(&mut frame.walk.rows).into_iter().zip(places) {
+            let rect = frame.placement.rect(place.rect);
             if scope == Scope::View && rect.share_within(&near) == 0.0 && rect.has_area() {
                 captured.truncated.off_view += 1;
                 continue;
@@ -196,9 +201,9 @@ fn place_rows(captured: &mut Captured, scope: Scope, bounds: Bounds) {
                 continue;
             }
             room -= 1;
-            let in_view = row.in_view && rect.share_within(&frame.placement.clip) > 0.0;
-            let occlusion = row.occlusion.clone();
-            frame.rows.push(Placed { key: frame.world.key(row.id), row, rect, in_view, occlusion, browser: None });
+            let in_view = place.in_view && rect.share_within(&frame.placement.clip) > 0.0;
+            let key = frame.world.key(row.id);
+            frame.rows.push(Placed { key, row, rect, in_view, occlusion: place.cover, browser: None });
         }
     }
 }
@@ -210,41 +215,40 @@ async fn walk(
     bounds: Bounds,
     (walks, listeners): (&WalkCache, &ListenerCache),
     until: Instant,
-) -> Result<(ProbeWorld, FrameWalk), ProbeError> {
+) -> Result<(ProbeWorld, FrameWalk, Renamed), ProbeError> {
     let world = probe.world(frame, until).await?;
     if listeners.is_new(&world) {
         listeners.tell(&world, None, until).await?;
     }
-    let last = walks.last(&world, scope);
-    let options = json!({
-        "known": last.map_or(0, |last| last.stamp),
-        "scope": if scope == Scope::View { "view" } else { "full" },
-        "elements": bounds.elements,
-        "candidates": bounds.candidates,
-        "depth": bounds.depth,
-        "testIds": probe.options().test_id_attributes,
-    });
+    let mut last = walks.last(&world, scope).cloned();
+    let mut renamed = Renamed::Rows(Vec::new());
     for turn in 0..NESTING {
+        let options = json!({
+            "known": last.as_ref().map_or(0, |last| last.stamp),
+            "scope": if scope == Scope::View { "view" } else { "full" },
+            "elements": bounds.elements,
+            "candidates": bounds.candidates,
+            "depth": bounds.depth,
+            "budget": bounds.time.as_millis(),
+            "testIds": probe.options().test_id_attributes,
+        });
         let text: String =
             world.call("(cb, options) => cb.walk.run(options)", std::slice::from_ref(&options), until).await?;
-        let walk: FrameWalk = serde_json::from_str(&text)?;
-        if walk.same {
-            let last = last.ok_or(ProbeError::Gone)?;
-            return Ok((world, last.clone()));
-        }
-        if turn + 1 == NESTING {
-            return Ok((world, walk));
-        }
+        let (walk, news) = told::read(&text, last.as_ref())?;
+        renamed = renamed.and(news);
         let mut news = 0;
-        if !walk.suspects.is_empty() {
-            news += closed_roots::register(&world, &walk.suspects, until).await?;
-        }
-        if listeners.is_due(&world, walk.elements) {
-            news += listeners.tell(&world, Some(walk.elements), until).await?;
+        if turn + 1 < NESTING {
+            if !walk.suspects.is_empty() {
+                news += closed_roots::register(&world, &walk.suspects, until).await?;
+            }
+            if listeners.is_due(&world, walk.elements) {
+                news += listeners.tell(&world, Some(walk.elements), until).await?;
+            }
         }
         if news == 0 {
-            return Ok((world, walk));
+            return Ok((world, walk, renamed));
         }
+        last = Some(walk);
     }
     Err(ProbeError::Gone)
 }

@@ -5,12 +5,15 @@ mod frames;
 mod listeners;
 mod names;
 mod overlays;
+mod told;
 mod walks;
 
 pub(crate) use frames::{Captured, CapturedFrame, capture};
 pub(crate) use listeners::ListenerCache;
 pub(crate) use names::NameCache;
 pub(crate) use walks::WalkCache;
+
+use std::time::Duration;
 
 use cuebook_probe::Extension;
 
@@ -19,15 +22,18 @@ pub(crate) const WALK: Extension = Extension {
     name: "walk",
     source: concat!(
         include_str!("walk/open.js"),
-        include_str!("walk/watch.js"),
+        include_str!("walk/infos.js"),
+        include_str!("walk/changes.js"),
+        include_str!("walk/measure.js"),
         include_str!("walk/reasons.js"),
         include_str!("walk/cover.js"),
         include_str!("walk/place.js"),
         include_str!("walk/context.js"),
         include_str!("walk/sketch.js"),
-        include_str!("walk/kept.js"),
         include_str!("walk/doubles.js"),
+        include_str!("walk/row.js"),
         include_str!("walk/run.js"),
+        include_str!("walk/answer.js"),
         include_str!("walk/explore.js"),
         include_str!("walk/answers.js"),
     ),
@@ -40,6 +46,7 @@ pub(crate) struct Bounds {
     pub(crate) candidates: u32,
     pub(crate) depth: u32,
     pub(crate) frames: usize,
+    pub(crate) time: Duration,
 }
 
 /// What is known of a tab's documents from observations before.

@@ -1,6 +1,7 @@
 //! From the rows of all frames to candidates: names, twins, ids, locators, order.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use cuebook_grammar::candidate::{Candidate, Fingerprint, NameSource, Occlusion, Placement as Placed_};
 use cuebook_grammar::geometry::Rect;
@@ -19,7 +20,7 @@ use super::rows::Row;
 #[derive(Clone, Debug)]
 pub struct Placed {
     /// What the walk told.
-    pub row: Row,
+    pub row: Arc<Row>,
     /// Where its node lives.
     pub key: NodeKey,
     /// Its box in the tab's viewport.
@@ -238,7 +239,7 @@ mod tests {
 
     fn placed(id: u64, role: Role, name: &str) -> Placed {
         Placed {
-            row: Row { id, role, name: name.into(), ..Row::default() },
+            row: Arc::new(Row { id, role, name: name.into(), ..Row::default() }),
             key: NodeKey { page: PageId::new("p"), frame: "f".into(), document: "d".into(), node: id },
             rect: Rect::default(),
             in_view: true,
@@ -257,7 +258,7 @@ mod tests {
     fn twins_in_rows_carry_their_context_and_a_locator_within_it() {
         let mut rows = vec![placed(1, Role::Button, "Edit"), placed(2, Role::Button, "Edit")];
         for (row, mail) in rows.iter_mut().zip(["john@example.com", "jane@example.com"]) {
-            row.row.context = vec![("row".into(), mail.into())];
+            Arc::make_mut(&mut row.row).context = vec![("row".into(), mail.into())];
         }
         let found = model(rows, &[]);
         assert_eq!(found[0].context.as_deref(), Some("row: john@example.com"));
@@ -277,11 +278,12 @@ mod tests {
     #[test]
     fn a_typed_password_is_in_no_part_of_a_candidate() {
         let mut field = placed(1, Role::TextBox, "Password");
-        field.row.value = Some("hunter2".into());
-        field.row.sensitive = true;
-        field.row.control = ControlKind::Password;
+        let row = Arc::make_mut(&mut field.row);
+        row.value = Some("hunter2".into());
+        row.sensitive = true;
+        row.control = ControlKind::Password;
         let mut echo = placed(2, Role::Button, "Use hunter2");
-        echo.row.context = vec![("row".into(), "hunter2".into())];
+        Arc::make_mut(&mut echo.row).context = vec![("row".into(), "hunter2".into())];
         let json = serde_json::to_string(&model(vec![field, echo], &["hunter2"])).unwrap();
         assert!(!json.contains("hunter2"), "{json}");
     }
@@ -289,7 +291,7 @@ mod tests {
     #[test]
     fn a_name_of_nothing_but_an_icon_falls_back_to_the_title() {
         let mut row = placed(1, Role::Button, "\u{e872}");
-        row.row.title = Some("Delete".into());
+        Arc::make_mut(&mut row.row).title = Some("Delete".into());
         assert_eq!(model(vec![row], &[])[0].name, "Delete");
     }
 }

@@ -1,8 +1,7 @@
   // What the wire may ask, and the end of the function that `open.js` begins.
 
   return {
-    run: (options) => JSON.stringify(cb.once(() => run(options))),
-    generation: () => { if (observer.takeRecords().length) generation++; return generation; },
+    run: (options) => cb.once(() => run(options)),
     /** Which of these points something else covers, in a frame that holds the frame that `owner` shows. */
     covered: (owner, points) => cb.once(() => {
       const element = cb.byId(owner);
@@ -12,12 +11,17 @@
       });
     }),
     /** The closed shadow roots that the wire found. */
-    registered: (root) => { cb.registerClosedRoot(root); return true; },
+    registered: (root) => {
+      cb.registerClosedRoot(root);
+      resort(infos.get(root.host) ?? null);
+      targets.push(root.host);
+      return true;
+    },
     /** An element that the wire found to listen to the pointer, or no longer to; whether it is of this document, and news. */
     listens: (element, listens) => {
       if (listening.has(element) === listens || cb.tools.nodeType(element) !== 1 || cb.tools.ownerDocument(element) !== document) return false;
       if (listens) listening.add(element); else listening.delete(element);
-      generation++;
+      targets.push(element);
       return true;
     },
     /** The page's text in blocks, each with the nearest thing that can be acted on. */

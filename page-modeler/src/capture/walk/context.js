@@ -18,6 +18,13 @@
   };
 
   const shortText = (text, limit = 80) => cut(collapse(text), limit);
+  /** The beginning of what is written in an element, hidden or not. */
+  const textHead = (element, limit = 2000) => {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    let text = "";
+    while (text.length < limit && walker.nextNode()) text += walker.currentNode.data.slice(0, limit);
+    return text;
+  };
   /** The visible text of a container without what can be acted on in it. */
   const ownText = (container, limit = 80) => {
     let text = "";
@@ -52,12 +59,9 @@
     if (!texts.length) { const whole = ownText(row); if (whole) texts.push(whole); }
     return texts;
   };
-  const containerTexts = (element, run) => {
-    let known = run.containers.get(element);
-    if (known) return known;
-    known = [];
-    const tag = tagOf(element);
-    const role = roleOf(element);
+  /** What an element says about all that it holds: kinds and texts. */
+  const containerTexts = (element, tag, role) => {
+    const known = [];
     const add = (kind, text) => { if (text) known.push([kind, text]); };
     const named = (kind) => add(kind, shortText(cb.nameOf(element)) || headingIn(element));
     if (role === "row") for (const text of rowTexts(element).slice(0, 4)) add("row", text);
@@ -71,15 +75,21 @@
     else if (role === "navigation" || role === "banner" || role === "contentinfo" || role === "complementary" || role === "search" || role === "toolbar" || role === "main") add(role, shortText(cb.nameOf(element)) || `the ${role}`);
     else if (role === "table" || role === "grid") add("table", shortText(cb.nameOf(element)));
     else if (tag === "div") { const heading = ownHeading(element); if (heading) add("under", heading); }
-    run.containers.set(element, known);
     return known;
+  };
+  const textsOf = (info) => {
+    if (info.texts === undefined) {
+      info.texts = containerTexts(info.element, info.tag, info.role);
+      info.textsKnown ??= info.texts.join("\0");
+    }
+    return info.texts;
   };
   const headingIn = (container) => {
     const heading = cb.tools.queryAll(container, "h1,h2,h3,h4,h5,h6,[role=heading],legend,summary")[0];
-    return heading ? shortText(cb.tools.textContent(heading)) : "";
+    return heading ? shortText(textHead(heading)) : "";
   };
   const ownHeading = (container) => {
-    for (const child of container.children ?? []) if (/^h[1-6]$/.test(tagOf(child))) return shortText(cb.tools.textContent(child));
+    for (const child of container.children ?? []) if (/^h[1-6]$/.test(tagOf(child))) return shortText(textHead(child));
     return "";
   };
   const FIELDS = new Set(["text", "password", "multiline", "select", "check", "number", "range", "color", "file", "dateTime", "richText"]);
@@ -117,10 +127,10 @@
     }
     return "";
   };
-  const contextOf = (element, heading, run) => {
+  const contextOf = (info, heading) => {
     const texts = [];
-    for (let up = cb.parentOf(element), depth = 0; up && depth < 60 && texts.length < 12; up = cb.parentOf(up), depth++) {
-      for (const one of containerTexts(up, run)) texts.push(one);
+    for (let up = info.parent, depth = 0; up && depth < 60 && texts.length < 12; up = up.parent, depth++) {
+      for (const one of textsOf(up)) texts.push(one);
     }
     if (heading) texts.push(["after heading", heading]);
     return texts;

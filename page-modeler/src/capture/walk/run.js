@@ -1,172 +1,237 @@
-  // One walk.
-  const run = (options) => {
-    if (observer.takeRecords().length) generation++;
-    if (unchanged(options.scope, options.known)) return { same: true };
-    watch(document);
-    const seen = [];
-    const stands = [];
-    const shadows = [document];
-    const state = { ordinals: new Map(), containers: new Map(), selectors: new Map() };
-    const rows = [];
-    const around = [];
-    const owners = {};
-    const headings = [];
-    const landmarks = [];
-    const live = [];
-    const suspects = [];
-    const secrets = [];
-    const testIds = new Map();
-    let modal = null;
-    let heading = "";
-    let elements = 0;
-    let unwalked = 0;
-    let candidates = 0;
-    let beyond = 0;
-    let offView = 0;
-    const height = globalThis.innerHeight;
-    const width = globalThis.innerWidth;
-    const near = options.scope === "view" ? { x: -width / 2, y: -height / 2, width: width * 2, height: height * 2 } : null;
-    const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+  // One walk: what changed since the last one is read, the rest is taken from it.
+  const LIMITS = { landmarks: 40, headings: 40, live: 20, suspects: 300 };
+  const TIME_CHECK = 255;
+  const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+  const isMereScroller = (element) => roleOf(element) === "generic" && lookOf(element).scrolls && !attr(element, "aria-label");
+  let walks = 0;
+  let versions = 0;
 
-    const consider = (element, tag, reason, depth, path, owner) => {
-      if (near) {
-        // What lies beyond the view is only counted: its own box decides, without the stricter looks.
-        const own = cb.boxOf(element);
-        if (own.width > 2 && own.height > 2 && !touches(own, near)) {
-          if (cb.isVisible(element) && !cb.isOffPage(element, own) && !cb.isAriaHidden(element)) { candidates++; offView++; }
-          return;
-        }
+  /** The facts of an element that depend on itself and on what is around it. */
+  const refresh = (run, info) => {
+    const { kind, path, structure, points, role } = info;
+    read(run, info);
+    info.fresh = true;
+    if (info.kids && (kind !== info.kind || path !== info.path || structure !== info.structure || points !== info.points || isPlainRole(role) !== isPlainRole(info.role))) renewKids(info);
+  };
+  const read = (run, info) => {
+    const { element, tag, parent } = info;
+    info.testId = run.tested(element) ? cb.testIdOf(element, run.options.testIds) : undefined;
+    if (PASSED_TAGS.has(tag)) { info.kind = PASSED; return; }
+    if (tag === "iframe" || tag === "frame" || tag === "object" || tag === "embed") info.kind = OWNER;
+    else info.kind = WALKED;
+    const box = cb.boxOf(element);
+    info.x = box.x;
+    info.y = box.y;
+    info.width = box.width;
+    info.height = box.height;
+    info.scrolls = undefined;
+    const look = lookOf(element);
+    info.style = cb.styleOf(element);
+    info.cursor = look.cursor;
+    info.shows = look.display !== "none" && cb.tools.shows(element);
+    info.field = isField(tag) ? fieldOf(element, tag) : undefined;
+    info.hosts = isHost(tag) && !!cb.shadowOf(element);
+    const names = cb.tools.attributeNames(element);
+    const stated = names.includes("role");
+    const segment = stated || names.includes("id") ? segmentOf(element) : tag.slice(0, 40);
+    const whole = parent?.path ? `${parent.path}>${segment}` : segment;
+    info.path = whole.length > 300 ? whole.slice(whole.indexOf(">", whole.length - 260) + 1) : whole;
+    info.reason = "";
+    info.role = "generic";
+    info.speaks = "";
+    info.control = tag === "label" ? cb.tools.control(element) : null;
+    info.structure = parent ? parent.structure + (isPlainRole(parent.role) || parent.kind !== WALKED ? 0 : 1) : 0;
+    if (info.kind === OWNER) return;
+    if (look.display === "none") {
+      // A hidden file input or check box may be worked through its label.
+      info.kind = CLOSED;
+      if (tag === "input") {
+        const type = typeOf(element);
+        if (type === "checkbox" || type === "radio" || type === "file") { info.reason = "native"; info.role = roleOf(element); }
       }
+      return;
+    }
+    if (names.includes("inert") || names.includes("aria-hidden") && attr(element, "aria-hidden") === "true" && !cb.isFocusable(element)) { info.kind = CLOSED; return; }
+    const pointed = parent ? parent.points : false;
+    info.reason = tag === "label" ? labelReason(element, pointed) : reasonOf(element, tag, pointed);
+    info.points = (pointed && look.cursor === "pointer") || info.reason !== "" || look.cursor === "pointer";
+    info.role = stated || tag !== "div" && tag !== "span" ? roleOf(element) : "generic";
+    const speaks = names.includes("aria-live") ? attr(element, "aria-live") : "";
+    if (info.role === "alert" || info.role === "status" || info.role === "log") info.speaks = info.role;
+    else if (speaks === "assertive") info.speaks = "alert";
+    else if (speaks === "polite") info.speaks = "status";
+  };
+  const PASSED_TAGS = new Set(["script", "style", "template", "head", "noscript", "option", "optgroup"]);
+  const isPlainRole = (role) => role === "generic" || role === "none" || role === "presentation";
+
+  /** The element through which a thing to act on is seen and used; null if nobody could. */
+  const offerOf = (info) => {
+    // A control that is used through its label depends on what that looks like.
+    if (info.offer !== undefined && info.offer !== null && info.offer !== info.element) info.offer = undefined;
+    if (info.offer === null && info.tag === "input") info.offer = undefined;
+    if (info.offer === undefined) {
+      const { element } = info;
       const stand = cb.standInOf(element);
-      if (!stand || cb.isAriaHidden(element)) return;
-      if (reason === "tabindex" && isMereScroller(element)) return;
-      candidates++;
-      const box = cb.boxOf(stand);
-      if (near && !touches(box, near)) { offView++; return; }
-      if (rows.length >= options.candidates) { beyond++; return; }
-      around.push(owner);
-      rows.push(rowOf(element, stand, tag, reason, box, depth, path));
-    };
-    const isMereScroller = (element) => roleOf(element) === "generic" && lookOf(element).scrolls && !attr(element, "aria-label");
-
-    const rowOf = (element, stand, tag, reason, box, depth, path) => {
-      const role = roleOf(element);
-      const row = { id: cb.idOf(element), tag: cut(tag, 60), role, name: cut(cb.nameOf(element), 400), reason, states: cb.statesOf(element), control: kindOf(element, role), box, depth: Math.min(depth, 60000), path };
-      const put = (key, text) => { if (text) row[key] = text; };
-      const sensitive = cb.isSensitive(element);
-      if (!row.name) {
-        const read = tag === "select" || tag === "input" || tag === "textarea" || role === "textbox" || role === "combobox" ? "" : shortText(cb.contentOf(element), 120);
-        put("fallback", read || shortText(attr(element, "title") ?? attr(element, "data-tooltip") ?? attr(element, "alt") ?? attr(element, "placeholder") ?? ""));
-      }
-      put("title", shortText(attr(element, "title") ?? "", 200));
-      if (!row.name && FIELDS.has(row.control)) put("beside", besideOf(element, row.control));
-      if (/[a-z_]{3}/.test(row.name || row.fallback || "")) { const icons = ligaturesOf(element); if (icons.length) row.icons = icons; }
-      put("description", cut(cb.descriptionOf(element), 300));
-      if (sensitive) row.control = row.control === "text" || row.control === "plain" || row.control === "number" || row.control === "multiline" ? "password" : row.control;
-      const value = cb.valueOf(element);
-      if (value !== undefined && value !== null && value !== "") {
-        row.value = cut(value, 2000);
-        if (sensitive) { row.sensitive = true; secrets.push(row.value); }
-      } else if (sensitive) row.sensitive = true;
-      if (tag === "select") { row.options = cb.optionsOf(element, 100); put("value", cut(value ?? "", 500)); }
-      const labels = cb.labelTexts(element);
-      if (labels.length) row.labels = labels.slice(0, 3).map((text) => cut(text, 200));
-      put("placeholder", shortText(attr(element, "placeholder") ?? "", 200));
-      put("alt", shortText(attr(element, "alt") ?? "", 200));
-      put("testId", cb.testIdOf(element, options.testIds));
-      if (tag === "a" || tag === "area") { const to = element.href; put("destination", cut(typeof to === "string" ? to : to?.baseVal ?? "", 2000)); }
-      const form = cb.tools.closest(element, "form");
-      if (form) put("form", cut(attr(form, "name") || attr(form, "id") || (attr(form, "action") ?? "").split(/[?#]/)[0], 200));
-      if (stand !== element) row.stand = cb.idOf(stand);
-      const shown = cb.intersect(cb.clippedBox(stand), { x: 0, y: 0, width, height });
+      info.offer = !stand || cb.isAriaHidden(element) || info.reason === "tabindex" && isMereScroller(element) ? null : stand;
+    }
+    return info.offer;
+  };
+  /** Whether what lies beyond the view counts: its own box decides, without the stricter looks. */
+  const isCountable = (info) => info.countable ??= cb.isVisible(info.element) && !cb.isOffPage(info.element, info) && !cb.isAriaHidden(info.element);
+  const consider = (run, info, cssShifted) => {
+    const { element } = info;
+    const near = run.near;
+    if (near && info.width > 2 && info.height > 2 && !touches(info, near)) {
+      if (isCountable(info)) { run.candidates++; run.offView++; }
+      if (cssShifted) info.row = null;
+      return;
+    }
+    const stand = offerOf(info);
+    if (!stand) return;
+    run.candidates++;
+    const box = stand === element ? info : cb.boxOf(stand);
+    if (near && !touches(box, near)) { run.offView++; if (cssShifted) info.row = null; return; }
+    if (run.entries.length >= run.options.candidates) { run.beyond++; if (cssShifted) info.row = null; return; }
+    if (!info.row || info.rowHeading !== run.heading || info.rowContext !== info.contextVersion || info.rowStand !== stand) {
+      info.row = rowOf(run, info, stand);
+      info.rowHeading = run.heading;
+      info.rowContext = info.contextVersion;
+      info.rowStand = stand;
+      info.builtIn = walks;
+      info.json = "";
+    } else if (cssShifted) {
+      const css = cssOf(element, run);
+      if (css !== info.row.css) { info.row.css = css; info.json = ""; }
+    }
+    const entry = { info, row: info.row, box: { x: box.x, y: box.y, width: box.width, height: box.height }, owner: info.parent ? info.parent.within : -1, inView: false, cover: undefined, scroller: stand === element ? info.parent?.scroller ?? "" : scrollerOf(stand), destination: undefined };
+    info.within = run.entries.push(entry) - 1;
+    const { view } = run;
+    if (touches(box, view)) {
+      const shown = cb.intersect(cb.clippedBox(stand), view);
       if (shown.width > 0 && shown.height > 0) {
-        row.inView = true;
-        stands.push(stand);
-        const occlusion = occlusionOf(element, stand, shown);
-        if (occlusion) row.occlusion = occlusion;
-      } else if (modal && !cb.contains(modal, element)) row.occlusion = { ratio: 1, by: describe(modal) };
-      const scroller = cb.scrollerOf(stand);
-      if (scroller) put("scroller", describe(scroller));
-      row.context = contextOf(element, heading, state);
-      put("home", homeOf(row.context));
-      put("css", cssOf(element, state));
-      return row;
-    };
-
-    const modals = Array.from(cb.tools.queryAll(document, "dialog:modal, [role=dialog][aria-modal=true], [role=alertdialog][aria-modal=true]")).filter((dialog) => cb.isVisible(dialog));
-    modal = modals.at(-1) ?? null;
-    const roots = [document.documentElement].filter((root) => root);
-    // An explicit stack: a hostile page nests deeper than ours would bear.
-    const stack = roots.map((element) => ({ element, depth: 0, structure: 0, path: "", pointed: false, owner: -1 }));
-    while (stack.length) {
-      const { element, depth, structure, path, pointed, owner } = stack.pop();
-      if (elements >= options.elements || depth > options.depth) { unwalked++; continue; }
-      elements++;
-      const tag = tagOf(element);
-      seen.push(element);
-      if (tag === "script" || tag === "style" || tag === "template" || tag === "head" || tag === "noscript" || tag === "option" || tag === "optgroup") continue;
-      const testId = cb.testIdOf(element, options.testIds);
-      if (testId) testIds.set(testId, (testIds.get(testId) ?? 0) + 1);
-      if (tag === "iframe" || tag === "frame" || tag === "object" || tag === "embed") {
-        const owner = cb.ownerBox(element);
-        if (owner) owners[cb.idOf(element)] = { ...owner, css: cssOf(element, state), name: shortText(attr(element, "title") || attr(element, "name") || attr(element, "aria-label") || "", 200) };
-        continue;
-      }
-      const look = lookOf(element);
-      if (look.display === "none") {
-        // A hidden file input or check box may be worked through its label.
-        if (tag === "input") {
-          const type = typeOf(element);
-          if (type === "checkbox" || type === "radio" || type === "file") consider(element, tag, "native", structure, path ? `${path}>${segmentOf(element)}` : segmentOf(element), owner);
-        }
-        continue;
-      }
-      if (hasAttribute(element, "inert") || attr(element, "aria-hidden") === "true" && !cb.isFocusable(element)) continue;
-      const segments = path ? `${path}>${segmentOf(element)}` : segmentOf(element);
-      const here = segments.length > 300 ? segments.slice(segments.indexOf(">", segments.length - 260) + 1) : segments;
-      const before = around.length;
-      const reason = tag === "label" ? labelReason(element, pointed) : reasonOf(element, tag, pointed);
-      if (reason) consider(element, tag, reason, structure, here, owner);
-      const within = around.length > before ? around.length - 1 : owner;
-      const role = roleOf(element);
-      if (role === "heading") {
-        const text = shortText(cb.nameOf(element) || cb.tools.textContent(element), 200);
-        if (text && cb.isVisible(element)) {
-          heading = cut(text, 80);
-          if (headings.length < 40) headings.push({ level: cb.statesOf(element).level ?? 2, text });
-        }
-      } else if (landmarks.length < 40 && (LANDMARKS.has(role) || tag === "form" || role === "list" && count(element, ":scope > li, :scope > [role=listitem]") >= 3) && cb.isVisible(element)) {
-        const summary = summaryOf(element, tag, role);
-        if (summary) landmarks.push(summary);
-      }
-      if (live.length < 20 && (role === "alert" || role === "status" || role === "log" || attr(element, "aria-live") === "assertive" || attr(element, "aria-live") === "polite")) {
-        const text = cb.isVisible(element) ? shortText(ownText(element, 300), 300) : "";
-        if (text) live.push({ kind: ["alert", "status", "log"].includes(role) ? role : attr(element, "aria-live") === "assertive" ? "alert" : "status", text });
-      }
-      const states = reason && attr(element, "aria-invalid") ? cb.errorMessageOf(element) : "";
-      if (states && live.length < 20) live.push({ kind: "error", text: cut(states, 300) });
-      const shadow = cb.shadowOf(element);
-      if (shadow) { watch(shadow); shadows.push(shadow); }
-      else if (suspects.length < 300 && !examined.has(element) && (tag.includes("-") || HOSTABLE.has(tag) && !cb.tools.firstChild(element))) {
-        if (tag.includes("-") || cb.boxOf(element).height > 0) suspects.push(cb.idOf(element));
-      }
-      const deeper = structure + (role !== "generic" && role !== "none" && role !== "presentation" ? 1 : 0);
-      const points = reason !== "" || look.cursor === "pointer";
-      const children = cb.childrenOf(element);
-      for (let i = children.length - 1; i >= 0; i--) {
-        if (cb.tools.nodeType(children[i]) === 1) stack.push({ element: children[i], depth: depth + 1, structure: deeper, path: here, pointed: pointed && look.cursor === "pointer" || points, owner: within });
+        entry.inView = true;
+        entry.cover = occlusionOf(element, stand, shown);
       }
     }
-    for (const row of rows) if (row.testId) row.testIdUnique = testIds.get(row.testId) === 1;
-    const scroller = document.scrollingElement ?? document.documentElement;
-    // What a password field holds is kept nowhere; closed roots that are still to be found are a change.
-    const stamped = keep(options.scope, seen, stands, shadows, !suspects.length && !secrets.length);
-    const description = metaOf('meta[name="description"]') || metaOf('meta[property="og:description"]');
-    return {
-      url: cut(String(document.location?.href ?? ""), 2000), origin: cut(String(globalThis.origin), 300), title: shortText(cb.tools.title(document), 200),
-      viewport: { width, height, scrollX: globalThis.scrollX, scrollY: globalThis.scrollY, pageWidth: scroller?.scrollWidth ?? 0, pageHeight: scroller?.scrollHeight ?? 0, devicePixelRatio: globalThis.devicePixelRatio },
-      stamp: stamped, rows: withoutDoubles(rows, around), owners, headings, landmarks, live, suspects, secrets, generation, elements, candidates, beyond, offView, unwalked,
-      modal: modal ? shortText(cb.nameOf(modal) || headingIn(modal), 200) : undefined,
-      meta: { pageType: metaOf('meta[property="og:type"]') || schemaType(), description, language: document.documentElement ? shortText(attr(document.documentElement, "lang") ?? "", 40) : "", hasPassword: count(document, "input[type=password]") > 0 },
+    if (!entry.inView && run.modal && !cb.contains(run.modal, element)) entry.cover = { ratio: 1, by: describe(run.modal) };
+  };
+  const scrollerOf = (stand) => { const scroller = cb.scrollerOf(stand); return scroller ? describe(scroller) : ""; };
+  const isPageScroller = (element) => element === document.documentElement || element === document.body;
+
+  const headingOf = (info) => {
+    if (info.heading === undefined) {
+      const text = shortText(cb.nameOf(info.element) || textHead(info.element), 200);
+      info.heading = text && cb.isVisible(info.element) ? { level: cb.statesOf(info.element).level ?? 2, text } : null;
+    }
+    return info.heading;
+  };
+  const landmarkOf = (info) => {
+    const { element, tag, role } = info;
+    const counts = LANDMARKS.has(role) || tag === "form" || role === "list" && itemsOf(element) >= 3;
+    return counts && cb.isVisible(element) ? summaryOf(element, tag, role) : "";
+  };
+  const visit = (run, info) => {
+    const { element, tag, parent } = info;
+    info.within = parent ? parent.within : -1;
+    const cssShifted = info.shifts || parent !== null && parent.placeShifted;
+    info.shifts = false;
+    info.placeShifted = cssShifted;
+    if (!info.fresh) refresh(run, info);
+    if (info.testId) run.testIds.set(info.testId, (run.testIds.get(info.testId) ?? 0) + 1);
+    if (info.kind === PASSED) return;
+    if (info.texts === undefined && info.textsKnown !== null) {
+      if (textsOf(info).join("\0") !== info.textsKnown) { info.textsVersion = ++versions; info.textsKnown = info.texts.join("\0"); }
+    }
+    info.contextVersion = parent ? Math.max(parent.contextVersion, parent.textsVersion) : 0;
+    const clipMoved = parent !== null && parent.clipMoved;
+    if (clipMoved || run.extents === "other" || run.extents === "wider" && !info.offer) info.offer = info.countable = undefined;
+    info.clipMoved = clipMoved || info.moved && info.kids !== null && info.kids.length > 0 && lookOf(element).clips;
+    info.moved = false;
+    if (info.kind === OWNER) {
+      const owner = cb.ownerBox(element);
+      if (cssShifted || info.css === undefined) info.css = cssOf(element, run) ?? "";
+      if (owner) run.owners[info.id ||= cb.idOf(element)] = { ...owner, css: info.css || undefined, name: shortText(attr(element, "title") || attr(element, "name") || attr(element, "aria-label") || "", 200) };
+      return;
+    }
+    if (info.reason) consider(run, info, cssShifted);
+    if (info.kind === CLOSED) return;
+    if (info.role === "heading") {
+      const heading = headingOf(info);
+      if (heading) {
+        run.heading = cut(heading.text, 80);
+        if (run.headings.length < LIMITS.headings) run.headings.push(heading);
+      }
+    } else if (run.landmarks.length < LIMITS.landmarks) {
+      info.summary ??= landmarkOf(info);
+      if (info.summary) run.landmarks.push(info.summary);
+    }
+    if (info.speaks && run.live.length < LIMITS.live) {
+      info.live ??= cb.isVisible(element) ? shortText(ownText(element, 300), 300) : "";
+      if (info.live) run.live.push({ kind: info.speaks, text: info.live });
+    }
+    if (info.reason && run.live.length < LIMITS.live) {
+      info.error ??= attr(element, "aria-invalid") ? cut(cb.errorMessageOf(element), 300) : "";
+      if (info.error) run.live.push({ kind: "error", text: info.error });
+    }
+    if (info.hosts) watch(cb.shadowOf(element));
+    else if (run.suspects.length < LIMITS.suspects && isHost(tag) && !examined.has(element) && (tag.includes("-") || HOSTABLE.has(tag) && !cb.tools.firstChild(element))) {
+      if (tag.includes("-") || info.height > 0) run.suspects.push(info.id ||= cb.idOf(element));
+    }
+    if (!info.kids) list(info);
+    info.scroller = parent ? parent.scroller : "";
+    if (info.kids.length && !isPageScroller(element) && (info.scrolls ??= lookOf(element).scrolls) && (element.scrollHeight > element.clientHeight + 1 || element.scrollWidth > element.clientWidth + 1)) info.scroller = describe(element);
+  };
+
+  const walk = (options, began) => {
+    walks++;
+    if (everything || !order) {
+      forgetAll();
+      overflow();
+      roots = [];
+      everything = false;
+      watch(document);
+    }
+    epoch++;
+    const width = globalThis.innerWidth;
+    const height = globalThis.innerHeight;
+    let tested = null;
+    const run = {
+      options, entries: [], owners: {}, headings: [], landmarks: [], live: [], suspects: [], secrets: [], testIds: new Map(), ordinals: new Map(), selectors: new Map(),
+      heading: "", modal: null, candidates: 0, beyond: 0, offView: 0, extents,
+      view: { x: 0, y: 0, width, height },
+      near: options.scope === "view" ? { x: -width / 2, y: -height / 2, width: width * 2, height: height * 2 } : null,
+      tested: (element) => {
+        if (!tested) { const selector = options.testIds.map((name) => `[${name}]`).join(",") || "[]"; try { tested = new Set(roots.flatMap((root) => Array.from(cb.tools.queryAll(root, selector)))); } catch { tested = { has: () => true }; } }
+        return tested.has(element) || roots.length > 1 && cb.tools.nodeType(cb.tools.rootNode(element)) === 11;
+      },
     };
+    const modals = Array.from(cb.tools.queryAll(document, "dialog:modal, [role=dialog][aria-modal=true], [role=alertdialog][aria-modal=true]")).filter((dialog) => cb.isVisible(dialog));
+    run.modal = modals.at(-1) ?? null;
+    const visited = [];
+    let unwalked = 0;
+    let stopped = false;
+    const root = document.documentElement;
+    const stack = [];
+    if (root) {
+      let info = infos.get(root);
+      if (!info) infos.set(root, info = new Info(root, null));
+      stack.push(info);
+    }
+    // An explicit stack: a hostile page nests deeper than ours would bear.
+    while (stack.length) {
+      const info = stack.pop();
+      if (stopped || visited.length >= options.elements || info.level > options.depth) { unwalked++; continue; }
+      if ((visited.length & TIME_CHECK) === TIME_CHECK && performance.now() - began > options.budget) { stopped = true; unwalked++; continue; }
+      visited.push(info);
+      visit(run, info);
+      if (info.kind === WALKED) for (let i = info.kids.length - 1; i >= 0; i--) stack.push(info.kids[i]);
+    }
+    // What stands in what was not walked counts too.
+    if (unwalked) unwalked = Math.max(unwalked, cb.tools.queryAll(document, "*").length - visited.length);
+    order = visited;
+    roots = roots.filter((root) => root === document || cb.tools.isConnected(root.host));
+    surroundings = readSurroundings();
+    extents = "same";
+    epoch++;
+    return { run, unwalked };
   };

@@ -17,6 +17,12 @@
     if (role === "main" || role === "complementary" || role === "region" || role === "banner" || role === "contentinfo" || role === "dialog" || role === "alertdialog" || role === "tablist" || role === "toolbar" || role === "menu") return `${name}: ${plural(count(element, "a[href],button,input:not([type=hidden]),select,textarea,[role=button],[role=link],[role=tab],[role=menuitem]"), "control")}`;
     return "";
   };
+  /** How many items a list has; counting ends at a few. */
+  const itemsOf = (element) => {
+    let items = 0;
+    for (let child = firstElement(element); child && items < 3; child = nextElement(child)) if (tagOf(child) === "li" || attr(child, "role") === "listitem") items++;
+    return items;
+  };
   const LANDMARKS = new Set(["form", "search", "table", "grid", "navigation", "main", "complementary", "region", "dialog", "alertdialog", "banner", "contentinfo", "tablist", "toolbar", "menu"]);
   const metaOf = (selector) => {
     const meta = cb.tools.queryAll(document, selector)[0];
@@ -24,7 +30,7 @@
   };
   const schemaType = () => {
     for (const script of Array.from(cb.tools.queryAll(document, 'script[type="application/ld+json"]')).slice(0, 5)) {
-      const found = /"@type"\s*:\s*(?:\[\s*)?"([A-Za-z:/.]{2,60})"/.exec(cb.tools.textContent(script).slice(0, 20000));
+      const found = /"@type"\s*:\s*(?:\[\s*)?"([A-Za-z:/.]{2,60})"/.exec(textHead(script, 20000).slice(0, 20000));
       if (found) return found[1];
     }
     return "";
