@@ -12,12 +12,12 @@ use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome}
 use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::seam::{ArtifactSink, Executor, SecretSource};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_probe::Probe;
+use cuebook_probe::{Probe, ProbeError};
 use tracing::Instrument as _;
 
 use crate::error::ExecutorError;
 use crate::facts::Gathered;
-use crate::options::ExecutorOptions;
+use crate::options::{ExecutorOptions, PeopleInput};
 use crate::run::{Happened, Run};
 use crate::script::{ACT, guard_for};
 use crate::step::IsFirst;
@@ -74,7 +74,11 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         let attach = async {
             let probe = Probe::attach(tab, self.digest.clone(), until).await?;
             probe.extend(ACT, until).await?;
-            Ok(probe)
+            if self.options.people == PeopleInput::Never {
+                // The tab may have been open before this executor was made.
+                probe.page().add_world_script(&guard_for(PeopleInput::Never), until).await?;
+            }
+            Ok::<_, ProbeError>(probe)
         };
         let probe = attach.await.map_err(|error| probe_stop(error, Stage::Resolve))?;
         self.probes.insert(target, probe.clone());
@@ -100,7 +104,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             Ok(probe) => probe,
             Err(Stop::Failed(failure)) => return Ok(StepOutcome::Failed(failure)),
             Err(Stop::Broken(error)) => return Err(error),
-            Err(Stop::Dialog) => {
+            Err(Stop::Dialog | Stop::Closed) => {
                 let failure = StepFailure::new(Stage::Resolve, Cause::DialogOpen, "expected no open dialog, saw one");
                 return Ok(StepOutcome::Failed(Box::new(failure)));
             }
@@ -113,6 +117,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             browser_lane: lanes,
             gathered: Gathered::new(Vec::new(), self.digest.clone(), tab.url()),
             page: tab,
+            tabs: self.browser.pages(),
             probe,
             step,
             ground,

@@ -26,8 +26,6 @@ use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
 /// Characters beyond this are inserted and not typed one by one.
 const TYPED: usize = 400;
-/// So many keys are on their way at once.
-const BURST: usize = 16;
 
 /// The field that text goes into.
 pub(crate) struct Entry {
@@ -174,11 +172,11 @@ impl Run<'_> {
             self.about_to_send()?;
             return self.sent(vec![keyboard.insert(text)]).await;
         }
-        let burst = if delay.is_some() { 1 } else { BURST };
-        for part in characters.chunks(burst) {
+        for character in characters {
             self.about_to_send()?;
-            let calls = part.iter().flat_map(|character| keyboard.character(*character)).collect();
-            self.sent(calls).await?;
+            // The next key is not on its way before this one has arrived: a dialog that it opens, or a page that
+            // stops answering, would find the rest of the text waiting.
+            self.sent(keyboard.character(character)).await?;
             if let Some(delay) = delay {
                 self.pause(Stage::Act, delay).await?;
             }
