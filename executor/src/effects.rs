@@ -22,7 +22,7 @@ impl Run<'_> {
     /// Ends all watching, opens all guards and tells what was seen. After a deadline this still runs: it
     /// sends no input.
     pub(crate) async fn disarm(&mut self) -> Option<EffectRecord> {
-        if !self.is_armed && self.watchers.is_empty() {
+        if !self.is_armed && self.watchers.is_empty() && self.happened.answered.is_empty() {
             return None;
         }
         let by = std::time::Instant::now() + PATIENCE;
@@ -75,6 +75,7 @@ impl Run<'_> {
         record.dialogs = self.happened.answered.iter().cloned().chain(events.dialogs).collect();
         record.downloads = events.downloads;
         record.new_tabs = events.new_tabs;
+        record.closed_tabs.clone_from(&self.happened.closed_tabs);
         record
     }
 }

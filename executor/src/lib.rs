@@ -14,6 +14,7 @@
 
 mod actionability;
 mod actions;
+mod downloads;
 mod effects;
 mod error;
 mod executor;
@@ -22,6 +23,7 @@ mod hit_target;
 mod input;
 mod network;
 mod options;
+mod outside;
 mod postconditions;
 mod redaction;
 mod resolve;
@@ -34,3 +36,4 @@ mod verdicts;
 pub use error::ExecutorError;
 pub use executor::LiveExecutor;
 pub use options::{BeforeUnload, ExecutorOptions, PeopleInput, ScreenshotMode};
+pub use outside::{OutsideHandler, OutsideOptions};

@@ -12,7 +12,7 @@ use cuebook_cdp::{
     Page, PageEvent, PageEvents, TargetId,
 };
 use cuebook_grammar::action::Action;
-use cuebook_grammar::facts::{DialogFact, DialogKind, DownloadFact, ElementFacts, EventFacts};
+use cuebook_grammar::facts::{DialogFact, DialogKind, ElementFacts, EventFacts};
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Evidence, Stage};
@@ -20,6 +20,7 @@ use cuebook_grammar::plan::BoundStep;
 use cuebook_probe::{Probe, ProbeWorld};
 use futures_util::FutureExt as _;
 
+use crate::downloads::Downloading;
 use crate::facts::Gathered;
 use crate::hit_target::Reporting;
 use crate::network::Network;
@@ -39,8 +40,10 @@ pub(crate) struct Happened {
     pub(crate) dialogs: Vec<DialogFact>,
     /// Dialogs that the step itself answered.
     pub(crate) answered: Vec<DialogFact>,
-    pub(crate) downloads: Vec<DownloadFact>,
+    pub(crate) downloads: Vec<Downloading>,
     pub(crate) new_tabs: Vec<Page>,
+    /// URLs of tabs that closed.
+    pub(crate) closed_tabs: Vec<String>,
     pub(crate) new_document: bool,
     /// Since when the tab is on its way to another document.
     pub(crate) leaving: Option<Instant>,
@@ -88,6 +91,8 @@ pub(crate) struct Run<'a> {
     pub(crate) options: &'a ExecutorOptions,
     pub(crate) browser: &'a Browser,
     pub(crate) page: Page,
+    /// The tabs that were open when the step began and still are.
+    pub(crate) tabs: Vec<Page>,
     pub(crate) probe: Probe,
     pub(crate) step: &'a BoundStep,
     pub(crate) ground: &'a Observation,
@@ -209,6 +214,16 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// A tab that was there when the step began, or that the step opened, is gone.
+    pub(crate) fn tab_closed(&mut self, target: &TargetId) {
+        let known = self.tabs.iter().chain(&self.happened.new_tabs).find(|tab| tab.target_id() == target);
+        if let Some(url) = known.map(|tab| cut(&tab.url())) {
+            self.tabs.retain(|tab| tab.target_id() != target);
+            self.happened.new_tabs.retain(|tab| tab.target_id() != target);
+            self.happened.closed_tabs.push(url);
+        }
+    }
+
     /// The tab ended by itself, or because its browser did.
     fn end_of_tab(&self, stage: Stage) -> Stop {
         let reason = if self.browser.is_alive() { GoneReason::Detached } else { GoneReason::BrowserGone };
@@ -238,10 +253,13 @@ impl Run<'_> {
                     self.sampled();
                 }
             }
-            Some(BrowserEvent::DownloadStarted { url, suggested_filename, .. }) => {
-                let filename = suggested_filename.chars().take(300).collect();
-                self.happened.downloads.push(DownloadFact { filename, url: cut(&url), end: None, bytes: None });
+            Some(BrowserEvent::DownloadStarted { guid, url, suggested_filename, frame }) => {
+                self.download_started(guid, &url, &suggested_filename, &frame);
             }
+            Some(BrowserEvent::DownloadProgress { guid, state, received, .. }) => {
+                self.download_went_on(&guid, state, received);
+            }
+            Some(BrowserEvent::PageClosed { page }) => self.tab_closed(&page),
             Some(BrowserEvent::Gone) | None => return Err(gone_stop(GoneReason::BrowserGone, stage)),
             Some(_) => {}
         }
@@ -281,12 +299,13 @@ impl Run<'_> {
             || self.happened.new_document
             || !self.happened.dialogs.is_empty()
             || !self.happened.downloads.is_empty()
+            || !self.happened.closed_tabs.is_empty()
             || !new_tabs.is_empty();
         EventFacts {
             network_idle: self.network.as_ref().and_then(Network::idle_fact),
             requests: self.network.as_ref().map(Network::facts).unwrap_or_default(),
             dialogs: self.happened.dialogs.clone(),
-            downloads: self.happened.downloads.clone(),
+            downloads: self.downloads(),
             new_tabs,
             any_effect: Some(any),
         }

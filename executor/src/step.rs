@@ -36,12 +36,17 @@ impl Run<'_> {
             self.evidence.artifacts.extend(before);
         }
         let mut awaited = Vec::new();
-        let mut ended = self.act_through(secrets, artifacts, &mut acted).await;
+        let ended = self.act_through(secrets, artifacts, &mut acted).await;
+        let mut ended = self.unless_closed(ended);
         let acted_at = Instant::now();
-        if matches!(ended, Ok(()) | Err(Stop::Dialog)) {
+        if matches!(ended, Ok(()) | Err(Stop::Dialog | Stop::Closed)) {
             awaited = self.awaited();
             if ended.is_ok() {
-                ended = self.await_post(&mut awaited).await;
+                let settled = self.await_post(&mut awaited).await;
+                ended = self.unless_closed(settled);
+                if ended.is_ok() && !self.happened.downloads.is_empty() {
+                    ended = self.finish_downloads().await;
+                }
                 let opens = matches!(
                     self.step.action(),
                     Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_)
@@ -53,6 +58,7 @@ impl Run<'_> {
                 self.sampled();
             }
         }
+        self.keep_downloads(artifacts).await?;
         let post_ms = millis(acted_at, Instant::now());
         let effects = self.disarm().await;
         let wants_picture = match self.options.screenshots {
@@ -79,6 +85,25 @@ impl Run<'_> {
             self.happened.effect |= self.evidence.effects.as_ref().is_some_and(|effects| effects.is_any());
         }
         self.outcome(ended, acted, &awaited)
+    }
+
+    /// A tab that closed itself once input was sent ends the waiting, and is no failure by itself.
+    fn unless_closed(&mut self, ended: Part<()>) -> Part<()> {
+        let is_end = |failure: &StepFailure| matches!(failure.cause, Cause::PageCrashed | Cause::EffectUnknown);
+        match ended {
+            Err(Stop::Failed(failure))
+                if is_end(&failure)
+                    && self.evidence.input_sent
+                    && self.page.closed()
+                    && !self.page.crashed()
+                    && self.browser.is_alive() =>
+            {
+                let target = self.page.target_id().clone();
+                self.tab_closed(&target);
+                Err(Stop::Closed)
+            }
+            other => other,
+        }
     }
 
     /// Whether the step looks like a success so far.
@@ -249,7 +274,8 @@ impl Run<'_> {
     /// Judges what was gathered, and rules.
     fn outcome(mut self, ended: Part<()>, acted: Acted, awaited: &[Awaited]) -> Result<StepOutcome, ExecutorError> {
         let key = self.probe.digest_key().clone();
-        if !awaited.is_empty() && !self.gathered.has_samples() && self.is_armed {
+        let is_over = matches!(ended, Err(Stop::Dialog | Stop::Closed));
+        if !awaited.is_empty() && !self.gathered.has_samples() && (self.is_armed || is_over) {
             self.gathered.push(self.at_ms(Instant::now()));
         }
         let events = self.events();
@@ -278,7 +304,7 @@ impl Run<'_> {
             Err(Stop::Broken(error)) => return Err(error),
             Err(Stop::Failed(failure)) => Some(failure),
             Err(Stop::Dialog) => self.dialog_ruling(&facts),
-            Ok(()) => match rule(&self.evidence.post) {
+            Ok(()) | Err(Stop::Closed) => match rule(&self.evidence.post) {
                 Ruling::Done { unseen } => {
                     self.evidence.no_observed_effect = unseen;
                     None
@@ -328,13 +354,24 @@ impl Run<'_> {
         failure
     }
 
+    /// The tab that is current once this one is closed: its opener, or the newest.
+    pub(crate) fn successor(&self) -> Option<cuebook_cdp::Page> {
+        let others = self.browser.pages();
+        let opener = self.page.opener().and_then(|opener| others.iter().find(|other| other.target_id() == opener));
+        opener.or_else(|| others.iter().rev().find(|other| **other != self.page)).cloned()
+    }
+
     /// The new tab becomes current only if the step stated it.
     fn new_page(&self) -> Option<PageId> {
         let mut is_stated = false;
         for stated in self.step.post() {
             stated.condition.visit(&mut |part| is_stated |= matches!(part, Condition::NewTab(_)));
         }
-        let page = self.happened.new_tabs.last().filter(|_| is_stated)?;
+        let page = match self.happened.new_tabs.last().filter(|_| is_stated) {
+            Some(page) => page.clone(),
+            None if self.page.closed() => self.successor()?,
+            None => return None,
+        };
         Some(PageId::new(page.target_id().as_str()))
     }
 }
