@@ -145,7 +145,15 @@ where
                     }
                 })
             }
-            Owner::Handler | Owner::Controller => Ok(unsupported(bound.action().kind())),
+            Owner::Handler => {
+                let Some(handler) = &mut self.handler else { return Ok(unsupported(bound.action().kind())) };
+                let handling = handler.handle(bound, deadline);
+                self.interrupt
+                    .guard(handling)
+                    .await?
+                    .map_err(|error| Stop::broken("handlerBroken", error.as_ref() as &dyn std::error::Error))
+            }
+            Owner::Controller => Ok(unsupported(bound.action().kind())),
         }
     }
 

@@ -10,6 +10,7 @@ mod attempt;
 mod end;
 mod layers;
 mod look;
+mod outside;
 mod plans;
 mod run;
 mod steps;

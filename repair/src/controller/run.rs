@@ -10,7 +10,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::record::{RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
 use cuebook_grammar::report::{REPORT_VERSION, RunReport, RunResult, Usage};
-use cuebook_grammar::seam::{Confirm, Executor, PageModeler, Planner, Redactor, RepairPolicy, StepLog};
+use cuebook_grammar::seam::{ActionHandler, Confirm, Executor, PageModeler, Planner, Redactor, RepairPolicy, StepLog};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::UrlText;
@@ -18,6 +18,7 @@ use tracing::{Instrument as _, debug, info_span};
 
 use super::end::{StepEnd, Stop, ended_by, invalid, run_error};
 use super::layers::Layers;
+use super::outside::AnyHandler;
 use crate::budget::Budgets;
 use crate::recording;
 use crate::request::{Interrupt, Listener, RunRequest, Work};
@@ -31,6 +32,7 @@ pub struct Controller<M, P, E, R, L, C> {
     pub(super) redactor: Arc<dyn Redactor>,
     pub(super) interrupt: Interrupt,
     pub(super) listener: Box<dyn Listener>,
+    pub(super) handler: Option<Box<dyn AnyHandler>>,
 }
 
 impl<M: fmt::Debug, P, E, R, L, C> fmt::Debug for Controller<M, P, E, R, L, C> {
@@ -61,7 +63,15 @@ where
             redactor,
             interrupt: Interrupt::default(),
             listener: Box::new(()),
+            handler: None,
         }
+    }
+
+    /// Carries out what lies outside of the page with `handler`. Without one, such steps fail as `unsupported`.
+    #[must_use]
+    pub fn with_handler(mut self, handler: impl ActionHandler + 'static) -> Self {
+        self.handler = Some(Box::new(handler));
+        self
     }
 
     /// With other budgets.
