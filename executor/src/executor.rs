@@ -17,6 +17,7 @@ use tracing::Instrument as _;
 
 use crate::error::ExecutorError;
 use crate::facts::Gathered;
+use crate::network::Network;
 use crate::options::{ExecutorOptions, PeopleInput};
 use crate::run::{Happened, Run};
 use crate::script::{ACT, guard_for};
@@ -32,6 +33,7 @@ pub struct LiveExecutor<S, A> {
     artifacts: A,
     options: ExecutorOptions,
     probes: HashMap<TargetId, Probe>,
+    traffic: HashMap<TargetId, Network>,
     has_run: bool,
 }
 
@@ -46,7 +48,16 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
     ) -> Self {
         let browser = browser.into();
         browser.add_world_script(&guard_for(options.people));
-        Self { browser, digest, secrets, artifacts, options, probes: HashMap::new(), has_run: false }
+        Self {
+            browser,
+            digest,
+            secrets,
+            artifacts,
+            options,
+            probes: HashMap::new(),
+            traffic: HashMap::new(),
+            has_run: false,
+        }
     }
 
     /// How it goes about its work.
@@ -59,6 +70,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         let target = TargetId::from(page.as_str());
         let Some(tab) = self.browser.page(&target) else {
             self.probes.remove(&target);
+            self.traffic.remove(&target);
             let reason = if self.browser.is_alive() {
                 cuebook_cdp::GoneReason::Detached
             } else {
@@ -81,6 +93,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
             Ok::<_, ProbeError>(probe)
         };
         let probe = attach.await.map_err(|error| probe_stop(error, Stage::Resolve))?;
+        self.traffic.insert(target.clone(), Network::watch(probe.page()));
         self.probes.insert(target, probe.clone());
         Ok(probe)
     }
@@ -110,6 +123,8 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             }
         };
         let tab = probe.page().clone();
+        let network = self.traffic.entry(tab.target_id().clone()).or_insert_with(|| Network::watch(&tab)).clone();
+        network.settle();
         let run = Run {
             options: &self.options,
             browser: &self.browser,
@@ -125,11 +140,12 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             happened: Happened::default(),
             evidence: Evidence::default(),
             watchers: BTreeMap::new(),
-            network: None,
+            network,
             report: None,
             input_at: None,
             main: None,
             clock: None,
+            taken: None,
             is_armed: false,
         };
         let is_first = if self.has_run { IsFirst::No } else { IsFirst::Yes };

@@ -90,8 +90,9 @@ impl Rest {
 /// A report that is on its way.
 pub(crate) type Reporting = BoxFuture<'static, Result<Option<GestureReport>, ProbeError>>;
 
-/// How long to wait for the target's report once the browser has taken all of the input.
-const REPORT: Duration = Duration::from_millis(600);
+/// How long to wait for the target's report once the browser has taken all of the input: it is on its way then,
+/// or there is none.
+const REPORT: Duration = Duration::from_millis(200);
 
 impl Run<'_> {
     /// Asks the target's document for its report of the gesture that is about to be armed. The question is on
@@ -143,7 +144,26 @@ impl Run<'_> {
                 self.race(Stage::Act, ask).await?.unwrap_or_default()
             }
         };
+        let report = match report {
+            Some(report) if !report.done && report.blocked.is_none() => Some(self.ask_elsewhere(world, report).await?),
+            report => report,
+        };
         Ok((sent, report))
+    }
+
+    /// Where the target saw less than it should, another document may have stopped the rest.
+    async fn ask_elsewhere(&mut self, target: &ProbeWorld, report: GestureReport) -> Part<GestureReport> {
+        let by = self.within(REPORT);
+        let calls = self.watchers.values().filter(|watcher| watcher.world.frame() != target.frame()).map(|watcher| {
+            let world = watcher.world.clone();
+            async move { world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], by).await }
+        });
+        let told = self.race(Stage::Act, join_all(calls)).await?;
+        let blocked = told.into_iter().filter_map(|told| told.ok().flatten()?.blocked).next();
+        Ok(GestureReport {
+            blocked: blocked.map(|block| Block { by: format!("{} of another frame", block.by), ..block }),
+            ..report
+        })
     }
 
     /// Closes all guards again; nobody waits for it.

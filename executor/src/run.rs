@@ -85,7 +85,7 @@ impl PageClock {
 }
 
 /// Time that is kept back from a wait to tell why it was in vain.
-const ANSWERING: Duration = Duration::from_millis(300);
+const ANSWERING: Duration = Duration::from_millis(500);
 
 pub(crate) struct Run<'a> {
     pub(crate) options: &'a ExecutorOptions,
@@ -103,11 +103,13 @@ pub(crate) struct Run<'a> {
     pub(crate) evidence: Evidence,
     pub(crate) gathered: Gathered,
     pub(crate) watchers: BTreeMap<FrameId, Watcher>,
-    pub(crate) network: Option<Network>,
+    pub(crate) network: Network,
     pub(crate) report: Option<Reporting>,
     pub(crate) input_at: Option<Instant>,
     pub(crate) main: Option<Resolved>,
     pub(crate) clock: Option<PageClock>,
+    /// How a field spells the value that it was given.
+    pub(crate) taken: Option<String>,
     pub(crate) is_armed: bool,
 }
 
@@ -302,8 +304,8 @@ impl Run<'_> {
             || !self.happened.closed_tabs.is_empty()
             || !new_tabs.is_empty();
         EventFacts {
-            network_idle: self.network.as_ref().and_then(Network::idle_fact),
-            requests: self.network.as_ref().map(Network::facts).unwrap_or_default(),
+            network_idle: self.network.idle_fact(),
+            requests: self.network.facts(),
             dialogs: self.happened.dialogs.clone(),
             downloads: self.downloads(),
             new_tabs,

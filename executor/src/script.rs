@@ -21,6 +21,7 @@ pub(crate) const ACT: Extension = Extension {
         include_str!("js/common.js"),
         include_str!("js/actionable.js"),
         include_str!("js/gesture.js"),
+        include_str!("js/summary.js"),
         include_str!("js/watch.js"),
         include_str!("js/enter.js"),
         "return act;\n}"
@@ -182,6 +183,20 @@ pub(crate) struct WatchedTarget {
     pub(crate) rows: Vec<WatchedRow>,
     #[serde(default)]
     pub(crate) skipped: u64,
+    #[serde(default)]
+    pub(crate) within: Option<WatchedInner>,
+    #[serde(default)]
+    pub(crate) has: Option<WatchedInner>,
+    #[serde(default, rename = "hasNot")]
+    pub(crate) has_not: Option<WatchedInner>,
+}
+
+/// What an inner locator of a watched target may mean.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct WatchedInner {
+    pub(crate) target: Box<WatchedTarget>,
+    /// For each row of the outer target, the rows of the inner one that it lies within, or that lie in it.
+    pub(crate) of: Vec<Vec<usize>>,
 }
 
 /// One frame at one moment.
@@ -223,7 +238,10 @@ pub(crate) struct FrameSummary {
     pub(crate) removed: u32,
     pub(crate) attributes: u32,
     pub(crate) texts: u32,
+    pub(crate) background: u32,
     pub(crate) notable: Vec<String>,
+    pub(crate) states: Vec<String>,
+    pub(crate) errors: Vec<String>,
     pub(crate) scrolled: bool,
     pub(crate) target_changed: bool,
     pub(crate) focus: Option<String>,

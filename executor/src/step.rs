@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use cuebook_grammar::action::Action;
-use cuebook_grammar::condition::Condition;
+use cuebook_grammar::condition::{Condition, Valued};
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::outcome::{Cause, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, SecretSource};
+use cuebook_grammar::secret::WireText;
 use cuebook_grammar::verdict::Verdict;
 
 use crate::actionability::Ready;
@@ -169,12 +170,16 @@ impl Run<'_> {
         }
     }
 
+    /// Whether the main target is a locator, and no element that was observed.
+    pub(crate) fn is_declared(&self) -> bool {
+        self.step
+            .main_target()
+            .is_some_and(|(_, bound)| matches!(bound, cuebook_grammar::plan::BoundTarget::Declared(_)))
+    }
+
     /// Whether a stale target may be looked up again: a declared one that was not acted on yet.
     pub(crate) fn again_or(&mut self, stop: Stop) -> Part<()> {
-        let is_declared = self
-            .step
-            .main_target()
-            .is_some_and(|(_, bound)| matches!(bound, cuebook_grammar::plan::BoundTarget::Declared(_)));
+        let is_declared = self.is_declared();
         match stop {
             Stop::Failed(failure)
                 if failure.cause == Cause::TargetStale
@@ -249,7 +254,7 @@ impl Run<'_> {
             .iter()
             .map(|stated| Awaited {
                 until: self.patience(&stated.condition),
-                condition: stated.condition.clone(),
+                condition: self.as_taken(&stated.condition, stated.is_default),
                 held_at: None,
             })
             .chain(own.map(|condition| Awaited {
@@ -258,6 +263,16 @@ impl Run<'_> {
                 held_at: None,
             }))
             .collect()
+    }
+
+    /// A colour or a number has several spellings, and a field takes one: what the check added is about that one.
+    fn as_taken(&self, condition: &Condition, is_default: bool) -> Condition {
+        match (condition, &self.taken) {
+            (Condition::ValueEquals(valued), Some(taken)) if is_default => {
+                Condition::ValueEquals(Valued { value: WireText::cut(taken), ..valued.clone() })
+            }
+            _ => condition.clone(),
+        }
     }
 
     async fn await_post(&mut self, awaited: &mut [Awaited]) -> Part<()> {

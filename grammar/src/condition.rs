@@ -45,7 +45,7 @@ tagged! {
         Hidden(OnTarget) = "hidden",
         /// It can be operated.
         Enabled(OnTarget) = "enabled",
-        /// It takes text.
+        /// It takes text, or a choice: enabled and not read-only.
         Editable(OnTarget) = "editable",
         /// It is on (or off).
         Checked(Checked) = "checked",
@@ -787,12 +787,15 @@ impl Moment<'_> {
             C::Visible(c) => self.visible(Some(self.now), &c.target),
             C::Hidden(c) => self.visible(Some(self.now), &c.target).negate(),
             C::Enabled(c) => self.element(&c.target, |e| Verdict::from_bool(!e.states.disabled)),
-            C::Editable(c) => self.element(&c.target, |e| Verdict::from_bool(e.states.editable)),
+            C::Editable(c) => self.element(&c.target, |e| Verdict::from_bool(is_editable(e))),
             C::Checked(c) => self.element(&c.target, |e| {
                 let wanted = if c.checked.unwrap_or(true) { Toggle::True } else { Toggle::False };
+                // What may be checked and says nothing of it is off.
+                let unsaid = matches!(e.role, Role::Option | Role::TreeItem).then_some(Toggle::False);
                 e.states
                     .checked
                     .or(e.states.pressed)
+                    .or(unsaid)
                     .map_or(Verdict::Unknown, |seen| Verdict::from_bool(seen == wanted))
             }),
             C::Focused(c) => self.element(&c.target, |e| Verdict::from_bool(e.states.focused)),
@@ -958,6 +961,31 @@ fn plain_equals(seen: Option<&str>, stated: &WireText) -> Verdict {
     }
 }
 
+/// Whether a person may change it. What can be read-only at all (WAI-ARIA 1.2, `aria-readonly`) and is neither that nor
+/// disabled counts, as in Playwright's definition.
+fn is_editable(element: &ElementFacts) -> bool {
+    use Role as R;
+    let changes = matches!(element.tag.as_str(), "input" | "select" | "textarea")
+        || matches!(
+            element.role,
+            R::Checkbox
+                | R::ComboBox
+                | R::Grid
+                | R::GridCell
+                | R::ListBox
+                | R::RadioGroup
+                | R::Slider
+                | R::SpinButton
+                | R::TextBox
+                | R::ColumnHeader
+                | R::RowHeader
+                | R::SearchBox
+                | R::Switch
+                | R::TreeGrid
+        );
+    element.states.editable || changes && !element.states.disabled && !element.states.readonly
+}
+
 /// What was reduced to a digest matches nothing that anybody could tell.
 fn matches_pattern(element: &ElementFacts, stated: &Matches) -> Verdict {
     let plain = |seen: &str| Verdict::from_bool(stated.pattern.fit(&collapse_white_space(seen)).is_some());
@@ -969,7 +997,9 @@ fn matches_pattern(element: &ElementFacts, stated: &Matches) -> Verdict {
         TextOf::Text => kept(element.text.as_ref()),
         TextOf::Value => match element.value.as_ref() {
             Some(FactText::Clear(seen)) => Verdict::from_bool(stated.pattern.fit(seen).is_some()),
-            _ => Verdict::Unknown,
+            Some(FactText::Redacted { .. }) => Verdict::Unknown,
+            // What has no value matches no pattern.
+            None => Verdict::Fails,
         },
         TextOf::Name => plain(&element.name),
         TextOf::Description => plain(element.description.as_deref().unwrap_or_default()),

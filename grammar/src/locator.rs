@@ -366,6 +366,22 @@ impl Locator {
         (narrowed, fit)
     }
 
+    /// Which of these elements, in document order, the locator means, where the first `outer` of them are of the main
+    /// document and the rest of frames in it: a locator without a frame path means the main document, and frames only
+    /// where nothing else is meant.
+    #[must_use]
+    pub fn select_outermost(&self, elements: &[ElementFacts], outer: usize) -> Selection {
+        let (main, rest) = elements.split_at(outer.min(elements.len()));
+        if !self.frame.is_empty() || main.is_empty() || rest.is_empty() {
+            return self.select(elements);
+        }
+        let every = Self { nth: None, ..self.clone() };
+        if every.select(elements).matches.iter().any(|position| *position < main.len()) {
+            return self.select(main);
+        }
+        self.select(elements)
+    }
+
     /// Which of these elements, in document order, the locator means.
     #[must_use]
     pub fn select(&self, elements: &[ElementFacts]) -> Selection {

@@ -26,4 +26,4 @@ pub mod render;
 
 pub use error::ModelError;
 pub use explore::{AriaError, AriaSnapshot};
-pub use modeler::{LivePageModeler, ModelerOptions};
+pub use modeler::{LivePageModeler, Memory, ModelerOptions};

@@ -37,6 +37,8 @@ pub struct ModelerOptions {
     pub frames: usize,
     /// Time that one walk takes in a frame before it leaves out the rest.
     pub time: Duration,
+    /// What observations build on.
+    pub memory: Memory,
     /// What counts as a test id.
     pub probe: ProbeOptions,
 }
@@ -49,9 +51,20 @@ impl Default for ModelerOptions {
             depth: 1_000,
             frames: 100,
             time: Duration::from_secs(10),
+            memory: Memory::default(),
             probe: ProbeOptions::default(),
         }
     }
+}
+
+/// What an observation builds on. The result is the same; what it costs is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// On the one before: what did not change since is not read again.
+    #[default]
+    Kept,
+    /// On nothing: the whole page is read each time.
+    None,
 }
 
 /// Turns the tabs of one browser into observations.
@@ -151,6 +164,7 @@ impl LivePageModeler {
             depth: self.options.depth,
             frames: self.options.frames,
             time: self.options.time,
+            memory: self.options.memory,
         };
         let mut known = self.pages.get_mut(page).map(|state| std::mem::take(&mut state.known)).unwrap_or_default();
         for _ in 0..ATTEMPTS {

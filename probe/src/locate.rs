@@ -72,11 +72,23 @@ struct Filter<'a> {
     has: Option<Vec<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     has_not: Option<Vec<u64>>,
+    /// The inner locators may mean the element itself.
+    has_itself: bool,
+    has_not_itself: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     include_hidden: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     visible: Option<bool>,
     limit: u32,
+}
+
+/// Whether frames count where the main document has what is meant.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// The element that a step or a condition means.
+    Outermost,
+    /// Elements that others stand in or hold, wherever these are.
+    Everywhere,
 }
 
 /// Elements that the script may tell about in one frame.
@@ -100,15 +112,15 @@ struct Answer {
 impl Probe {
     /// Everything that `locator` means on the page now.
     ///
-    /// Without a frame path all frames are searched; with one, only the frame that it leads to from the
-    /// main frame.
+    /// Without a frame path, the main frame is searched, and the others where nothing in it is meant; with one,
+    /// only the frame that it leads to from the main frame.
     ///
     /// # Errors
     /// [`ProbeError::BadSelector`] for a selector that the browser refuses; [`ProbeError::FramePath`] if
     /// a part of the frame path names no frame, or several.
     pub async fn locate(&self, locator: &Locator, ask: &Ask, until: Instant) -> Result<Located, ProbeError> {
         let frames = self.frames_of(locator, until).await?;
-        self.locate_in(locator, ask, frames, until).await
+        self.locate_in(locator, ask, frames, Reach::Outermost, until).await
     }
 
     /// The same within one frame, whatever the locator's frame path.
@@ -122,7 +134,19 @@ impl Probe {
         ask: &Ask,
         until: Instant,
     ) -> Result<Located, ProbeError> {
-        self.locate_in(locator, ask, vec![frame.clone()], until).await
+        self.locate_in(locator, ask, vec![frame.clone()], Reach::Outermost, until).await
+    }
+
+    /// The frame at the end of a locator's frame path; the main frame without one.
+    ///
+    /// # Errors
+    /// As [`Probe::locate`].
+    pub async fn frame_at_end_of(&self, locator: &Locator, until: Instant) -> Result<FrameId, ProbeError> {
+        if locator.frame.is_empty() {
+            return Ok(self.page().main_frame().id);
+        }
+        let frames = self.frames_of(locator, until).await?;
+        frames.into_iter().next().ok_or(ProbeError::Gone)
     }
 
     async fn frames_of(&self, locator: &Locator, until: Instant) -> Result<Vec<FrameId>, ProbeError> {
@@ -131,7 +155,7 @@ impl Probe {
         }
         let mut frames = vec![self.page().main_frame().id];
         for (part, owner) in locator.frame.iter().enumerate() {
-            let mut located = self.locate_in(owner, &Ask::default(), frames, until).await?;
+            let mut located = self.locate_in(owner, &Ask::default(), frames, Reach::Outermost, until).await?;
             located.matches.retain(|found| matches!(found.facts.tag.as_str(), "iframe" | "frame" | "object"));
             let Some(found) = located.unique() else {
                 return Err(ProbeError::FramePath { part, matches: located.matches.len() });
@@ -146,6 +170,7 @@ impl Probe {
         locator: &'a Locator,
         ask: &'a Ask,
         frames: Vec<FrameId>,
+        reach: Reach,
         until: Instant,
     ) -> BoxFuture<'a, Result<Located, ProbeError>> {
         Box::pin(async move {
@@ -171,7 +196,8 @@ impl Probe {
             let mut keys = Vec::new();
             let mut facts = Vec::new();
             let last_error_counts = frames.len() == 1;
-            for answer in answers {
+            let mut outer = 0;
+            for (index, answer) in answers.into_iter().enumerate() {
                 match answer {
                     Ok((rows, skipped)) => {
                         located.skipped += skipped;
@@ -179,13 +205,20 @@ impl Probe {
                             keys.push(key);
                             facts.push(row);
                         }
+                        if index == 0 {
+                            outer = facts.len();
+                        }
                     }
                     Err(ProbeError::Gone) if !last_error_counts => located.frames_gone += 1,
                     Err(error) => return Err(error),
                 }
             }
             // Texts of password-like fields are judged in the clear, and only then reduced.
-            for position in locator.select(&facts).matches {
+            let selection = match reach {
+                Reach::Outermost => locator.select_outermost(&facts, outer),
+                Reach::Everywhere => locator.select(&facts),
+            };
+            for position in selection.matches {
                 if let (Some(key), Some(facts)) = (keys.get(position), facts.get(position)) {
                     located
                         .matches
@@ -205,7 +238,8 @@ impl Probe {
         let Some(inner) = inner else { return Ok(None) };
         let frames =
             if inner.frame.is_empty() { frames.to_vec() } else { Box::pin(self.frames_of(inner, until)).await? };
-        let located = self.locate_in(inner, &Ask::default(), frames, until).await?;
+        let reach = if inner.nth.is_some() { Reach::Outermost } else { Reach::Everywhere };
+        let located = self.locate_in(inner, &Ask::default(), frames, reach, until).await?;
         let mut by_frame: HashMap<String, Vec<u64>> = HashMap::new();
         for found in located.matches {
             by_frame.entry(found.key.frame).or_default().push(found.key.node);
@@ -247,6 +281,11 @@ fn mark_innermost(rows: &mut [Row], pattern: &TextPattern) {
     }
 }
 
+/// Whether an inner locator may mean the element around it: a text is that of the element itself, too.
+fn may_mean_itself(inner: &Locator) -> bool {
+    matches!(inner.strategy, Strategy::Text(_) | Strategy::XPath(_))
+}
+
 fn literal(pattern: &TextPattern) -> Option<&str> {
     match pattern {
         TextPattern::Literal(text) => Some(text),
@@ -264,6 +303,8 @@ fn rough(locator: &Locator) -> Filter<'_> {
         within: None,
         has: None,
         has_not: None,
+        has_itself: locator.has.as_deref().is_some_and(may_mean_itself),
+        has_not_itself: locator.has_not.as_deref().is_some_and(may_mean_itself),
         include_hidden: None,
         visible: locator.visible,
         limit: LIMIT,

@@ -37,16 +37,19 @@ pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
         }
         Ok(Seen::Observation(observation)) => {
             let format = if output.json { ObservationFormat::Json } else { args.format };
+            // A document is whole unless a budget is stated; text for people and models has one of its own.
+            let mut options = render::text::TextOptions::default();
+            if let Some(budget) = args.budget {
+                options.budget = budget;
+            } else if matches!(format, ObservationFormat::Json) {
+                options.budget = usize::MAX;
+            }
             match format {
-                ObservationFormat::Json | ObservationFormat::Aria => print_json(&observation),
-                ObservationFormat::Text => {
-                    let mut options = render::text::TextOptions::default();
-                    if let Some(budget) = args.budget {
-                        options.budget = budget;
-                    }
-                    print_text(&render::text::render(&observation, &options));
+                ObservationFormat::Json | ObservationFormat::Aria => {
+                    print_json(&render::json::fit(&observation, &options));
                 }
-                ObservationFormat::Yaml => print_text(&render::yaml::render(&observation)),
+                ObservationFormat::Text => print_text(&render::text::render(&observation, &options)),
+                ObservationFormat::Yaml => print_text(&render::yaml::render(&observation, &options)),
             }
             Exit::OK
         }

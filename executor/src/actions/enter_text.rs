@@ -212,7 +212,10 @@ impl Run<'_> {
             self.ask(&entry.world, "(cb, id, value) => cb.act.setWhole(id, value)", &args, Stage::Act).await?;
         self.close_guards(Rest::Nothing);
         match set {
-            Some(SetWhole { fits: true, .. }) => Ok(()),
+            Some(SetWhole { fits: true, took }) => {
+                self.taken = (took != value && took.len() <= 100).then_some(took);
+                Ok(())
+            }
             Some(SetWhole { took, .. }) => {
                 let took: String = took.chars().take(100).collect();
                 Err(self.act_failure(

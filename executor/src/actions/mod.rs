@@ -4,6 +4,7 @@ mod check;
 mod click;
 mod dialog;
 mod enter_text;
+mod evaluate;
 mod extract;
 mod navigate;
 mod pointer;
@@ -75,6 +76,7 @@ impl Run<'_> {
                 self.long_press_point(action.point, action.viewport, hold).await
             }
             Action::Extract(action) => return self.extract(&action.query).await,
+            Action::Evaluate(action) => return self.evaluate(action).await,
             Action::GetDom(action) => return self.get_dom(action.target_ref.as_ref()).await,
             Action::Screenshot(action) => return self.screenshot(action, artifacts).await,
             Action::Assert(action) => self.assert(&action.condition).await,

@@ -25,7 +25,7 @@ impl Run<'_> {
             let ready = self.ready_main(Need::default()).await?;
             let Some(main) = self.main.clone() else { return Ok(()) };
             self.arm(Some(Gesture::keys(Some(main.key.clone())))).await?;
-            self.give_focus(&ready.world, main.key.node).await?;
+            self.give_focus(&ready.world, main.key.node, "start").await?;
             let frame = self.page.frame(&FrameId::from(main.key.frame.as_str()));
             (Some(ready.world), frame.map_or_else(|| self.page.session().clone(), |frame| frame.session))
         } else {
@@ -65,12 +65,12 @@ impl Run<'_> {
         let ready = self.ready_main(Need::default()).await?;
         let Some(main) = self.main.clone() else { return Ok(()) };
         self.arm(None).await?;
-        self.give_focus(&ready.world, main.key.node).await
+        self.give_focus(&ready.world, main.key.node, "keep").await
     }
 
-    async fn give_focus(&mut self, world: &cuebook_probe::ProbeWorld, node: u64) -> Part<()> {
+    async fn give_focus(&mut self, world: &cuebook_probe::ProbeWorld, node: u64, caret: &str) -> Part<()> {
         self.about_to_send()?;
-        let args = [node.into(), json!("keep")];
+        let args = [node.into(), json!(caret)];
         let focused: Option<Focused> =
             self.ask(world, "(cb, id, caret) => cb.act.focus(id, caret)", &args, Stage::Act).await?;
         match focused {

@@ -31,7 +31,15 @@ act.field = (id) => {
   const field = fieldOf(target);
   return { id: cb.idOf(field), kind: kindOf(field), empty: textIn(field) === "", sensitive: cb.isSensitive(field) };
 };
-/** Gives the focus and places the caret: `keep`, `end` or `all`. Tells whether the target has the focus. */
+/** What is on or off of a target: a box, a switch, a button that stays down; `null` of what is neither. */
+act.checkedOf = (id) => {
+  const target = element(id);
+  if (!target) return null;
+  const { checked, pressed } = cb.statesOf(target);
+  const seen = checked ?? pressed ?? (["option", "treeitem"].includes(cb.roleOf(target)) ? "false" : null);
+  return seen && { seen, native: target instanceof HTMLInputElement && inputType(target) === "radio" };
+};
+/** Gives the focus and places the caret: `keep`, `start`, `end` or `all`; `start` does nothing to what has the focus already. Tells whether the target has the focus. */
 act.focus = (id, caret) => {
   const target = element(id);
   if (!target || isLate()) return null;
@@ -52,6 +60,9 @@ act.focus = (id, caret) => {
       if (into instanceof HTMLInputElement) setRange(into, end, end);
       else if (into instanceof HTMLTextAreaElement) setAreaRange(into, end, end);
       else if (editable(into)) getSelection().selectAllChildren(into), getSelection().collapseToEnd();
+    } else if (caret === "start" && had !== active) {
+      if (into instanceof HTMLInputElement) setRange(into, 0, 0);
+      else if (into instanceof HTMLTextAreaElement) setAreaRange(into, 0, 0);
     } else if (caret === "all") {
       if (into instanceof HTMLInputElement) selectInput(into);
       else if (into instanceof HTMLTextAreaElement) selectArea(into);

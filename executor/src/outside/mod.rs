@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::facts::{EventFacts, Facts};
 use cuebook_grammar::outcome::{Cause, Evidence, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
-use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::plan::{BoundStep, StatedCondition};
 use cuebook_grammar::policy::{Denied, RegisteredAction};
 use cuebook_grammar::seam::ActionHandler;
-use cuebook_grammar::verdict::Verdict;
 use serde_json::Value;
 
 /// Bounds of what is done outside of the page.
@@ -121,30 +121,27 @@ impl ActionHandler for OutsideHandler {
             }
         };
         let took = u32::try_from(began.elapsed().as_millis()).unwrap_or(u32::MAX);
-        let evidence = |verdict: Verdict| Evidence {
-            // The check adds `anyEffect` only, and what was done here is an effect that no page shows.
-            post: step
-                .post()
-                .iter()
-                .map(|stated| Judged {
-                    condition: stated.condition.clone(),
-                    verdict,
-                    vacuous: false,
-                    default: stated.is_default,
-                    latency_ms: None,
-                })
-                .collect(),
+        // The check adds `anyEffect` only, and what is done here is an effect that no page shows.
+        let events = EventFacts { any_effect: done.is_ok().then_some(true), ..EventFacts::default() };
+        let facts = Facts { events, ..Facts::default() };
+        let judged = |stated: &StatedCondition| Judged {
+            condition: stated.condition.clone(),
+            verdict: stated.condition.evaluate(&facts),
+            vacuous: false,
+            default: stated.is_default,
+            latency_ms: None,
+        };
+        let post: Vec<Judged> = step.post().iter().map(judged).collect();
+        let evidence = Evidence {
+            post_facts: (!post.is_empty()).then_some(facts),
+            post,
             timings: Timings { act_ms: took, ..Timings::default() },
             ..Evidence::default()
         };
         Ok(match done {
-            Ok(data) => StepOutcome::Succeeded(StepSuccess {
-                evidence: evidence(Verdict::Holds),
-                data: Some(data),
-                ..StepSuccess::default()
-            }),
+            Ok(data) => StepOutcome::Succeeded(StepSuccess { evidence, data: Some(data), ..StepSuccess::default() }),
             Err(mut failure) => {
-                failure.evidence = evidence(Verdict::Unknown);
+                failure.evidence = evidence;
                 StepOutcome::Failed(failure)
             }
         })

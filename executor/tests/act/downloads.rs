@@ -39,7 +39,7 @@ async fn another_name_and_no_download_fail_the_condition() {
 
 #[tokio::test]
 async fn a_download_that_the_page_makes_itself_is_told() {
-    let page = "<button id=go onclick=\"const a = document.createElement('a'); a.href = URL.createObjectURL(new Blob(['a,b'])); a.download = 'table.csv'; a.click();\">Export</button>";
+    let page = "<button id=go onclick=\"const a = document.createElement('a'); a.href = window.URL.createObjectURL(new Blob(['a,b'])); a.download = 'table.csv'; a.click();\">Export</button>";
     let mut lab = lab(&[("/", page)]).await;
     let step =
         json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted", "filename": "table.csv"}]});
@@ -49,7 +49,9 @@ async fn a_download_that_the_page_makes_itself_is_told() {
 
 #[tokio::test]
 async fn a_download_that_goes_on_is_told_as_started_only() {
-    let pages = [("/", "<a id=go href='/slow.bin'>Get</a>"), ("/slow.bin", "beginNEVER")];
+    // A short beginning is held back until the browser knows what it is.
+    let body = format!("{}NEVER", "begin".repeat(2_000));
+    let pages = [("/", "<a id=go href='/slow.bin'>Get</a>"), ("/slow.bin", &body)];
     let mut lab = lab(&pages).await;
     let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted"}]});
     let success = succeeded(lab.step(get(), step).await);

@@ -8,6 +8,7 @@
 mod lab;
 mod serve;
 
+mod actionability;
 mod choosing;
 mod clicking;
 mod conditions;
@@ -18,6 +19,8 @@ mod downloads;
 mod dragging;
 mod effects;
 mod entering;
+mod evaluating;
+mod extracting;
 mod frames;
 mod guards;
 mod navigation;

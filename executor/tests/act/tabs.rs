@@ -41,8 +41,8 @@ async fn links_and_popups_open_tabs_with_an_opener_or_without() {
 
 #[tokio::test]
 async fn a_popup_that_the_browser_blocks_is_no_new_tab() {
-    // The click's activation is spent by the first popup; a second one needs another.
-    let mut lab = on("<button id=go onclick=\"setTimeout(() => { window.open('/other') ? 0 : document.title = 'blocked'; }, 0)\">Go</button><button id=late onclick=\"setTimeout(() => { document.title = window.open('/other') ? 'open' : 'blocked'; }, 5600)\">Late</button>").await;
+    // A click allows a popup for five seconds; the browser ours is may have no blocker at all.
+    let mut lab = on("<button id=late onclick=\"setTimeout(() => { document.title = window.open('/other') ? 'open' : 'blocked'; }, 5600)\">Late</button>").await;
     let late = json!({"go": css_of("#late")});
     let mut step = click(
         json!([{"kind": "titleMatches", "pattern": "blocked"}, {"kind": "not", "condition": {"kind": "newTab"}}]),

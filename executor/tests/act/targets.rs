@@ -64,3 +64,27 @@ async fn an_observed_candidate_is_that_element_or_nothing() {
     observation.candidates[0].node = None;
     succeeded(lab.step_on(&observation, click).await);
 }
+
+#[tokio::test]
+async fn a_button_of_a_row_that_is_used_again_is_another_one() {
+    let page = format!(
+        "{LOGGING}<table><tr><td id=who>john@example.com</td><td><button id=go>Edit</button></td></tr></table>"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    let probe = Probe::attach(lab.tab(), DigestKey::new([9; 32]), soon()).await.unwrap();
+    let locator = serde_json::from_value(css_of("#go")).unwrap();
+    let node = probe.locate(&locator, &Ask::default(), soon()).await.unwrap().unique().unwrap().key.clone();
+    let mut observation = lab.observation();
+    let mut candidate: Candidate = serde_json::from_value(json!({
+        "id": "c1", "role": "button", "name": "Edit", "context": "row: john@example.com", "locators": [css_of("#go")],
+        "fingerprint": {"role": "button", "name": "Edit", "path": "body button"},
+    }))
+    .unwrap();
+    candidate.node = Some(node);
+    observation.candidates = vec![candidate];
+    let click = json!({"type": "click", "targetRef": "c1"});
+    succeeded(lab.step_on(&observation, click.clone()).await);
+    lab.eval("log.length = 0; who.textContent = 'mary@example.com'").await;
+    assert_eq!(failed(lab.step_on(&observation, click).await).cause, Cause::TargetStale);
+    assert_eq!(lab.eval("log.length").await, 0);
+}

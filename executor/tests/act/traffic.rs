@@ -17,11 +17,9 @@ fn go() -> Value {
 async fn requests_are_recorded_without_being_asked_for() {
     let page = "<button id=go onclick=\"fetch('/data', {method: 'POST'}); fetch('/missing')\">Go</button>";
     let mut lab = lab(&[("/", page), ("/data", "ok")]).await;
-    let requests = "performance.getEntriesByType('resource').length";
     let step =
         click(json!([{"kind": "not", "condition": {"kind": "titleMatches", "pattern": "x"}}, {"kind": "networkIdle"}]));
     let success = succeeded(lab.step(go(), step).await);
-    assert_eq!(lab.eval(requests).await, 2);
     let seen: Vec<(String, bool, Option<u16>)> = success
         .evidence
         .effects
@@ -59,9 +57,7 @@ async fn a_request_is_told_by_method_url_and_status() {
 
 #[tokio::test]
 async fn a_request_before_the_input_does_not_count() {
-    let page = "<button id=go onmouseover=\"fetch('/early')\">Go</button><script>fetch('/early')</script>";
     let mut lab = lab(&[("/", "<button id=go>Go</button><script>fetch('/early')</script>"), ("/early", "x")]).await;
-    let _ = page;
     let failure = failed(lab.step(go(), click(json!([{"kind": "requestObserved", "url": "/early"}]))).await);
     assert_eq!(failure.cause, Cause::PostconditionFailed);
     assert!(failure.evidence.effects.unwrap().requests.is_empty());

@@ -17,6 +17,7 @@ use super::{Bounds, Known, ListenerCache, WalkCache, closed_roots, overlays};
 use crate::model::candidates::Placed;
 use crate::model::clean;
 use crate::model::rows::FrameWalk;
+use crate::modeler::Memory;
 
 /// One frame that answered.
 #[derive(Debug)]
@@ -230,6 +231,7 @@ async fn walk(
             "candidates": bounds.candidates,
             "depth": bounds.depth,
             "budget": bounds.time.as_millis(),
+            "anew": bounds.memory == Memory::None,
             "testIds": probe.options().test_id_attributes,
         });
         let text: String =

@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use cuebook_probe::Extension;
 
+use crate::modeler::Memory;
+
 /// The walk, installed on top of the probe's core.
 pub(crate) const WALK: Extension = Extension {
     name: "walk",
@@ -47,6 +49,7 @@ pub(crate) struct Bounds {
     pub(crate) depth: u32,
     pub(crate) frames: usize,
     pub(crate) time: Duration,
+    pub(crate) memory: Memory,
 }
 
 /// What is known of a tab's documents from observations before.

@@ -118,7 +118,7 @@ fn place(numbers: &[f64]) -> Option<RowPlace> {
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
 fn index_of(number: f64) -> Option<usize> {
-    (number >= 0.0 && number < 1e9).then_some(number as usize)
+    (0.0..1e9).contains(&number).then_some(number as usize)
 }
 
 #[cfg(test)]

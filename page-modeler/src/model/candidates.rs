@@ -103,8 +103,12 @@ pub fn candidates(frames: &[FrameRows], identities: &mut Identities, digest: &Di
         .iter()
         .zip(contexts)
         .map(|(draft, (context, ambiguous, place))| {
-            let home = draft.placed.row.home.as_deref().unwrap_or_default();
-            let id = identities.id(&draft.placed.key, draft.role, &draft.name, home);
+            let row = &draft.placed.row;
+            let home = row.home.as_deref().unwrap_or_default();
+            // The walk's words, not the browser's: those are asked for in view only, and scrolling must not
+            // make another candidate of an element.
+            let name = if row.name.is_empty() { row.fallback.as_deref().unwrap_or_default() } else { &row.name };
+            let id = identities.id(&draft.placed.key, row.role, name, home);
             let context = context.map(|text| scrubbed(&clean::name(&text, &[]), &secrets));
             candidate(draft, id, context, ambiguous, place, &secrets, digest)
         })

@@ -71,7 +71,8 @@ fn container(context: &str) -> Option<Locator> {
         "group" => return Some(named(Role::Group, text)),
         _ => return None,
     };
-    let mut locator = Locator::from(Strategy::Role(ByRole { role, name: None, exact: None, states: None, include_hidden: None }));
+    let mut locator =
+        Locator::from(Strategy::Role(ByRole { role, name: None, exact: None, states: None, include_hidden: None }));
     locator.has_text = Some(TextPattern::literal(text));
     Some(locator)
 }

@@ -4,6 +4,7 @@
 
 mod aria;
 mod bounds;
+mod corpus;
 mod covers;
 mod dialogs;
 mod disclosure;
@@ -11,13 +12,16 @@ mod exploring;
 mod fields;
 mod frames;
 mod identity;
+mod ids;
 mod incremental;
 mod layout;
 mod offered;
 mod pointers;
 mod privacy;
+mod random;
 mod rendering;
 mod roles;
 mod shadow;
 mod stage;
+mod tokens;
 mod twins;

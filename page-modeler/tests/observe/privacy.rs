@@ -44,7 +44,7 @@ async fn a_typed_password_is_nowhere_in_an_observation() {
         let seen = stage.observe(scope).await;
         let json = serde_json::to_string(&seen).unwrap()
             + &text::render(&seen, &text::TextOptions::default())
-            + &yaml::render(&seen);
+            + &yaml::render(&seen, &text::TextOptions::default());
         assert!(!json.contains("hunter2") && !json.contains("884422"), "{json}");
         assert_eq!(named(&seen, "Password").control, ControlKind::Password);
         assert_eq!(seen.candidates.len(), 4);

@@ -23,13 +23,19 @@ async fn the_page_is_sketched_and_rendered() {
     let text = text::render(&seen, &text::TextOptions::default());
     for line in [
         "- textbox \"User\" [c1] value=\"me\"",
-        "- combobox \"Size\" [c3]",
+        "- combobox \"Size\" [c3] value=\"M\" options=\"S\"|\"M\"",
+        "- h1 \"Users\"",
+        "- form#login: 3 inputs",
         "- button \"Go \\\"now\\\"\" [c4] [disabled]",
         "alert \"Saved\"",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
     }
-    assert!(yaml::render(&seen).contains("- textbox \"User\" [ref=c1]: \"me\""), "{}", yaml::render(&seen));
+    assert!(
+        yaml::render(&seen, &text::TextOptions::default()).contains("- textbox \"User\" [c1]: \"me\""),
+        "{}",
+        yaml::render(&seen, &text::TextOptions::default())
+    );
     let back: Observation = serde_json::from_str(&serde_json::to_string(&seen).unwrap()).unwrap();
     assert_eq!(back.fingerprint, seen.fingerprint);
 }

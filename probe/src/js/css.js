@@ -128,6 +128,18 @@ const inTreeOrder = (root, visit, depth = 0) => {
   return true;
 };
 
+/** The same in the order of a list of selectors: each element before its light children, and these before its shadow tree. */
+const inComposedOrder = (root, visit, depth = 0) => {
+  if (depth > 500) return;
+  for (let child = firstChild(root); child; child = nextSibling(child)) {
+    if (!isElement(child)) continue;
+    visit(child);
+    inComposedOrder(child, visit, depth + 1);
+    const shadow = shadowOf(child);
+    if (shadow) inComposedOrder(shadow, visit, depth + 1);
+  }
+};
+
 const SEARCH_STEPS = 5_000_000;
 const byCss = (selector) => {
   let hits;
@@ -141,6 +153,11 @@ const byCss = (selector) => {
   if (!hasShadow) return Array.from(hits);
   const list = parseSelector(selector, { left: SELECTOR_PARTS });
   const search = { left: SEARCH_STEPS };
+  if (list.length > 1) {
+    const known = new Set(all);
+    inComposedOrder(document, (element) => { if (known.delete(element)) known.add(element); });
+    all.splice(0, all.length, ...known);
+  }
   return all.filter((element) => {
     // What the browser refuses in parts, such as a pseudo-element, matches no element.
     try { return fitsList(element, list, search); } catch (error) { if (error?.badSelector) throw error; return false; }

@@ -2,13 +2,21 @@
 const TEXT_LIMIT = 20000;
 const BLOCK_TEXT = new Set(["br", "p", "div", "li", "tr", "td", "th", "h1", "h2", "h3", "h4", "h5", "h6", "option", "dt", "dd"]);
 /** The text of an element and of what is shown in it; the value of a button input. */
-const textOf = (element) => {
+const textOf = (element) => readText(element, flatChildren);
+/** The same with each text where it stands rather than where a slot shows it: light children, then those of the shadow root. */
+const composedTextOf = (element) => readText(element, (node) => {
+  const children = Array.from(childNodes(node));
+  const root = isElement(node) ? shadowOf(node) : null;
+  if (root) children.push(...childNodes(root));
+  return children;
+});
+const readText = (element, childrenOf) => {
   if (tagOf(element) === "input" && ["button", "submit", "reset"].includes(typeOf(element))) return controlValue(element) ?? "";
   const parts = [];
   let length = 0;
   const read = (node, depth) => {
     if (length > TEXT_LIMIT * 2 || depth > 200) return;
-    for (const child of flatChildren(node)) {
+    for (const child of childrenOf(node)) {
       if (nodeType(child) === 3) {
         const data = characterData(child).slice(0, TEXT_LIMIT * 2);
         length += data.length;
@@ -102,11 +110,13 @@ const factsOf = (element, ask) => cb.once(() => {
     const seen = propertyOf(element, name);
     if (seen !== undefined) (facts.properties ??= {})[name] = seen;
   }
-  if (ask.text) facts.text = textOf(element);
+  if (ask.text) facts.text = composedTextOf(element);
   const classes = (attr(element, "class") ?? "").split(/\s+/).filter((name) => name).slice(0, 50).map((name) => cut(name, 200));
   if (classes.length) facts.classes = classes;
-  facts.visible = isVisible(element);
-  facts.inViewport = facts.visible ? shareInView(element) : 0;
+  // An option is drawn by its list only while that is open.
+  const isListed = (isHtml(element, "option") || isHtml(element, "optgroup")) && !clientRects(element).length;
+  facts.visible = !isListed && isVisible(element);
+  facts.inViewport = shareInView(element);
   const box = boxOf(element);
   if (facts.visible || hasArea(box)) facts.box = box;
   if (isSensitive(element) || bearer !== element && isSensitive(bearer)) facts.sensitive = true;

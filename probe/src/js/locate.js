@@ -25,18 +25,21 @@ cb.locate = (filter, ask) => cb.once(() => {
   const within = inner(filter.within);
   const has = inner(filter.has);
   const hasNot = inner(filter.hasNot);
-  // A text may be that of the outer element itself; an XPath is relative to it.
-  const itself = filter.by === "text" || filter.by === "xpath";
   const texts = new Map();
   const textual = (element) => {
     let text = texts.get(element);
-    if (text === undefined) texts.set(element, text = textOf(element));
+    if (text === undefined) texts.set(element, text = composedTextOf(element));
     return text;
   };
+  // A text is looked for first, and what narrows it is told: the smallest element with a text is that whatever it has.
+  const isText = filter.by === "text";
+  const hasOne = (element) => has.some((one) => (filter.hasItself || one !== element) && contains(element, one));
+  const hasNone = (element) => !hasNot.some((one) => (filter.hasNotItself || one !== element) && contains(element, one));
   const relates = (element) => {
-    if (within && !within.some((outer) => (itself || outer !== element) && contains(outer, element))) return false;
-    if (has && !has.some((one) => one !== element && contains(element, one))) return false;
-    if (hasNot && hasNot.some((one) => one !== element && contains(element, one))) return false;
+    // An XPath was evaluated from there.
+    if (within && filter.by !== "xpath" && !within.some((outer) => (isText || outer !== element) && contains(outer, element))) return false;
+    if (isText) return true;
+    if (has && !hasOne(element) || hasNot && !hasNone(element)) return false;
     if (filter.visible !== undefined && isVisible(element) !== filter.visible) return false;
     return filter.hasText === undefined || holds(textual(element), filter.hasText);
   };
@@ -77,12 +80,12 @@ cb.locate = (filter, ask) => cb.once(() => {
     const relations = {};
     if (selector) relations.selector = true;
     if (within) relations.within = true;
-    if (has) relations.has = true;
-    if (hasNot) relations.hasNot = true;
+    if (has) relations.has = !isText || hasOne(element);
+    if (hasNot) relations.hasNot = !isText || hasNone(element);
     facts.relations = relations;
     const row = { id: cb.idOf(element), facts };
     if (filter.by === "text") {
-      for (let up = flatParent(element); up; up = flatParent(up)) {
+      for (let up = composedParent(element); up; up = composedParent(up)) {
         if (position.has(up)) { row.parent = position.get(up); break; }
       }
     }

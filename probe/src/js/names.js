@@ -293,7 +293,8 @@ const nativeName = (element, state) => {
 
 /** What an element is called where another one refers to it: the same for all who do, but for itself. */
 const nameByReference = (target, state) => {
-  const own = target === state.root;
+  // What holds the one that refers to it is called something else by it than by others.
+  const own = contains(target, state.root);
   let text = own ? undefined : memo?.referenced.get(target);
   if (text === undefined) {
     text = cut(compute(target, { root: state.root, visited: new Set(), by: true, label: false, embedded: true, direct: true, hidden: false, reading: false, depth: state.depth, budget: NAME_BUDGET }).trim(), NAME_BUDGET);

@@ -19,6 +19,7 @@ const method = (prototype, name) => {
 };
 const parentNode = getter(Node.prototype, "parentNode");
 const firstChild = getter(Node.prototype, "firstChild");
+const childNodes = getter(Node.prototype, "childNodes");
 const nextSibling = getter(Node.prototype, "nextSibling");
 const previousSibling = getter(Node.prototype, "previousSibling");
 const nodeType = getter(Node.prototype, "nodeType");

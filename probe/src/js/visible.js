@@ -101,7 +101,12 @@ cb.clippedBox = (element) => clipped(element, boxOf(element), false);
 /** The share of an element's box that can be seen now: 0 to 1. */
 const shareInView = (element) => {
   const box = boxOf(element);
-  if (!hasArea(box)) return 0;
+  if (!hasArea(box)) {
+    // A line or a point is in view or not, if it is drawn at all.
+    if (!clientRects(element).length) return 0;
+    const area = intersect(clipped(element, { ...box, width: Math.max(box.width, 1), height: Math.max(box.height, 1) }, false), viewBox());
+    return hasArea(area) ? 1 : 0;
+  }
   const shown = intersect(clipped(element, box, false), viewBox());
   return Math.min(1, (shown.width * shown.height) / (box.width * box.height));
 };

@@ -6,12 +6,15 @@ use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::Plan;
 use cuebook_grammar::seam::{Confirm, Executor, PageModeler, Planner, RepairPolicy, StepLog};
 use cuebook_grammar::step::Step;
-use tracing::{Instrument as _, info_span};
+use tracing::{Instrument as _, debug, info_span};
 
 use super::end::Stop;
 use super::run::Controller;
 use crate::request::RunEvent;
 use crate::state::{Ground, Run};
+
+/// How often one look may be tried.
+const LOOKS: u32 = 2;
 
 impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
 where
@@ -36,10 +39,20 @@ where
 
     pub(super) async fn observe(&mut self, run: &mut Run, scope: Scope) -> Result<Observation, Stop> {
         let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
-        let observing =
-            Box::pin(self.layers.modeler.observe(&run.page, scope, deadline)).instrument(info_span!("observe"));
-        let observation =
-            self.interrupt.guard(observing).await?.map_err(|error| Stop::broken("modelerBroken", &error))?;
+        let mut left = LOOKS;
+        let observation = loop {
+            left -= 1;
+            let observing =
+                Box::pin(self.layers.modeler.observe(&run.page, scope, deadline)).instrument(info_span!("observe"));
+            match self.interrupt.guard(observing).await? {
+                Ok(observation) => break observation,
+                // A page may go away under the look: the next one sees what came after it.
+                Err(error) if left > 0 && !deadline.has_passed(Instant::now()) => {
+                    debug!(%error, "looking again");
+                }
+                Err(error) => return Err(Stop::broken("modelerBroken", &error)),
+            }
+        };
         self.listener.event(RunEvent::Observed(&observation));
         run.ground = Some(Ground { observation: observation.clone(), is_current: true });
         Ok(observation)

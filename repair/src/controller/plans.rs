@@ -32,15 +32,30 @@ where
     L: StepLog,
     C: Confirm,
 {
-    pub(super) async fn run_given_plan(&mut self, run: &mut Run, draft: &PlanDraft) -> Result<(), Stop> {
-        let needs_look = draft.steps.iter().any(|step| needs_observation(step, draft));
-        let observation = if needs_look {
-            self.observe(run, Scope::Full).await?
-        } else {
-            let url = run.request.start_url.clone().unwrap_or_else(|| "about:blank".to_owned());
-            Observation::blank(run.page.clone(), &url)
+    /// The plan that was given, if it can be judged without looking at a page: what is refused then is refused
+    /// before anything is opened.
+    pub(super) fn judged_unseen(&self, run: &Run, draft: &PlanDraft) -> Result<Option<Plan>, Stop> {
+        if draft.steps.iter().any(|step| needs_observation(step, draft)) {
+            return Ok(None);
+        }
+        let url = run.request.start_url.clone().unwrap_or_else(|| "about:blank".to_owned());
+        let blank = Observation::blank(run.page.clone(), &url);
+        draft.check(&blank, &run.request.policy).map(Some).map_err(invalid)
+    }
+
+    pub(super) async fn run_given_plan(
+        &mut self,
+        run: &mut Run,
+        draft: &PlanDraft,
+        judged: Option<Plan>,
+    ) -> Result<(), Stop> {
+        let plan = match judged {
+            Some(plan) => plan,
+            None => {
+                let observation = self.observe(run, Scope::Full).await?;
+                draft.check(&observation, &run.request.policy).map_err(invalid)?
+            }
         };
-        let plan = draft.check(&observation, &run.request.policy).map_err(invalid)?;
         self.listener.event(RunEvent::Planned(&plan));
         let end = self.run_plan(run, &plan).await?;
         match end {

@@ -174,10 +174,16 @@ where
             url: run.request.start_url.clone(),
         };
         self.layers.log.open(&header).await.map_err(|error| Stop::broken("logUnavailable", &error))?;
-        self.open_start(run).await?;
         match run.request.work.clone() {
-            Work::Plan(draft) => self.run_given_plan(run, &draft).await,
-            Work::Task(task) => self.run_task(run, &task).await,
+            Work::Plan(draft) => {
+                let judged = self.judged_unseen(run, &draft)?;
+                self.open_start(run).await?;
+                self.run_given_plan(run, &draft, judged).await
+            }
+            Work::Task(task) => {
+                self.open_start(run).await?;
+                self.run_task(run, &task).await
+            }
         }
     }
 

@@ -91,12 +91,10 @@ fn condition_of(entry: &Entry, declared: &mut Declared) -> Result<Value, Failure
         "text_contains" => texts(&args, target, Aspect::PartOfText, declared).ok_or_else(unsayable)?,
         "empty" => {
             let name = declared.add(target)?;
+            // No text in it and, in a field, none typed.
+            let typed = json!({ "kind": "matches", "target": name, "of": "value", "pattern": { "regex": "(?s)." } });
             let text = json!({ "kind": "elementTextEquals", "target": name, "text": "" });
-            Ok(json!({ "kind": "anyOf", "conditions": [
-                { "kind": "allOf", "conditions": [text, { "kind": "not", "condition": { "kind": "exists", "target": name } }] },
-                { "kind": "valueEquals", "target": name, "value": "" },
-                text,
-            ] }))
+            Ok(json!({ "kind": "allOf", "conditions": [text, not(typed)] }))
         }
         "role" => {
             let name = declared.add(target)?;

@@ -48,7 +48,7 @@ async fn located(stage: &mut Stage, target: &Target, expect: &Expect) -> Result<
             return Ok(Err(failure));
         }
         for (index, html) in all.iter().enumerate() {
-            let one = target::at(target, index);
+            let one = if target.nth.is_some() { target.clone() } else { target::at(target, index) };
             if let Err(failure) = has_property(stage, &one, "outerHTML", &html.as_str().into()).await? {
                 return Ok(Err(failure));
             }
@@ -117,7 +117,7 @@ async fn read(stage: &mut Stage, target: &Target, what: &str, entry: &Entry, exp
         }
         return Ok(Ok(()));
     }
-    if what == "textContent" {
+    if matches!(what, "textContent" | "innerText") {
         return Ok(has_property(stage, target, what, value).await?.map_err(|failure| Failure {
             bucket: if failure.bucket == Bucket::OtherElement { Bucket::OtherValue } else { failure.bucket },
             ..failure
@@ -129,7 +129,6 @@ async fn read(stage: &mut Stage, target: &Target, what: &str, entry: &Entry, exp
         Err(failure) => return Ok(Err(failure)),
     };
     let extracted = match what {
-        "innerText" => Some("text"),
         "innerHTML" => Some("html"),
         "inputValue" => Some("value"),
         _ => None,

@@ -56,14 +56,14 @@ fn totals(modes: &Map<String, Value>, seed: u64) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, Value, json};
+    use serde_json::{Map, json};
 
     use super::totals;
 
     #[test]
     fn totals_are_sums_over_the_modes() {
         let mode = |trials: u32, wrong: u32| json!({ "trials": trials, "wrongEvents": wrong });
-        let modes: Map<String, Value> = [("a".to_owned(), mode(3, 0)), ("b".to_owned(), mode(4, 2))].into();
+        let modes = Map::from_iter([("a".to_owned(), mode(3, 0)), ("b".to_owned(), mode(4, 2))]);
         let totals = totals(&modes, 7);
         assert_eq!((&totals["trials"], &totals["wrongEvents"], &totals["clicked"]), (&json!(7), &json!(2), &json!(0)));
     }

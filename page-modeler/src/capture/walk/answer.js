@@ -33,7 +33,7 @@
     const covers = entries.flatMap(({ cover }, i) => (cover ? [[i, cover.ratio, cover.by]] : []));
     const last = kept[options.scope];
     const base = last && options.known && last.stamp === options.known ? last : null;
-    const now = { stamp: 0, walk: walks, changedIn, entries, infos: entries.map((entry) => written(run, entry)), versions: null, places: new Float64Array(entries.length * 5), stands: entries.filter((entry) => entry.inView).map((entry) => [entry.info.rowStand, entry.info.element]), hits: null };
+    const now = { stamp: 0, walk: walks, changedIn, modal: run.modal, entries, infos: entries.map((entry) => written(run, entry)), versions: null, places: new Float64Array(entries.length * 5), stands: entries.filter((entry) => entry.inView).map((entry) => [entry.info.rowStand, entry.info.element]), hits: null };
     now.versions = now.infos.map((info) => info.version);
     entries.forEach((entry, i) => now.places.set(placeOf(entry), i * 5));
     // What a password field holds is kept nowhere; closed roots that are still to be found are a change.
@@ -57,7 +57,8 @@
       const shift = base.infos.length - now.infos.length;
       const middle = now.infos.slice(from, now.infos.length - tail);
       now.infos.forEach((info, i) => {
-        if (info.builtIn > base.walk) renamed.push(info.id);
+        // A modal dialog takes the names away from all that it covers.
+        if (info.builtIn > base.walk || base.modal !== run.modal) renamed.push(info.id);
         if (i >= from && i < now.infos.length - tail) { places.push(i, ...place(i)); return; }
         const old = i < from ? i : i + shift;
         if (base.versions[old] !== now.versions[i]) rows.push(`[${i},${info.json}]`);
@@ -74,7 +75,20 @@
     const shown = cb.intersect(cb.clippedBox(stand), { x: 0, y: 0, width: globalThis.innerWidth, height: globalThis.innerHeight });
     return cb.elementAt(shown.x + shown.width / 2, shown.y + shown.height / 2);
   });
-  const run = (options) => {
+  const run = (options) => (options.anew ? aside(() => runOnce(options)) : runOnce(options));
+  /** Does `work` as if nothing were known, and leaves what is known as it was. */
+  const aside = (work) => {
+    note(observer.takeRecords());
+    const before = { infos, order, nameless, records, targets, everything, roots, surroundings, animated, extents, changedIn, view: kept.view, full: kept.full };
+    everything = true;
+    try { return work(); } finally {
+      ({ infos, order, nameless, records, targets, everything, roots, surroundings, animated, extents, changedIn } = before);
+      kept.view = before.view;
+      kept.full = before.full;
+      for (const root of roots) watch(root);
+    }
+  };
+  const runOnce = (options) => {
     const began = performance.now();
     try {
       const changed = prepare();

@@ -54,8 +54,11 @@
     for (const id of ids) {
       if (!id || id.length > 200) continue;
       const literal = CSS.escape(id);
-      for (const element of cb.tools.queryAll(root, `#${literal}`)) { const info = infos.get(element); if (info) info.shifts = true; }
+      const named = Array.from(cb.tools.queryAll(root, `#${literal}`), (element) => infos.get(element)).filter((info) => info);
+      for (const info of named) info.shifts = true;
       if (!cb.tools.queryAll(root, REFERENCES.map((name) => `[${name}~="${literal}"]`).join(",")).length) continue;
+      // The first of them is what a label is for; the others no longer are.
+      for (const info of named) touch(info);
       for (const label of cb.tools.queryAll(root, `label[for="${literal}"]`)) {
         const info = infos.get(label);
         if (info) renew(info);
@@ -90,6 +93,8 @@
       for (const label of labels) {
         const control = cb.tools.control(label);
         if (control) dropRow(control);
+        const named = attr(label, "for");
+        if (named && named.length <= 200) for (const element of cb.tools.queryAll(inShadow ? cb.tools.rootNode(target) : document, `#${CSS.escape(named)}`)) dropRow(element);
       }
     }
   };
@@ -97,7 +102,7 @@
     const { target, attributeName: name } = record;
     const info = infos.get(target);
     if (name === "id") { ids.add(attr(target, "id")); ids.add(record.oldValue); if (info) info.shifts = true; }
-    if (name === "for" && info) { if (info.control) dropRow(info.control); const control = cb.tools.control(target); if (control) dropRow(control); }
+    if (name === "for" && info?.tag === "label") { if (info.control) dropRow(info.control); const control = cb.tools.control(target); if (control) dropRow(control); }
     if (name === "slot" || name === "name" && tagOf(target) === "slot") { const host = cb.composedParentOf(target); if (host) resort(around(name === "slot" ? host : cb.tools.rootNode(target).host ?? host)); }
     if (info) renewAll(info);
     else { const outer = around(target); if (outer) { drop(outer); touch(outer); } }

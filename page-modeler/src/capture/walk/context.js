@@ -116,8 +116,7 @@
   };
   /** What a field without a name is called beside it: before it, or after a box to be checked. */
   const besideOf = (element, control) => {
-    for (let up = element, depth = 0; up && depth < 5 && !OUTER.has(tagOf(up)); up = cb.tools.parentNode(up), depth++) {
-      if (cb.tools.nodeType(up) !== 1) return "";
+    for (let up = element, depth = 0; up && depth < 5 && cb.tools.nodeType(up) === 1 && !OUTER.has(tagOf(up)); up = cb.tools.parentNode(up), depth++) {
       for (const forward of control === "check" ? [true, false] : [false]) {
         const { text, ended } = besideText(up, forward);
         const label = shortText(text.replace(/[\s:*]+$/, ""));

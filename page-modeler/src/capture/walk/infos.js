@@ -94,10 +94,8 @@
     info.offer = info.countable = info.heading = info.summary = info.live = info.error = info.texts = undefined;
     if (info.control) dropRow(info.control);
   };
-  const dropRow = (element) => {
-    const info = infos.get(element);
-    if (info) info.row = null, info.offer = undefined;
-  };
+  /** What `element` is called changed, and with it what is read from content around it. */
+  const dropRow = (element) => touch(infos.get(element) ?? null);
   /** Something in `info` changed: what it and all around it say has to be read again. */
   const touch = (info) => {
     for (let up = info; up && up.dropped !== epoch; up = up.parent) {

@@ -24,6 +24,16 @@
     }
     return focused;
   };
+  /** What the fields hold that others refer to: those that are not shown are measured nowhere else. */
+  const referredFields = () => {
+    let told = "";
+    for (const root of roots) for (const element of cb.tools.queryAll(root, REFERRING)) {
+      for (const name of REFERENCES) if (hasAttribute(element, name)) for (const target of cb.tools.referenced(element, name)) {
+        for (const field of isField(tagOf(target)) ? [target] : Array.from(cb.tools.queryAll(target, "input,textarea,select")).slice(0, 50)) told += `${fieldOf(field, tagOf(field))}\0`;
+      }
+    }
+    return told;
+  };
   let surroundings = null;
   let animated = [];
   const readSurroundings = () => {
@@ -32,7 +42,7 @@
       // What all of a page depends on.
       all: [document.baseURI, document.location?.href, globalThis.devicePixelRatio, cb.tools.isDesigned(document), document.documentElement, document.body, roots.map(sheetsOf).join("|")],
       width: globalThis.innerWidth, height: globalThis.innerHeight, pageWidth: scroller?.scrollWidth ?? 0, pageHeight: scroller?.scrollHeight ?? 0,
-      scroll: `${globalThis.scrollX} ${globalThis.scrollY}`, focused: focusedElement(), title: cb.tools.title(document),
+      scroll: `${globalThis.scrollX} ${globalThis.scrollY}`, referred: referredFields(), focused: focusedElement(), title: cb.tools.title(document),
     };
   };
   // What an extent that changed makes doubtful: nothing, what was not offered, or all that was decided.
@@ -46,7 +56,7 @@
     else if (now.pageWidth !== before.pageWidth || now.pageHeight !== before.pageHeight) extents = "wider";
     const refocused = now.focused !== before.focused;
     if (refocused) for (const one of [before.focused, now.focused]) { const info = one && infos.get(one); if (info) renew(info); }
-    return refocused || extents !== "same" || now.scroll !== before.scroll || now.title !== before.title;
+    return refocused || extents !== "same" || now.scroll !== before.scroll || now.title !== before.title || now.referred !== before.referred;
   };
   /** What is being animated may have become transparent; what was until now, too. */
   const compareAnimations = () => {

@@ -144,7 +144,11 @@
     }
     info.contextVersion = parent ? Math.max(parent.contextVersion, parent.textsVersion) : 0;
     const clipMoved = parent !== null && parent.clipMoved;
-    if (clipMoved || run.extents === "other" || run.extents === "wider" && !info.offer) info.offer = info.countable = undefined;
+    if (clipMoved || run.extents === "other") info.offer = info.countable = undefined;
+    else if (run.extents === "wider") {
+      if (!info.offer) info.offer = undefined;
+      if (!info.countable) info.countable = undefined;
+    }
     info.clipMoved = clipMoved || info.moved && info.kids !== null && info.kids.length > 0 && lookOf(element).clips;
     info.moved = false;
     if (info.kind === OWNER) {
@@ -175,7 +179,7 @@
     }
     if (info.hosts) watch(cb.shadowOf(element));
     else if (run.suspects.length < LIMITS.suspects && isHost(tag) && !examined.has(element) && (tag.includes("-") || HOSTABLE.has(tag) && !cb.tools.firstChild(element))) {
-      if (tag.includes("-") || info.height > 0) run.suspects.push(info.id ||= cb.idOf(element));
+      if (info.shows && (tag.includes("-") || info.height > 0)) run.suspects.push(info.id ||= cb.idOf(element));
     }
     if (!info.kids) list(info);
     info.scroller = parent ? parent.scroller : "";

@@ -38,7 +38,7 @@ const MAX_NODES: usize = 100_000;
 pub(super) fn sets_in<'a>(scope: &NodeRef<'a>) -> Vec<Set<'a>> {
     let mut sets = Vec::new();
     let mut groups = Vec::new();
-    for node in std::iter::once(scope.clone()).chain(scope.descendants_it()).take(MAX_NODES) {
+    for node in std::iter::once(*scope).chain(scope.descendants_it()).take(MAX_NODES) {
         if sets.len() + groups.len() >= MAX_SETS {
             break;
         }
@@ -120,7 +120,7 @@ fn rows_of<'a>(table: &NodeRef<'a>) -> Vec<NodeRef<'a>> {
 
 /// Cells, those that span several columns several times.
 fn spread<'a>(cells: &[NodeRef<'a>]) -> Vec<NodeRef<'a>> {
-    let repeat = |cell: &NodeRef<'a>| std::iter::repeat_n(cell.clone(), number_of(cell, "colspan"));
+    let repeat = |cell: &NodeRef<'a>| std::iter::repeat_n(*cell, number_of(cell, "colspan"));
     cells.iter().flat_map(repeat).take(200).collect()
 }
 
@@ -190,7 +190,7 @@ pub(super) fn names_of(node: &NodeRef<'_>) -> Vec<Words> {
         .map(|name| Words::of(&name))
         .collect();
     let mut before = node.prev_element_sibling();
-    let mut around = Some(node.clone());
+    let mut around = Some(*node);
     // The heading may stand before what holds the list.
     for _ in 0..2 {
         if before.is_none() {

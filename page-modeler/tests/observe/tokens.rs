@@ -1,0 +1,156 @@
+//! What an observation costs a model, counted with a real tokenizer.
+
+use std::collections::HashMap;
+
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_page_modeler::render::text::{TextOptions, render};
+use cuebook_page_modeler::render::{delta, estimate_tokens, json, yaml};
+use tiktoken_rs::{CoreBPE, o200k_base};
+
+use crate::corpus::{PAGES, corpus};
+use crate::stage::Stage;
+
+fn count(tokenizer: &CoreBPE, text: &str) -> usize {
+    tokenizer.encode_ordinary(text).len()
+}
+
+/// Roles that a person acts on, as snapshots write them.
+const ACTED_ON: [&str; 18] = [
+    "button",
+    "link",
+    "checkbox",
+    "radio",
+    "switch",
+    "textbox",
+    "searchbox",
+    "combobox",
+    "listbox",
+    "slider",
+    "spinbutton",
+    "tab",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "treeitem",
+    "option",
+    "gridcell",
+];
+
+/// What a snapshot of Playwright's holds to act on: role and name of every line with a reference.
+fn acted_on(snapshot: &str) -> Vec<(String, String)> {
+    snapshot
+        .lines()
+        .filter_map(|line| {
+            let line = line.trim_start().strip_prefix("- ")?.trim_matches('\'');
+            let (role, rest) = line.split_once(' ')?;
+            let name = rest.strip_prefix('"').and_then(|rest| rest.split_once("\" [")).map_or("", |(name, _)| name);
+            (ACTED_ON.contains(&role) && rest.contains("[ref=")).then(|| (role.to_owned(), name.replace("\\\"", "\"")))
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_observation_takes_at_most_half_of_playwrights_tokens_and_loses_nothing_to_act_on() {
+    let tokenizer = o200k_base().unwrap();
+    let (mut stage, addresses) = corpus().await;
+    let (mut ours, mut theirs) = (0, 0);
+    for ((name, address), (.., snapshot)) in addresses.iter().zip(PAGES) {
+        stage.go(address).await;
+        let seen = stage.observe(Scope::Full).await;
+        let text = render(&seen, &TextOptions::WHOLE);
+        let (own, other) = (count(&tokenizer, &text), count(&tokenizer, snapshot));
+        ours += own;
+        theirs += other;
+        let mut left: HashMap<(String, String), usize> = HashMap::new();
+        for candidate in &seen.candidates {
+            *left.entry((candidate.role.to_string(), candidate.name.clone())).or_default() += 1;
+        }
+        let lost: Vec<_> = acted_on(snapshot)
+            .into_iter()
+            .filter(|one| match left.get_mut(one) {
+                Some(count) if *count > 0 => {
+                    *count -= 1;
+                    false
+                }
+                _ => true,
+            })
+            .collect();
+        assert!(lost.is_empty(), "{name} lost {lost:?} in\n{text}");
+    }
+    assert!(ours * 2 <= theirs, "{ours} of {theirs}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_estimate_of_tokens_is_within_a_quarter_of_a_tokenizers() {
+    let tokenizer = o200k_base().unwrap();
+    let (mut stage, addresses) = corpus().await;
+    for (name, address) in &addresses {
+        stage.go(address).await;
+        let seen = stage.observe(Scope::Full).await;
+        for text in [
+            render(&seen, &TextOptions::WHOLE),
+            yaml::render(&seen, &TextOptions::WHOLE),
+            json::render(&seen, &TextOptions::WHOLE),
+        ] {
+            let (estimate, real) = (estimate_tokens(&text), count(&tokenizer, &text));
+            let ratio = estimate as f64 / real as f64;
+            assert!((0.8..=1.25).contains(&ratio), "{name}: {estimate} against {real}");
+        }
+    }
+}
+
+/// Ids in the order in which a text tells them.
+fn told_ids(text: &str, seen: &Observation) -> Vec<String> {
+    seen.candidates.iter().map(|c| format!("[{}]", c.id)).filter(|id| text.contains(id.as_str())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_holds_the_most_useful_candidates_in_every_form() {
+    let tokenizer = o200k_base().unwrap();
+    let mut stage = Stage::on(
+        "<a href=#>Away</a><div id=cover style='position:absolute;left:0;top:200px;width:300px;height:200px;background:#fff;z-index:1'></div>
+         <button style='position:absolute;top:250px;left:20px'>Covered</button>
+         <script>for (let i = 0; i < 200; i++) document.write(`<p style='margin-top:400px'><button>Far ${i}</button></p>`)</script>
+         <input aria-label=Field style='position:absolute;top:50px;left:0'>",
+    )
+    .await;
+    let seen = stage.observe(Scope::Full).await;
+    let options = TextOptions { budget: 400, ..TextOptions::default() };
+    let text = render(&seen, &options);
+    assert!(count(&tokenizer, &text) <= 500, "{text}");
+    let ids = told_ids(&text, &seen);
+    assert!(ids.len() > 5 && ids.len() < 60, "{text}");
+    assert!(text.contains("\"Field\"") && text.contains("\"Away\"") && !text.contains("\"Covered\""), "{text}");
+    assert!(
+        text.contains("# off view\n") && text.contains(&format!("left out: {} candidates beyond", 203 - ids.len())),
+        "{text}"
+    );
+    let written = yaml::render(&seen, &options);
+    assert!(written.contains("# left out: ") && written.contains("- textbox \"Field\" ["), "{written}");
+    let document: Observation =
+        serde_json::from_str(&json::render(&seen, &TextOptions { budget: 4_000, ..options })).unwrap();
+    assert!(count(&tokenizer, &serde_json::to_string(&document).unwrap()) <= 5_000);
+    assert_eq!(document.candidates.len() as u64 + document.truncated.unwrap().candidates, 203);
+    assert!(document.candidates.iter().any(|c| c.name == "Field"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_went_and_changed_is_told_in_lines() {
+    let mut stage =
+        Stage::on("<button id=a>Old</button><input type=checkbox id=b aria-label=Agree><button>Same</button>").await;
+    let first = stage.observe(Scope::Full).await;
+    assert_eq!(delta::render(&first, &TextOptions::default()), None);
+    stage.page_script("a.remove(); b.checked = true; document.body.append(Object.assign(document.createElement('button'), { textContent: 'New' })); 0").await;
+    let second = stage.observe(Scope::Full).await;
+    assert_eq!(
+        delta::render(&second, &TextOptions::default()).unwrap(),
+        "since observation 1: 1 came, 1 went, 1 changed\n+ button \"New\" [c4]\n~ checkbox \"Agree\" [c2] [checked]\n- button \"Old\" [c1]\n"
+    );
+    let narrow = TextOptions { budget: 45, ..TextOptions::default() };
+    assert!(delta::render(&second, &narrow).unwrap().contains("changes beyond the budget"));
+    let third = stage.observe(Scope::Full).await;
+    assert_eq!(
+        delta::render(&third, &TextOptions::default()).unwrap(),
+        "since observation 2: 0 came, 0 went, 0 changed\n"
+    );
+}
