@@ -186,9 +186,12 @@ impl Run<'_> {
         match report {
             Some(report) if report.done => Ok(()),
             Some(GestureReport { blocked: Some(block), .. }) => Err(self.blocked(block)),
-            Some(report) if !report.connected => {
-                Err(self.blocked(&Block { event: "click".to_owned(), reason: BlockReason::Stale, by: String::new() }))
-            }
+            Some(report) if !report.connected => Err(self.blocked(&Block {
+                event: "click".to_owned(),
+                reason: BlockReason::Stale,
+                by: String::new(),
+                takes: false,
+            })),
             Some(report) => {
                 let seen = if report.seen.is_empty() { "nothing".to_owned() } else { report.seen.join(", ") };
                 Err(self.act_failure(

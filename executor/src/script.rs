@@ -156,6 +156,21 @@ pub(crate) struct Block {
     pub(crate) reason: BlockReason,
     #[serde(default)]
     pub(crate) by: String,
+    /// What it would have reached takes clicks itself.
+    #[serde(default)]
+    pub(crate) takes: bool,
+}
+
+impl Block {
+    /// Whether the page put something in the place of the target that was there: another control, or another
+    /// document. A target that is only gone was put in anew, or taken away.
+    pub(crate) const fn is_swap(&self) -> bool {
+        match self.reason {
+            BlockReason::Elsewhere => true,
+            BlockReason::Moved | BlockReason::Covered => self.takes,
+            BlockReason::Stale | BlockReason::Focus => false,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,5 +1,7 @@
 //! Clicks.
 
+use std::time::Instant;
+
 use cuebook_grammar::action::{Click, MouseButton};
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
@@ -12,8 +14,10 @@ use crate::run::Run;
 use crate::script::{Expected, Need};
 use crate::stop::{Part, Stop, call_stop, failed};
 
-/// How often a click is sent whose gesture the guard stops as a whole.
+/// How often a click is sent whose gesture the guard stops as a whole, because the target moved.
 const ATTEMPTS: usize = 3;
+/// The same, for a target that the page puts in anew.
+const RENDERED: usize = 10;
 
 /// Where a click went.
 enum Landed {
@@ -21,18 +25,22 @@ enum Landed {
     There,
     /// To nobody: all of it was stopped before the target or anything else saw any of it.
     Nowhere(Box<StepFailure>),
+    /// To nobody, because the page put something else there that takes clicks.
+    Swapped(Box<StepFailure>),
 }
 
 impl Run<'_> {
     /// Clicks the step's target. A page that changes when the pointer comes has made the guard stop the whole
-    /// gesture: nothing was hit, so it is tried again on the page as it is then.
+    /// gesture: nothing was hit, so it is tried again on the page as it is then. Where the page put something
+    /// else under the pointer that takes clicks, it is not.
     pub(crate) async fn click(&mut self, action: &Click) -> Part<()> {
         let need = Need { stand_in: true, ..Need::pointer(action.position) };
         let button = action.button.unwrap_or_default();
         let count = action.count.map_or(1, cuebook_grammar::wire::ClickCount::get);
         let modifiers = modifier_bits(action.modifiers.as_deref().unwrap_or_default());
         let mut missed: Option<Box<StepFailure>> = None;
-        for _ in 0..ATTEMPTS {
+        let (mut moved, mut rendered) = (0, 0);
+        loop {
             let ready = match self.ready_main(need).await {
                 // Why the gesture was stopped says more than that the target did not come back.
                 Err(Stop::Failed(failure)) => return Err(Stop::Failed(missed.unwrap_or(failure))),
@@ -45,18 +53,21 @@ impl Run<'_> {
                 return failed(Stage::Resolve, Cause::TargetNotFound, "expected a target, saw none");
             };
             let expects = expected(button, &main.facts.tag, count);
-            match self.try_click(&main.key, &ready, button, count, modifiers, expects).await? {
+            let failure = match self.try_click(&main.key, &ready, button, count, modifiers, expects).await? {
                 Landed::There => return Ok(()),
-                Landed::Nowhere(failure) => {
-                    if failure.cause == Cause::TargetStale && !self.is_declared() {
-                        return Err(Stop::Failed(failure));
-                    }
-                    self.main = self.main.take().filter(|_| failure.cause != Cause::TargetStale);
-                    missed = Some(failure);
-                }
+                Landed::Nowhere(failure) => failure,
+                Landed::Swapped(failure) => return Err(Stop::Failed(failure)),
+            };
+            let is_stale = failure.cause == Cause::TargetStale;
+            let (tries, most) = if is_stale { (&mut rendered, RENDERED) } else { (&mut moved, ATTEMPTS) };
+            *tries += 1;
+            if *tries >= most || (is_stale && !self.is_declared()) || Instant::now() >= self.until {
+                return Err(Stop::Failed(failure));
             }
+            // What it is meant to be is looked at again, too.
+            self.main = None;
+            missed = Some(failure);
         }
-        missed.map_or(Ok(()), |failure| Err(Stop::Failed(failure)))
     }
 
     /// Sends a click to an element that is ready for it, and makes sure that it arrived there.
@@ -84,7 +95,7 @@ impl Run<'_> {
     ) -> Part<()> {
         match self.try_click(key, ready, button, count, modifiers, expects).await? {
             Landed::There => Ok(()),
-            Landed::Nowhere(failure) => Err(Stop::Failed(failure)),
+            Landed::Nowhere(failure) | Landed::Swapped(failure) => Err(Stop::Failed(failure)),
         }
     }
 
@@ -98,7 +109,13 @@ impl Run<'_> {
         expects: Expected,
     ) -> Part<Landed> {
         let target = NodeKey { node: ready.receiver, ..key.clone() };
-        self.arm(Some(Gesture::mouse(target, expects))).await?;
+        match self.arm(Some(Gesture::mouse(target, expects))).await {
+            Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale => {
+                self.close_guards(Rest::Nothing);
+                return Ok(Landed::Nowhere(failure));
+            }
+            armed => armed?,
+        }
         self.about_to_send()?;
         let session = self.page.session().clone();
         let mouse = Mouse { session: &session, modifiers, until: self.until };
@@ -113,7 +130,10 @@ impl Run<'_> {
         self.close_guards(Rest::after(&delivered));
         let (sent, report) = delivered?;
         let is_untouched = sent.is_ok() && report.as_ref().is_some_and(|report| report.seen.is_empty());
+        let is_swapped =
+            report.as_ref().and_then(|report| report.blocked.as_ref()).is_some_and(|block| block.is_swap());
         match self.judge_delivery(report.as_ref()) {
+            Err(Stop::Failed(failure)) if is_untouched && is_swapped => return Ok(Landed::Swapped(failure)),
             Err(Stop::Failed(failure)) if is_untouched => return Ok(Landed::Nowhere(failure)),
             judged => judged?,
         }

@@ -101,6 +101,25 @@ const isInert = (found) => {
   return false;
 };
 
+const animationsOf = (root) => (root instanceof Document ? documentAnimations : shadowAnimations)(root);
+const documentAnimations = method(Document.prototype, "getAnimations");
+const shadowAnimations = method(ShadowRoot.prototype, "getAnimations");
+/** Whether an animation runs that may move an element: its own, or one of what stands around it. */
+const isAnimated = (found) => {
+  for (let root = rootOf(found); root; root = root instanceof ShadowRoot ? rootOf(root.host) : null) {
+    if (!(root instanceof Document || root instanceof ShadowRoot)) return false;
+    if (animationsOf(root).some(({ playState }) => playState === "running")) return true;
+  }
+  return false;
+};
+/** Whether two frames in a row draw an element in one place. Between frames, the clock of animations runs ahead to the next one. */
+const standsStill = async (found) => {
+  await frame();
+  const last = boxOf(found);
+  await frame();
+  return isConnected(found) && sameBox(last, boxOf(found));
+};
+
 const check = async (id, need, round) => {
   const found = element(id);
   if (!found) return { fail: "stale" };
@@ -118,6 +137,7 @@ const check = async (id, need, round) => {
     await later(0);
     if (!isConnected(found)) return { fail: "stale" };
     if (!sameBox(last, boxOf(shown))) return { fail: "notStable" };
+    if (isAnimated(shown) && !(await standsStill(shown))) return { fail: isConnected(found) ? "notStable" : "stale" };
   }
   if (!need.scroll) return { ok: true, box: boxOf(shown) };
   let tried = tryPoints(shown, need, "middle");

@@ -74,6 +74,8 @@ const closestInteractive = (inner) => {
   for (let up = inner; up; up = cb.composedParentOf(up)) if (matches(up, INTERACTIVE)) return up;
   return null;
 };
+/** Whether a click there would do something: a control, a field or another frame. */
+const takesClicks = (hit) => !!closestInteractive(hit) || !!labelAround(hit) || matches(hit, "input, select, textarea, iframe, frame, object, embed, [contenteditable], [onclick], [tabindex]");
 /** Whether an event at `hit` is one for `target`: within it, or between a label and its control. */
 const receives = (target, hit) => {
   if (!isElement(hit)) return false;

@@ -19,8 +19,8 @@ const why = (event, origin) => {
   if (!isConnected(target)) return { type: event.type, reason: "stale", by: describe(origin) };
   if (KEYS.has(event.type)) return { type: event.type, reason: "focus", by: describe(origin) };
   const box = boxOf(target);
-  if (Math.abs(box.x - gesture.box.x) > 1 || Math.abs(box.y - gesture.box.y) > 1) return { type: event.type, reason: "moved", by: blockerOf(origin, target) };
-  return { type: event.type, reason: "covered", by: blockerOf(origin, target) };
+  const moved = Math.abs(box.x - gesture.box.x) > 1 || Math.abs(box.y - gesture.box.y) > 1;
+  return { type: event.type, reason: moved ? "moved" : "covered", by: blockerOf(origin, target), takes: takesClicks(origin) };
 };
 const block = (event, origin) => {
   guard.block(event);

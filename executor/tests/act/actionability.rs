@@ -262,6 +262,16 @@ async fn what_never_stands_still_is_not_clicked() {
 }
 
 #[tokio::test]
+async fn what_creeps_by_less_than_a_pixel_a_frame_does_not_stand_still() {
+    let page = |times: &str| {
+        format!(
+            "<style>body {{ margin: 0 }} @keyframes creep {{ to {{ margin-left: 100px }} }} #go {{ animation: creep {times} linear }}</style><button id=go>Go</button>"
+        )
+    };
+    clicked_or(&page("0.3s"), &page("3s infinite"), "#go", Cause::NotStable).await;
+}
+
+#[tokio::test]
 async fn a_target_that_is_put_in_anew_meanwhile_is_found_again() {
     // A busy list renders itself anew every few milliseconds, for a while or for good.
     let page = |times: u32| {
