@@ -593,14 +593,15 @@ mod tests {
     }
 
     #[test]
-    fn matches_of_all_frames_count_together() {
+    fn matches_of_frames_count_together_where_the_outermost_document_has_none() {
         let target = TargetRef::new("go").unwrap();
         let mut page = gathered();
-        page.set_frames(vec!["main".into(), "child".into()]);
-        page.tell("main", true, told(vec![row("Go"), row("Stop")]));
+        page.set_frames(vec!["main".into(), "child".into(), "other".into()]);
+        page.tell("main", true, told(vec![row("Stop")]));
         page.tell("child", false, told(vec![row("Go")]));
+        page.tell("other", false, told(vec![row("Go")]));
         assert_eq!(page.sample(0).targets[&target].matches, Some(2));
-        page.forget("child");
+        page.tell("main", true, told(vec![row("Go"), row("Stop")]));
         let seen = page.sample(0);
         assert_eq!(seen.targets[&target].matches, Some(1));
         assert_eq!(seen.targets[&target].element.as_ref().unwrap().name, "Go");

@@ -14,6 +14,7 @@
 
 mod actionability;
 mod actions;
+mod closed_roots;
 mod downloads;
 mod effects;
 mod error;
@@ -25,6 +26,7 @@ mod network;
 mod options;
 mod outside;
 mod postconditions;
+mod projection;
 mod redaction;
 mod resolve;
 mod run;

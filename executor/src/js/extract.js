@@ -210,7 +210,8 @@ const fieldOf = (element) => {
   if (domId) field.id = cut(domId, 300);
   const states = cb.statesOf(element);
   if (field.type === "checkbox" || field.type === "radio" || field.type === "switch") {
-    field.checked = states.checked ?? (tag === "input" ? checked(element) : false);
+    const state = states.checked ?? (tag === "input" && checked(element));
+    field.checked = state === "mixed" ? state : String(state) === "true";
     if (tag === "input") field.value = cut(inputValue(element), 2000);
   } else if (tag === "select") {
     const options = Array.from(optionsOf(element));

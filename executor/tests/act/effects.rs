@@ -54,7 +54,7 @@ async fn nothing_that_changes_leaves_no_states_and_no_names() {
 
 #[tokio::test]
 async fn focus_and_scroll_and_url_are_told() {
-    let page = "<button id=go onclick=\"field.focus({preventScroll: true}); scrollTo(0, 500); history.pushState({}, '', '/pushed')\">Go</button><input id=field><div style='height:3000px'></div>";
+    let page = "<button id=go onclick=\"field.focus({preventScroll: true}); window.scrollTo(0, 500); history.pushState({}, '', '/pushed')\">Go</button><input id=field><div style='height:3000px'></div>";
     let record = of_click(page).await;
     assert_eq!(record.focus.as_deref(), Some("input#field"));
     assert!(record.scrolled && !record.new_document);

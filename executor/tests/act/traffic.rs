@@ -118,7 +118,7 @@ async fn a_request_under_way_keeps_the_page_busy() {
 
 #[tokio::test]
 async fn requests_of_a_frame_of_another_process_and_of_a_worker_are_told() {
-    let worker = "<button id=go onclick=\"new Worker(URL.createObjectURL(new Blob(['fetch(`http://127.0.0.1:PORT/data`)'])))\">Go</button>";
+    let worker = "<button id=go onclick=\"new Worker(window.URL.createObjectURL(new Blob(['fetch(`http://127.0.0.1:PORT/data`)'])))\">Go</button>";
     let framed = "<iframe src='http://localhost:PORT/inner'></iframe>";
     for (outer, inner) in [(framed, "<button id=go onclick=\"fetch('/data')\">Go</button>"), (worker, "")] {
         let mut lab = lab(&[("/", outer), ("/inner", inner), ("/data", "ok")]).await;
