@@ -24,8 +24,8 @@ pub(crate) struct Gesture {
     pub(crate) kind: GestureKind,
     /// None: the step names no target, and everything may be reached.
     pub(crate) target: Option<NodeKey>,
-    /// Where a drag ends, in the same frame.
-    pub(crate) end: Option<u64>,
+    /// Where a drag ends, in any frame.
+    pub(crate) end: Option<NodeKey>,
     pub(crate) expects: Option<Expected>,
 }
 
@@ -43,15 +43,23 @@ impl Gesture {
         Self { kind, target: None, end: None, expects: None }
     }
 
+    /// Whether it begins or ends in a frame.
+    pub(crate) fn meets(&self, frame: &str) -> bool {
+        self.target.iter().chain(&self.end).any(|key| key.frame == frame)
+    }
+
     /// What the guard of one document lets through.
     pub(crate) fn spec(&self, frame: &str, document: &str, limit: Limit) -> GestureSpec {
-        let is_there = self.target.as_ref().is_some_and(|key| key.frame == frame && key.document == document);
+        let is_in = |key: &&NodeKey| key.frame == frame && key.document == document;
+        let is_there = self.target.as_ref().is_some_and(|key| is_in(&key));
         GestureSpec {
             kind: self.kind,
             mode: if self.target.is_some() { GestureMode::Target } else { GestureMode::Any },
             id: self.target.as_ref().filter(|_| is_there).map(|key| key.node),
-            end: self.end.filter(|_| is_there),
-            expects: self.expects.clone().filter(|_| is_there),
+            end: self.end.as_ref().filter(is_in).map(|key| key.node),
+            ends: self.end.is_some(),
+            // A drag has arrived where it ends.
+            expects: self.expects.clone().filter(|_| self.end.as_ref().map_or(is_there, |end| is_in(&end))),
             ms: limit.ms,
             by: limit.by,
             closed: limit.people == PeopleInput::Never,
@@ -159,8 +167,11 @@ impl Run<'_> {
             async move { world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], by).await }
         });
         let told = self.race(Stage::Act, join_all(calls)).await?;
-        let blocked = told.into_iter().filter_map(|told| told.ok().flatten()?.blocked).next();
+        let told: Vec<GestureReport> = told.into_iter().filter_map(|told| told.ok().flatten()).collect();
+        let done = told.iter().any(|told| told.done);
+        let blocked = told.into_iter().find_map(|told| told.blocked);
         Ok(GestureReport {
+            done,
             blocked: blocked.map(|block| Block { by: format!("{} of another frame", block.by), ..block }),
             ..report
         })

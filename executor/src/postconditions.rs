@@ -120,10 +120,7 @@ impl Run<'_> {
             .into_iter()
             .filter(|frame| !self.is_armed || gesture.is_some() || !self.watchers.contains_key(frame))
             .map(|frame| {
-                let is_target = gesture
-                    .as_ref()
-                    .and_then(|gesture| gesture.target.as_ref())
-                    .is_some_and(|key| key.frame == frame.as_str());
+                let is_target = gesture.as_ref().is_some_and(|gesture| gesture.meets(frame.as_str()));
                 let until = if is_target || self.is_main(&frame) { self.until } else { self.within(PATIENCE) };
                 let is_watching = self.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching);
                 (frame, until, is_watching)
@@ -156,10 +153,12 @@ impl Run<'_> {
         let armed = self.race(Stage::Act, armed).await?;
         let target = gesture.as_ref().and_then(|gesture| gesture.target.clone());
         for (frame, world, answer) in armed {
-            let is_target = target.as_ref().is_some_and(|key| key.frame == frame.as_str());
+            let is_target = gesture.as_ref().is_some_and(|gesture| gesture.meets(frame.as_str()));
             match (answer, world) {
                 (Ok(answer), Some((world, is_watching))) => {
-                    let is_there = target.as_ref().is_none_or(|key| key.document == world.document().as_str());
+                    let is_there = target
+                        .as_ref()
+                        .is_none_or(|key| key.frame != frame.as_str() || key.document == world.document().as_str());
                     if is_target && (!answer.opened || !is_there) {
                         return failed(
                             Stage::Act,

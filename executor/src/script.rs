@@ -121,8 +121,10 @@ pub(crate) struct GestureSpec {
     pub(crate) kind: GestureKind,
     pub(crate) mode: GestureMode,
     pub(crate) id: Option<u64>,
-    /// Where a drag ends.
+    /// Where a drag ends, if it ends in this document.
     pub(crate) end: Option<u64>,
+    /// It is a drag: it is released at its end, wherever that is.
+    pub(crate) ends: bool,
     pub(crate) expects: Option<Expected>,
     /// Milliseconds after which nothing is let through any more.
     pub(crate) ms: u64,

@@ -13,18 +13,37 @@ const finished = () => gesture && (gesture.blocked || gesture.done);
 const settle = () => {
   for (const resolve of gesture?.waiters.splice(0) ?? []) resolve();
 };
+const RELEASES = new Set(["pointerup", "mouseup", "drop"]);
+/** What an event is for: a drag is released where it ends. */
+const aimOf = (event) => (gesture.ends && RELEASES.has(event.type) ? gesture.end : gesture.target);
 const why = (event, origin) => {
-  const target = gesture.target;
+  const target = aimOf(event);
   if (!target) return { type: event.type, reason: "elsewhere", by: describe(origin) };
   if (!isConnected(target)) return { type: event.type, reason: "stale", by: describe(origin) };
   if (KEYS.has(event.type)) return { type: event.type, reason: "focus", by: describe(origin) };
   const box = boxOf(target);
-  const moved = Math.abs(box.x - gesture.box.x) > 1 || Math.abs(box.y - gesture.box.y) > 1;
+  const moved = target === gesture.target && (Math.abs(box.x - gesture.box.x) > 1 || Math.abs(box.y - gesture.box.y) > 1);
   return { type: event.type, reason: moved ? "moved" : "covered", by: blockerOf(origin, target), takes: takesClicks(origin) };
 };
+/** Whether what is released is what was dragged, held by the pointer or drawn under it, and lies over the end. */
+const isCarriedTo = (end, origin, event) => {
+  const held = gesture.target;
+  if (!held || !cb.contains(held, origin)) return false;
+  for (const below of allAt(document, event.clientX, event.clientY)) {
+    if (!cb.contains(held, below)) return receives(end, below) || (below.shadowRoot && receives(end, cb.elementAt(event.clientX, event.clientY)));
+  }
+  return false;
+};
+const allAt = method(Document.prototype, "elementsFromPoint");
 const block = (event, origin) => {
   guard.block(event);
   if (event.type === "keyup") return;
+  if (gesture.ends && event.type === "mouseup" && gesture.seen.includes("pointerup")) {
+    // Released where it ends already; the page has sorted itself since, and this is for nobody.
+    gesture.done = true;
+    settle();
+    return;
+  }
   gesture.blocked ??= why(event, origin);
   settle();
 };
@@ -56,11 +75,11 @@ const handle = (event) => {
   if (keys !== (gesture.kind === "keys")) return handleAlone(event);
   const origin = originOf(event);
   if (gesture.mode === "any" && now <= gesture.until) { gesture.seen.push(event.type); return; }
-  const released = event.type === "pointerup" || event.type === "mouseup";
-  const target = gesture.end && released ? gesture.end : gesture.target;
+  const target = aimOf(event);
   // A drag ends in a click on what both ends have in common, which is for neither of them.
-  if (gesture.end && (event.type === "click" || event.type === "auxclick")) { guard.block(event); return; }
-  const open = target && !gesture.blocked && now <= gesture.until && isConnected(target) && receives(target, origin);
+  if (gesture.ends && (event.type === "click" || event.type === "auxclick")) { guard.block(event); return; }
+  const arrives = () => receives(target, origin) || (target === gesture.end && isCarriedTo(target, origin, event));
+  const open = target && !gesture.blocked && now <= gesture.until && isConnected(target) && arrives();
   if (!open) return block(event, origin);
   watching?.begin();
   if (gesture.seen.length < 1000) gesture.seen.push(event.type);
@@ -81,9 +100,10 @@ const openGesture = (spec) => {
   guard.listen();
   guard.closed = !!spec.closed;
   const target = spec.id ? element(spec.id) : null;
-  if (spec.id && !target) return false;
+  const end = spec.end ? element(spec.end) : null;
+  if ((spec.id && !target) || (spec.end && !end)) return false;
   gesture = {
-    kind: spec.kind, mode: spec.mode, target, end: spec.end ? element(spec.end) : null, box: target ? boxOf(target) : null,
+    kind: spec.kind, mode: spec.mode, target, end, ends: spec.ends, box: target ? boxOf(target) : null,
     expects: spec.expects, since: performance.now(), until: spec.by ?? performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: early.splice(0),
   };
   return true;

@@ -23,7 +23,7 @@
   /** Moving over things harms nobody; it only tells that a gesture has begun. */
   const passing = new Set(["pointerover", "pointermove"]);
   guard.passing = passing;
-  const types = [...passing, "pointerdown", "pointerup", "mousedown", "mouseup", "click", "auxclick", "dblclick", "contextmenu", "touchstart", "touchend", "keydown", "keypress", "keyup", "beforeinput"];
+  const types = [...passing, "pointerdown", "pointerup", "mousedown", "mouseup", "click", "auxclick", "dblclick", "contextmenu", "drop", "touchstart", "touchend", "keydown", "keypress", "keyup", "beforeinput"];
   /** Again is harmless; after `document.open()` it is necessary. */
   guard.listen = () => {
     for (const type of types) Reflect.apply(add, globalThis, [type, listen, options]);
