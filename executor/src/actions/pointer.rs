@@ -160,7 +160,7 @@ impl Run<'_> {
     }
 
     /// The session of the process that draws a frame, and a point of the tab as that process sees it.
-    async fn receiver_of(&mut self, frame: &FrameId, at: Point) -> Part<(Session, Point)> {
+    pub(crate) async fn receiver_of(&mut self, frame: &FrameId, at: Point) -> Part<(Session, Point)> {
         let gone = || out_of_frame();
         let own = self.page.frame(frame).ok_or_else(gone)?.session;
         if own == *self.page.session() {
@@ -241,7 +241,8 @@ fn out_of_frame() -> Stop {
     StepFailure::new(Stage::Act, Cause::TargetStale, "expected the frame where the drag ends, saw it gone").into()
 }
 
-async fn drag_event(
+/// Sends one event of a drag to the process that draws what is under it.
+pub(crate) async fn drag_event(
     session: &Session,
     kind: &'static str,
     point: Point,

@@ -204,11 +204,27 @@ act.scrollBy = (id, how) => {
   else scroller.scrollBy({ left: (delta?.[0] ?? 0) + (how.x ?? 0), top: (delta?.[1] ?? 0) + (how.y ?? 0), ...options });
   return { moved: scroller.scrollLeft !== before[0] || scroller.scrollTop !== before[1] };
 };
-/** Whether a file field takes several files; `null` for what is no file field. */
-act.takesFiles = (id) => {
+/** What files given to a target go to: the file field, or the target itself. */
+act.taker = (id) => {
   const target = element(id);
-  if (!(target instanceof HTMLInputElement) || inputType(target) !== "file") return null;
-  return getter(HTMLInputElement.prototype, "multiple")(target);
+  if (!target) return null;
+  const field = fieldOf(target);
+  const isFile = field instanceof HTMLInputElement && inputType(field) === "file";
+  const taker = isFile ? field : target;
+  return { id: cb.idOf(taker), multiple: isFile ? getter(HTMLInputElement.prototype, "multiple")(field) : null, pressed: !!closestInteractive(target) || target instanceof HTMLLabelElement };
+};
+/** The last thing that was dragged over this document. */
+let over = null;
+/** Follows what is dragged over this document from now on. */
+act.followDrag = () => {
+  if (!over) globalThis.addEventListener("dragover", (event) => { over = { event, origin: originOf(event) }; }, true);
+  over = {};
+  return true;
+};
+/** Whether the page takes what is dragged, at the target. */
+act.takesDrop = (id) => {
+  const target = element(id);
+  return !!target && !!over?.event && getter(Event.prototype, "defaultPrevented")(over.event) && receives(target, over.origin);
 };
 const outerHtml = getter(Element.prototype, "outerHTML");
 /** The document in a compact form: no scripts, styles or drawings, and no text of sensitive fields. */
