@@ -337,10 +337,29 @@ pub(crate) struct ListedOption {
     pub(crate) selected: bool,
 }
 
+/// What options are chosen from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum ListKind {
+    /// Suggestions of a text field.
+    Data,
+    /// A list box.
+    List,
+    /// Something that opens a list.
+    Control,
+    /// A part of the page that is no control.
+    None,
+}
+
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Listed {
     pub(crate) rows: Vec<ListedOption>,
     pub(crate) expanded: bool,
+    pub(crate) kind: ListKind,
+    /// Several options may be chosen.
+    pub(crate) several: bool,
+    /// Text can be typed into it.
+    pub(crate) typed: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -51,6 +51,13 @@ impl Run<'_> {
         self.end_entry(&entry, typed).await
     }
 
+    /// Types characters after what is there.
+    pub(crate) async fn type_into(&mut self, entry: &Entry, text: &str) -> Part<()> {
+        self.begin_entry(entry, "end").await?;
+        let typed = self.enter(entry, text, None).await;
+        self.end_entry(entry, typed).await
+    }
+
     /// Finds the field of the step's target and waits until it takes text. A secret needs a field that
     /// nothing covers.
     pub(crate) async fn entry(&mut self, is_secret: bool) -> Part<Entry> {

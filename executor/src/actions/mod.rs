@@ -6,6 +6,7 @@ mod dialog;
 mod enter_text;
 mod evaluate;
 mod extract;
+mod list_box;
 mod navigate;
 mod pointer;
 mod press;

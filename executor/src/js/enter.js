@@ -126,7 +126,7 @@ act.choose = (id, choices) => {
   if (!(field instanceof HTMLSelectElement) || isLate()) return { native: false };
   const options = Array.from(getter(HTMLSelectElement.prototype, "options")(field));
   const labels = (option) => [optionLabel(option), optionText(option)].map(cb.collapse);
-  const known = options.slice(0, 50).map((option) => cb.cut(labels(option)[0] || optionValue(option), 100));
+  const known = options.slice(0, 1000).map((option) => cb.cut(labels(option)[0] || optionValue(option), 100));
   const multiple = getter(HTMLSelectElement.prototype, "multiple")(field);
   if (choices.length > 1 && !multiple) return { native: true, single: true, known };
   const find = (choice) => {
@@ -153,22 +153,63 @@ act.choose = (id, choices) => {
   }
   return { native: true, ok: true, known };
 };
-/** The options of an open list box: those that the control names, or else all that are shown. */
-act.listed = (id) => {
+const CHOICES = new Set(["option", "treeitem", "menuitem", "menuitemradio", "menuitemcheckbox"]);
+const dataListOf = getter(HTMLInputElement.prototype, "list");
+const dataOptions = getter(HTMLDataListElement.prototype, "options");
+const byIdIn = (root, name) => (root instanceof Document || root instanceof DocumentFragment ? root : document).getElementById(name);
+/** What a control opens: what it names, or what its only combo box names. */
+const popupsOf = (target) => {
+  const combos = [target, ...(attr(target, "role") === "combobox" ? [] : queryWithin(target, "[role=combobox]"))].slice(0, 5);
+  const names = combos.flatMap((combo) => `${attr(combo, "aria-controls") ?? ""} ${attr(combo, "aria-owns") ?? ""}`.trim().split(/\s+/)).filter((name) => name);
+  return names.map((name) => byIdIn(rootOf(target), name) ?? byDomId(document, name)).filter((found) => found);
+};
+const isListBox = (target) => cb.roleOf(target) === "listbox";
+/** The elements that may be chosen for a target: in its list, or, where it names none, those that came since `before`. */
+const choicesOf = (target, before) => {
+  const popups = popupsOf(target);
+  const scope = isListBox(target) ? [target] : popups.length ? popups : null;
+  const found = [];
+  cb.everyElement((choice) => {
+    if (found.length >= 500) return false;
+    const role = cb.roleOf(choice);
+    if (!CHOICES.has(role) || (!scope && role !== "option") || !cb.isVisible(choice)) return;
+    if (tagOf(choice) === "option" && !isListBox(target)) return;
+    const isIn = scope ? scope.some((outer) => cb.contains(outer, choice)) : cb.contains(target, choice) || !before?.includes(cb.idOf(choice));
+    if (isIn) found.push(choice);
+  });
+  return found;
+};
+/** The options that can be chosen now, and what kind of control the target is. `before`: the options that were shown before it was opened. */
+act.listed = (id, before) => {
   const target = element(id);
   if (!target) return null;
-  const owned = `${attr(target, "aria-controls") ?? ""} ${attr(target, "aria-owns") ?? ""}`.trim().split(/\s+/).filter((name) => name);
-  const popups = owned.map((name) => byDomId(document, name)).filter((found) => found);
-  const scope = popups.length ? popups : cb.roleOf(target) === "listbox" ? [target] : null;
-  const rows = [];
-  cb.everyElement((found) => {
-    if (rows.length >= 500) return false;
-    if (cb.roleOf(found) !== "option" || !cb.isVisible(found)) return;
-    if (scope && !scope.some((outer) => cb.contains(outer, found))) return;
-    const states = cb.statesOf(found);
-    rows.push({ id: cb.idOf(found), label: cb.cut(cb.nameOf(found) || cb.textOf(found), 200), value: attr(found, "data-value") ?? attr(found, "value"), disabled: !!states.disabled, selected: !!states.selected });
-  });
-  return { rows, expanded: cb.statesOf(target).expanded === true };
+  const field = fieldOf(target);
+  const list = field instanceof HTMLInputElement ? dataListOf(field) : null;
+  const row = (choice) => {
+    const states = cb.statesOf(choice);
+    return { id: cb.idOf(choice), label: cb.cut(cb.nameOf(choice) || cb.textOf(choice), 200), value: attr(choice, "data-value") ?? attr(choice, "value"), disabled: !!states.disabled, selected: !!states.selected || states.checked === "true" };
+  };
+  const data = (option) => ({ id: 0, label: cb.cut(optionLabel(option), 200), value: cb.cut(optionValue(option), 2000), disabled: false, selected: false });
+  return {
+    rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before).map(row),
+    expanded: cb.statesOf(target).expanded === true,
+    kind: list ? "data" : isListBox(target) ? "list" : matches(target, "html, body, form, fieldset, table, main") ? "none" : "control",
+    several: attr(target, "aria-multiselectable") === "true",
+    typed: kindOf(field) === "text",
+  };
+};
+/** Scrolls an open list on, or back to its start; tells whether it moved. Lists that draw only what is in view show the rest of their options so. */
+act.scrollList = async (id, before, back) => {
+  const target = element(id);
+  const first = target && choicesOf(target, before)[0];
+  const scroller = first && cb.scrollerOf(first);
+  if (!scroller || scroller === scrollingElement(document) || isLate()) return false;
+  const top = scrollOffset.top(scroller);
+  scrollToOffset(scroller, { top: back ? 0 : top + scroller.clientHeight * 0.8, behavior: "instant" });
+  if (scrollOffset.top(scroller) === top) return false;
+  await frame();
+  await frame();
+  return true;
 };
 
 const innerText = getter(HTMLElement.prototype, "innerText");
