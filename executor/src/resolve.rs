@@ -103,7 +103,7 @@ impl Run<'_> {
         if facts.role == candidate.role && names(facts, candidate) {
             return Ok(true);
         }
-        if candidate.name_source != NameSource::Browser {
+        if facts.role == candidate.role && candidate.name_source != NameSource::Browser {
             return Ok(false);
         }
         let (probe, wanted, until) = (self.probe.clone(), vec![key.clone()], self.until);

@@ -60,12 +60,15 @@ impl Run<'_> {
         }
     }
 
-    /// Gives the target the focus.
+    /// Gives the target the focus. What takes none leaves the focus where it is, without an effect.
     pub(crate) async fn focus(&mut self) -> Part<()> {
         let ready = self.ready_main(Need::default()).await?;
         let Some(main) = self.main.clone() else { return Ok(()) };
         self.arm(None).await?;
-        self.give_focus(&ready.world, main.key.node, "keep").await
+        match self.give_focus(&ready.world, main.key.node, "keep").await {
+            Err(Stop::Failed(failure)) if failure.cause == Cause::NotEditable => Ok(()),
+            given => given,
+        }
     }
 
     async fn give_focus(&mut self, world: &cuebook_probe::ProbeWorld, node: u64, caret: &str) -> Part<()> {

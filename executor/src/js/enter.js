@@ -39,7 +39,17 @@ act.checkedOf = (id) => {
   const seen = checked ?? pressed ?? (["option", "treeitem"].includes(cb.roleOf(target)) ? "false" : null);
   return seen && { seen, native: target instanceof HTMLInputElement && inputType(target) === "radio" };
 };
-/** Gives the focus and places the caret: `keep`, `start`, `end` or `all`; `start` does nothing to what has the focus already. Tells whether the target has the focus. */
+const selectionStart = getter(HTMLInputElement.prototype, "selectionStart");
+const selectionEnd = getter(HTMLInputElement.prototype, "selectionEnd");
+/** Whether a part of the text of what has the focus is selected: what is typed takes its place. */
+const hasSelection = (into) => {
+  if (into instanceof HTMLInputElement && selectionStart(into) !== null) return selectionStart(into) !== selectionEnd(into);
+  if (into instanceof HTMLTextAreaElement) return into.selectionStart !== into.selectionEnd;
+  const selection = getSelection();
+  if (into instanceof HTMLInputElement) return String(selection) !== "";
+  return !!selection && !selection.isCollapsed && into.contains(selection.anchorNode) && into.contains(selection.focusNode);
+};
+/** Gives the focus and places the caret: `keep`, `start`, `end` or `all`; `start` does nothing to what has the focus already, `end` leaves a selection alone that was made in it. Tells whether the target has the focus. */
 act.focus = (id, caret) => {
   const target = element(id);
   if (!target || isLate()) return null;
@@ -55,7 +65,9 @@ act.focus = (id, caret) => {
   let atEnd = true;
   const into = focused && active instanceof HTMLElement ? active : field;
   try {
-    if (caret === "end") {
+    if (caret === "end" && had === active && hasSelection(into)) {
+      atEnd = true;
+    } else if (caret === "end") {
       const end = textIn(into).length;
       if (into instanceof HTMLInputElement) setRange(into, end, end);
       else if (into instanceof HTMLTextAreaElement) setAreaRange(into, end, end);

@@ -52,6 +52,37 @@ async fn values_are_typed_set_and_cleared() {
 }
 
 #[tokio::test]
+async fn what_is_selected_in_a_field_with_the_focus_gives_way_to_what_is_typed() {
+    let page =
+        "<input id=t value=hello><input id=n type=number value=12><div id=e contenteditable>one two</div><p id=p>x</p>";
+    let mut lab = lab(&[("/", page)]).await;
+    lab.eval("t.focus(), t.setSelectionRange(2, 4)").await;
+    let typed = |text: &str| json!({"type": "type", "targetRef": "it", "text": text});
+    succeeded(lab.step(json!({"it": css_of("#t")}), typed("y")).await);
+    assert_eq!(lab.eval("t.value").await, "heyo");
+    for (css, text, read) in [("#n", "7", "n.value"), ("#e", "three", "e.textContent")] {
+        let it = json!({"it": css_of(css)});
+        lab.eval(&format!("document.querySelector('{css}').focus()")).await;
+        succeeded(lab.step(it.clone(), json!({"type": "selectText", "targetRef": "it"})).await);
+        succeeded(lab.step(it, typed(text)).await);
+        assert_eq!(lab.eval(read).await, text);
+    }
+    // Without the focus, what was selected once does not count.
+    lab.eval("t.setSelectionRange(0, 2), e.focus()").await;
+    succeeded(lab.step(json!({"it": css_of("#t")}), typed("!")).await);
+    assert_eq!(lab.eval("t.value").await, "heyo!");
+}
+
+#[tokio::test]
+async fn what_takes_no_focus_leaves_it_where_it_is() {
+    let mut lab = lab(&[("/", "<input id=i><p id=p>x</p>")]).await;
+    lab.eval("i.focus()").await;
+    let success = succeeded(lab.step(json!({"p": css_of("#p")}), json!({"type": "focus", "targetRef": "p"})).await);
+    assert!(success.evidence.no_observed_effect);
+    assert_eq!(lab.eval("document.activeElement.id").await, "i");
+}
+
+#[tokio::test]
 async fn keys_and_chords_arrive() {
     let page = "<form onsubmit=\"document.title = 'sent'; return false\"><input id=i value=text></form>\
         <script>let keys = []; addEventListener('keydown', (e) => keys.push([e.ctrlKey, e.shiftKey, e.key, e.code].join(' ')));</script>";

@@ -187,7 +187,11 @@ fn step_of(stage: &Stage, entry: &Entry, declared: &mut Declared) -> Result<Resu
         other => return Ok(Err(unsayable(other))),
     };
     put("type", verb.into());
-    if entry.verb != "press" || entry.target.is_some() {
+    if entry.verb == "type" && entry.target.is_none() {
+        // Keys without a target go to what has the focus.
+        let focused: Target = serde_json::from_value(json!({ "strategy": "css", "selector": ":focus" }))?;
+        put("targetRef", target!(&Some(focused)));
+    } else if entry.verb != "press" || entry.target.is_some() {
         put("targetRef", target!(&entry.target));
     }
     if let Some(position) = &entry.position {
