@@ -152,8 +152,12 @@ impl Run<'_> {
         let (sent, report) = delivered?;
         let is_html_drag = sent.map_err(|error| call_stop(error, Stage::Act))?;
         match report {
-            // The browser tells the start nothing of where its data went.
-            Some(GestureReport { blocked: Some(block), .. }) if is_html_drag => Err(self.blocked(&block)),
+            // The data was dropped before the button is let go, which is then for nobody.
+            Some(GestureReport { blocked: Some(block), .. })
+                if is_html_drag && !matches!(block.event.as_str(), "pointerup" | "mouseup") =>
+            {
+                Err(self.blocked(&block))
+            }
             _ if is_html_drag => Ok(()),
             report => self.judge_delivery(report.as_ref()),
         }

@@ -11,7 +11,7 @@ const EDITABLE = "input, textarea, select, [contenteditable]:not([contenteditabl
 /** The element that text goes into: the target, its label's control, or the only field within it. */
 const fieldOf = (target) => {
   if (target instanceof HTMLLabelElement) return controlOf(target) ?? target;
-  if (!(target instanceof HTMLElement) || matches(target, EDITABLE) || editable(target)) return target;
+  if (!(target instanceof HTMLElement) || matches(target, `html, body, ${EDITABLE}`) || editable(target)) return target;
   const inner = queryWithin(target, EDITABLE);
   return inner.length === 1 ? inner[0] : target;
 };
