@@ -1,7 +1,8 @@
 //! Elements that react to the pointer by a listener alone: the wire sees them, the script does not.
 //!
-//! One question per document names every listener in it; those for the pointer are handed to the script,
-//! which offers an element that listens for itself and leaves aside one that listens for a whole region.
+//! One question per document names every listener in it; those for the pointer and for drops are handed to
+//! the script, which offers an element that listens for itself and leaves aside one that listens for a whole
+//! region; what takes drops is offered whatever it holds, because a drag has to end somewhere.
 //!
 //! Invariants: an element is handed over once while it listens, and taken back when it is asked about and no
 //! longer does; at most [`HANDED`] in one observation, the first of the document first.
@@ -16,7 +17,7 @@ use std::time::Instant;
 
 use cuebook_probe::{ProbeError, ProbeWorld};
 use futures_util::future::join_all;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Elements that are handed to the script in one observation of one document.
@@ -26,6 +27,15 @@ const READ: usize = 20_000;
 /// What a person who points and presses sets off.
 const POINTED: [&str; 6] = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup"];
 
+/// What an element listens for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+struct Listens {
+    /// Pointing and pressing.
+    pointer: bool,
+    /// Things that are dropped on it.
+    drop: bool,
+}
+
 /// What is known of the listeners of each document.
 #[derive(Debug, Default)]
 pub(crate) struct ListenerCache {
@@ -34,8 +44,8 @@ pub(crate) struct ListenerCache {
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// Backend node ids that were handed over, or are of another document.
-    settled: HashSet<i64>,
+    /// What backend nodes were told to listen for; some are of another document.
+    settled: HashMap<i64, Listens>,
     census: Census,
     /// How often it was asked: scripts that take over a finished page add listeners and no elements.
     times: u32,
@@ -118,28 +128,33 @@ impl ListenerCache {
         let (wanted, silent) = self.with(world, |asked| {
             asked.census = elements.map_or(Census::JustNow, Census::Of);
             asked.times = asked.times.saturating_add(1);
-            let listening: HashSet<i64> = found.iter().copied().collect();
-            let silent: Vec<i64> = asked.settled.extract_if(|node| !listening.contains(node)).take(HANDED).collect();
-            let mut wanted: Vec<i64> = found.into_iter().filter(|node| asked.settled.insert(*node)).collect();
+            let listening: HashSet<i64> = found.iter().map(|(node, _)| *node).collect();
+            let silent: Vec<i64> = asked
+                .settled
+                .extract_if(|node, _| !listening.contains(node))
+                .take(HANDED)
+                .map(|(node, _)| node)
+                .collect();
+            let mut wanted = found;
+            wanted.retain(|(node, listens)| asked.settled.get(node) != Some(listens));
             asked.left_over = wanted.len() > HANDED;
-            for node in wanted.drain(HANDED.min(wanted.len())..) {
-                asked.settled.remove(&node);
-            }
+            wanted.truncate(HANDED);
+            asked.settled.extend(wanted.iter().copied());
             (wanted, silent)
         });
-        let changes = wanted.iter().map(|node| (*node, true)).chain(silent.iter().map(|node| (*node, false)));
+        let changes = wanted.into_iter().chain(silent.into_iter().map(|node| (node, Listens::default())));
         let told = join_all(changes.map(|(node, listens)| async move {
             let function = "(cb, element, listens) => cb.walk.listens(element, listens)";
             // Same-process frames within this one are theirs to tell.
-            world.adopt::<bool>(node, function, &[listens.into()], until).await.unwrap_or(false)
+            world.adopt::<bool>(node, function, &[json!(listens)], until).await.unwrap_or(false)
         }))
         .await;
         Ok(told.into_iter().filter(|told| *told).count())
     }
 }
 
-/// The backend node ids of what listens to the pointer, in document order, each once.
-async fn listening(world: &ProbeWorld, until: Instant) -> Result<Vec<i64>, ProbeError> {
+/// The backend node ids of what listens, in document order, each once.
+async fn listening(world: &ProbeWorld, until: Instant) -> Result<Vec<(i64, Listens)>, ProbeError> {
     #[derive(Deserialize)]
     struct Resolved {
         object: Object,
@@ -162,13 +177,20 @@ async fn listening(world: &ProbeWorld, until: Instant) -> Result<Vec<i64>, Probe
     let reply = session.call_raw("DOMDebugger.getEventListeners", params, until).await;
     let _ = session.call_raw("Runtime.releaseObject", json!({ "objectId": document }), until).await;
     let all: Listeners = reply?.parse()?;
-    let mut seen = HashSet::new();
-    Ok(all
-        .listeners
-        .into_iter()
-        .take(READ)
-        .filter(|one| POINTED.contains(&one.kind.as_str()))
-        .filter_map(|one| one.backend_node_id)
-        .filter(|node| seen.insert(*node))
-        .collect())
+    let mut order: Vec<(i64, Listens)> = Vec::new();
+    let mut places: HashMap<i64, usize> = HashMap::new();
+    for listener in all.listeners.into_iter().take(READ) {
+        let pointer = POINTED.contains(&listener.kind.as_str());
+        let drop = listener.kind == "drop";
+        let Some(node) = listener.backend_node_id.filter(|_| pointer || drop) else { continue };
+        let place = *places.entry(node).or_insert_with(|| {
+            order.push((node, Listens::default()));
+            order.len() - 1
+        });
+        if let Some((_, listens)) = order.get_mut(place) {
+            listens.pointer |= pointer;
+            listens.drop |= drop;
+        }
+    }
+    Ok(order)
 }

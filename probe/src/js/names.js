@@ -157,7 +157,7 @@ const readGenerators = (root) => {
   }
 };
 const mayGenerate = (element) => {
-  if (!memo) return true;
+  if (!memo || tagOf(element) === "q") return true;
   const root = rootNode(element);
   const parent = parentNode(element);
   // Shadow roots style their hosts and what is slotted into them.
@@ -172,10 +172,17 @@ const readGenerated = (element, which) => {
   if (!content || content === "none" || content === "normal" || style.display === "none" || style.visibility !== "visible") return "";
   const [shown, alternative] = splitAlternative(content);
   let text = "";
-  for (const part of (alternative ?? shown).matchAll(/"((?:[^"\\]|\\.)*)"|attr\(\s*"?([\w-]+)"?[^)]*\)/g)) {
-    text += part[2] !== undefined ? attr(element, part[2]) ?? "" : part[1].replace(/\\([0-9a-fA-F]{1,6})\s?|\\(.)/g, (_, code, plain) => (code ? String.fromCodePoint(Math.min(Number.parseInt(code, 16) || 0xfffd, 0x10ffff)) : plain));
+  for (const part of (alternative ?? shown).matchAll(/"((?:[^"\\]|\\.)*)"|attr\(\s*"?([\w-]+)"?[^)]*\)|(open|close)-quote/g)) {
+    if (part[3]) text += quoteMark(element, part[3]);
+    else text += part[2] !== undefined ? attr(element, part[2]) ?? "" : part[1].replace(/\\([0-9a-fA-F]{1,6})\s?|\\(.)/g, (_, code, plain) => (code ? String.fromCodePoint(Math.min(Number.parseInt(code, 16) || 0xfffd, 0x10ffff)) : plain));
   }
   return style.display === "inline" ? text : ` ${text} `;
+};
+/** Quotations within quotations have single marks. */
+const quoteMark = (element, side) => {
+  let depth = 0;
+  for (let up = parentNode(element); up; up = parentNode(up)) if (isElement(up) && tagOf(up) === "q") depth++;
+  return depth % 2 ? (side === "open" ? "‘" : "’") : side === "open" ? "“" : "”";
 };
 const splitAlternative = (content) => {
   let quoted = false;
@@ -190,6 +197,7 @@ const splitAlternative = (content) => {
 const NAME_BUDGET = 5000;
 const contentName = (element, state) => {
   const parts = [];
+  const isBranch = roleOf(element) === "treeitem";
   const push = (text, apart) => parts.push(apart ? ` ${text} ` : text);
   push(generatedText(element, "::before"), false);
   const owned = hasAttribute(element, "aria-owns") ? referenced(element, "aria-owns") : [];
@@ -200,6 +208,8 @@ const contentName = (element, state) => {
       state.budget -= text.length;
       push(text, false);
     } else if (isElement(child) && !state.visited.has(child)) {
+      // What a branch of a tree holds is not what it is called.
+      if (isBranch && roleOf(child) === "group") continue;
       const display = tagOf(child) === "br" || isHidden(child) ? "block" : styleOf(child).display;
       const inline = display === "inline" || display === "contents" || tagOf(child) === "slot";
       push(part(child, { ...state, embedded: true, direct: false, root: state.root, budget: state.budget }, state), !inline);

@@ -45,7 +45,8 @@ async fn a_page_that_asks_before_it_is_left() -> Result<()> {
     let stage = Stage::open().await?;
     let steps = json!([
         enter("textbox \"Draft (the page asks before it lets you go)\"", "half a thought"),
-        { "type": "click", "targetRef": "link \"Leave without saving\"", "post": [{ "kind": "titleMatches", "pattern": "Paper, pens" }] }
+        { "type": "click", "targetRef": "link \"Leave without saving\"", "post": [{ "kind": "dialogOpened" }] },
+        { "type": "acceptDialog", "post": [{ "kind": "titleMatches", "pattern": "Paper, pens" }] }
     ]);
     stage.plays("/dialogs", &steps).await?;
     Ok(())
@@ -323,7 +324,7 @@ async fn a_row_of_a_list_that_is_drawn_as_one_scrolls() -> Result<()> {
 async fn things_are_dragged_by_the_browser_and_by_the_pointer() -> Result<()> {
     let stage = Stage::open().await?;
     let steps = json!([
-        { "type": "dragTo", "targetRef": "generic \"Ink\"", "to": "group \"Basket\"" },
+        { "type": "dragTo", "targetRef": "group \"Ink\"", "to": "group \"Basket\"" },
         { "type": "dragTo", "targetRef": "listitem \"First\"", "to": "listitem \"Third\"" }
     ]);
     stage.plays("/editors", &steps).await?;
@@ -336,7 +337,7 @@ async fn things_are_dragged_by_the_browser_and_by_the_pointer() -> Result<()> {
 #[tokio::test]
 async fn a_canvas_is_clicked_where_it_was_said() -> Result<()> {
     let stage = Stage::open().await?;
-    let steps = json!([{ "type": "click", "targetRef": "image \"Seat plan\"", "position": { "x": 40, "y": 30 } }]);
+    let steps = json!([{ "type": "click", "targetRef": "img \"Seat plan\"", "position": { "x": 40, "y": 30 } }]);
     stage.plays("/editors", &steps).await?;
     stage.eventually(|stage| !stage.reported("canvas").is_null()).await?;
     let x: f64 = stage.reported("canvas")["x"].as_str().unwrap_or_default().parse()?;

@@ -30,9 +30,9 @@ async fn stock_that_loads_on_request_and_a_page_that_takes_its_time() -> Result<
     let stage = Stage::open().await?;
     let steps = json!([
         { "type": "click", "targetRef": "button \"Load stock\"", "post": [
-            { "kind": "requestObserved", "method": "GET", "urlPattern": "/slow/response" } ] },
+            { "kind": "requestObserved", "method": "GET", "url": "/slow/response" } ] },
         { "type": "click", "targetRef": "link \"A page that takes two seconds\"",
-          "post": [{ "kind": "titleMatches", "pattern": "At last", "timeoutMs": 8000 }] }
+          "timeoutMs": 8000, "post": [{ "kind": "titleMatches", "pattern": "At last" }] }
     ]);
     stage.plays("/slow", &steps).await?;
     stage.eventually(|stage| stage.hits("slow.loaded") == 1).await

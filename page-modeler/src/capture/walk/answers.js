@@ -17,11 +17,13 @@
       targets.push(root.host);
       return true;
     },
-    /** An element that the wire found to listen to the pointer, or no longer to; whether it is of this document, and news. */
-    listens: (element, listens) => {
-      if (listening.has(element) === listens || cb.tools.nodeType(element) !== 1 || cb.tools.ownerDocument(element) !== document) return false;
-      if (listens) listening.add(element); else listening.delete(element);
+    /** What the wire found an element to listen for, maybe nothing any more; whether it is of this document, and news. */
+    listens: (element, { pointer, drop }) => {
+      if (listening.has(element) === pointer && droppable.has(element) === drop || cb.tools.nodeType(element) !== 1 || cb.tools.ownerDocument(element) !== document) return false;
+      if (pointer) listening.add(element); else listening.delete(element);
+      if (drop) droppable.add(element); else droppable.delete(element);
       targets.push(element);
+      if (REGIONS.has(tagOf(element))) targets.push(...cb.childrenOf(element).filter((child) => cb.tools.nodeType(child) === 1).slice(0, 500));
       return true;
     },
     /** The page's text in blocks, each with the nearest thing that can be acted on. */

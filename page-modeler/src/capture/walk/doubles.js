@@ -6,7 +6,7 @@
     const called = (row) => row.name || row.fallback || "";
     const area = (box) => box.width * box.height;
     if (!called(outer) || called(outer) !== called(inner) || area(innerBox) < area(outerBox) / 2) return "";
-    if (outer.reason === "draggable" || inner.reason === "draggable" || outer.control !== "plain" && outer.control !== inner.control) return "";
+    if (["draggable", "drop"].includes(outer.reason) || ["draggable", "drop"].includes(inner.reason) || outer.control !== "plain" && outer.control !== inner.control) return "";
     const widgets = [outer, inner].map((row) => WIDGETS.has(row.role));
     if (!widgets[1]) return inner.control === "plain" ? "outer" : "";
     if (!widgets[0]) return "inner";

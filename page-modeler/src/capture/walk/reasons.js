@@ -44,11 +44,21 @@
     if (attr(element, "draggable") === "true" && tag !== "img") return "draggable";
     if (!pointed && lookOf(element).cursor === "pointer") return "pointer";
     if (listening.has(element) && listensForItself(element, tag)) return "listener";
+    if (droppable.has(element)) return "drop";
+    if (isSortable(element, tag)) return "draggable";
     return "";
   };
   // Elements that the wire found to listen to the pointer. What listens for a whole region (a root, a list, a
   // backdrop) is no thing to act on; nor is what only stands around a control.
   const listening = new WeakSet();
+  /** An item of a list that listens for all of them, and keeps touches from scrolling: one that is dragged by the pointer. */
+  const isSortable = (element, tag) => {
+    if (tag !== "li" && attr(element, "role") !== "listitem") return false;
+    const list = cb.parentOf(element);
+    return list !== null && listening.has(list) && cb.styleOf(list).touchAction === "none";
+  };
+  /** Elements that take what is dropped on them. */
+  const droppable = new WeakSet();
   const REGIONS = new Set(["html", "body", "main", "form", "fieldset", "nav", "header", "footer", "aside", "section", "dialog", "table", "tbody", "thead", "tfoot", "ul", "ol", "dl", "menu", "slot"]);
   const COMPOSITES = new Set(["list", "table", "grid", "treegrid", "tree", "listbox", "menu", "menubar", "tablist", "radiogroup", "toolbar", "form", "dialog", "alertdialog", "main", "navigation", "banner", "contentinfo", "complementary", "region", "application", "document", "feed", "rowgroup", "search"]);
   const listensForItself = (element, tag) => {
