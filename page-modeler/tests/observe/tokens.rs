@@ -36,6 +36,9 @@ const ACTED_ON: [&str; 18] = [
     "gridcell",
 ];
 
+/// Shows only once it has the focus: nobody can click it before.
+const CLIPPED_AWAY: &str = "Skip to content";
+
 /// What a snapshot of Playwright's holds to act on: role and name of every line with a reference.
 fn acted_on(snapshot: &str) -> Vec<(String, String)> {
     snapshot
@@ -46,7 +49,7 @@ fn acted_on(snapshot: &str) -> Vec<(String, String)> {
             let name = rest.strip_prefix('"').and_then(|rest| rest.split_once("\" [")).map_or("", |(name, _)| name);
             // A cell of a grid that has no name is empty, or holds what is acted on.
             let is_empty = role == "gridcell" && name.is_empty();
-            (ACTED_ON.contains(&role) && rest.contains("[ref=") && !is_empty)
+            (ACTED_ON.contains(&role) && rest.contains("[ref=") && !is_empty && name != CLIPPED_AWAY)
                 .then(|| (role.to_owned(), name.replace("\\\"", "\"")))
         })
         .collect()

@@ -39,7 +39,8 @@
     if (cb.isEditingHost(element)) return "editable";
     if (tag === "body" || tag === "html" || tag === "option" || tag === "optgroup") return "";
     const tabindex = attr(element, "tabindex");
-    if (tabindex !== null && Number.parseInt(tabindex, 10) >= 0) return "tabindex";
+    // Of the cells of a grid one at a time can be tabbed to; the others say -1, and are clicked all the same.
+    if (tabindex !== null && (Number.parseInt(tabindex, 10) >= 0 || stated && roleOf(element) === "gridcell")) return "tabindex";
     for (const name of HANDLERS) if (hasAttribute(element, name)) return "handler";
     if (attr(element, "draggable") === "true" && tag !== "img") return "draggable";
     if (!pointed && lookOf(element).cursor === "pointer") return "pointer";
