@@ -25,14 +25,12 @@ const why = (event, origin) => {
   const moved = target === gesture.target && (Math.abs(box.x - gesture.box.x) > 1 || Math.abs(box.y - gesture.box.y) > 1);
   return { type: event.type, reason: moved ? "moved" : "covered", by: blockerOf(origin, target), takes: takesClicks(origin) };
 };
-/** Whether what is released is what was dragged, held by the pointer or drawn under it, and lies over the end. */
+/** Whether what is released is what was dragged, held by the pointer or drawn under it, and lies over the end, or in its place: a list may sort itself on the way. Nothing foreign may lie between. */
 const isCarriedTo = (end, origin, event) => {
   const held = gesture.target;
   if (!held || !cb.contains(held, origin)) return false;
-  for (const below of allAt(document, event.clientX, event.clientY)) {
-    if (!cb.contains(held, below)) return receives(end, below) || (below.shadowRoot && receives(end, cb.elementAt(event.clientX, event.clientY)));
-  }
-  return false;
+  const below = allAt(document, event.clientX, event.clientY).find((found) => !cb.contains(held, found) && !cb.contains(found, held));
+  return !below || receives(end, below) || cb.contains(below, end);
 };
 const allAt = method(Document.prototype, "elementsFromPoint");
 const block = (event, origin) => {

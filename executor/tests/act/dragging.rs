@@ -119,3 +119,20 @@ async fn an_element_is_sorted_into_another_place_by_pointer_events() {
     succeeded(lab.step(ends, drag(json!([]))).await);
     assert_eq!(lab.eval("[...list.querySelectorAll('li')].map((x) => x.id).join('')").await, "bca");
 }
+
+#[tokio::test]
+async fn a_list_that_sorts_itself_on_the_way_takes_the_release() {
+    let page = "<ul id=list></ul><div id=veil style='display:none;position:fixed;inset:0'></div><style>li{height:30px;list-style:none;background:#ddd;margin:2px}</style><script>\
+        for (const n of 'abc') { const li = document.createElement('li'); li.id = n; li.textContent = n; list.append(li); }\
+        let held = null, ups = []; list.addEventListener('pointerdown', (e) => { held = e.target; });\
+        list.addEventListener('pointermove', (e) => { const over = e.target.closest('li'); if (held && over && over !== held) over.after(held); });\
+        addEventListener('pointerup', (e) => { ups.push(e.target.id); held = null; });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let ends = json!({"from": css_of("#a"), "to": css_of("#c")});
+    succeeded(lab.step(ends.clone(), drag(json!([]))).await);
+    assert_eq!(lab.eval("[...list.querySelectorAll('li')].map((x) => x.id).join('') + ups").await, "bcaa");
+    lab.eval("addEventListener('pointermove', () => { if (held) veil.style.display = 'block'; })").await;
+    let ends = json!({"from": css_of("#b"), "to": css_of("#a")});
+    assert_eq!(failed(lab.step(ends, drag(json!([]))).await).cause, Cause::Covered);
+    assert_eq!(lab.eval("ups.join()").await, "a");
+}
