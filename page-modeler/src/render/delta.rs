@@ -7,6 +7,7 @@ use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
 
 use super::budget::estimate_tokens;
+use super::line::Context;
 use super::text::{TextOptions, line};
 
 /// The changes since the observation before; `None` if there was none. Ends with what the budget left out.
@@ -21,7 +22,8 @@ pub fn render(observation: &Observation, options: &TextOptions) -> Option<String
         ids.iter()
             .map(|id| {
                 let known: Option<&Candidate> = observation.candidate_or_recent(*id);
-                let told = known.map_or_else(|| format!("- [{id}]"), |candidate| line(candidate, options));
+                let told =
+                    known.map_or_else(|| format!("- [{id}]"), |candidate| line(candidate, options, Context::InWords));
                 format!("{mark} {}", told.strip_prefix("- ").unwrap_or(&told))
             })
             .collect()

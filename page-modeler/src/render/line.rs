@@ -3,14 +3,44 @@
 use std::fmt::Write as _;
 
 use cuebook_grammar::candidate::{Candidate, ControlKind, Placement};
+use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::secret::FactText;
 
 use super::text::{Boxes, TextOptions};
 use super::{flags, quoted};
 
+/// How the context of a candidate is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Context {
+    /// In its own words.
+    InWords,
+    /// As that of the line before.
+    Same,
+    /// By the candidate near it whose name it begins with.
+    Of(CandidateId),
+}
+
+/// A context of fewer words is told faster than another candidate is looked up.
+const LONG: usize = 20;
+
+/// The candidate among its neighbours by which the context of a candidate can be told.
+pub(super) fn named_by<'a>(
+    candidate: &Candidate,
+    mut neighbours: impl Iterator<Item = &'a Candidate>,
+) -> Option<CandidateId> {
+    let (_, text) = candidate.context.as_deref()?.split_once(": ")?;
+    let names = |other: &Candidate| {
+        other.context.is_none()
+            && other.frame == candidate.frame
+            && other.name.len() > LONG
+            && text.starts_with(&other.name)
+    };
+    neighbours.find(|other| names(other)).map(|other| other.id)
+}
+
 /// `- button "Save" [c2] (row: Anna) [disabled]`: role, name, id, context and states.
-pub(super) fn head(candidate: &Candidate) -> String {
+pub(super) fn head(candidate: &Candidate, told: Context) -> String {
     let mut out = format!("{} ", candidate.role);
     if candidate.name.is_empty() {
         let label = candidate.label.as_deref().or(candidate.placeholder.as_deref()).unwrap_or_default();
@@ -22,7 +52,16 @@ pub(super) fn head(candidate: &Candidate) -> String {
     }
     let _ = write!(out, "[{}]", candidate.id);
     if let Some(context) = candidate.context.as_deref().filter(|context| !says_label(candidate, context)) {
-        let _ = write!(out, " ({})", quoted(context, 120).trim_matches('"'));
+        match told {
+            Context::InWords => {
+                let _ = write!(out, " ({})", quoted(context, 120).trim_matches('"'));
+            }
+            Context::Same => out.push_str(" (same)"),
+            Context::Of(id) => {
+                let kind = context.split_once(": ").map_or(context, |(kind, _)| kind);
+                let _ = write!(out, " ({} of {id})", quoted(kind, 40).trim_matches('"'));
+            }
+        }
     }
     for flag in flags(candidate) {
         let _ = write!(out, " [{flag}]");

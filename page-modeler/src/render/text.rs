@@ -1,12 +1,17 @@
 //! An observation as indented lines, within a budget: `- button "Submit" [c2]`.
+//!
+//! Every token is paid for at each step of a model, so nothing is said twice: a line goes in by one space where
+//! it stands deeper than the one before, `(same)` stands for the context of the line before, `(row of c7)` for
+//! one that begins with a name that is told nearby, and a heading that is the name of a candidate is left to it.
 
 use std::fmt::Write as _;
 
 use cuebook_grammar::candidate::{Candidate, Placement};
+use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
 
 use super::budget::{estimate_tokens, kept};
-use super::line::{details, frame_title, head, left_out, place_line, value};
+use super::line::{Context, details, frame_title, head, left_out, named_by, place_line, value};
 use super::quoted;
 
 /// Whether boxes are written.
@@ -49,7 +54,7 @@ const FOOTER: usize = 50;
 #[must_use]
 pub fn render(observation: &Observation, options: &TextOptions) -> String {
     let mut out = header(observation);
-    let lines: Vec<String> = observation.candidates.iter().map(|c| line(c, options)).collect();
+    let lines: Vec<String> = observation.candidates.iter().map(|c| line(c, options, Context::InWords)).collect();
     let costs: Vec<usize> = lines.iter().map(|line| estimate_tokens(line) + 1).collect();
     let room = options.budget.saturating_sub(estimate_tokens(&out) + FOOTER);
     let kept = kept(&observation.candidates, &costs, room);
@@ -58,21 +63,32 @@ pub fn render(observation: &Observation, options: &TextOptions) -> String {
     let mut placement = Placement::InView;
     let mut reads: Vec<usize> = (0..lines.len()).filter(|index| kept.get(*index) == Some(&true)).collect();
     reads.sort_by_key(|index| observation.candidates.get(*index).map_or(0, |c| c.frame));
+    let mut indent = 0;
+    let mut context = None;
     for index in reads {
-        let (Some(line), Some(candidate)) = (lines.get(index), observation.candidates.get(index)) else { continue };
+        let (Some(whole), Some(candidate)) = (lines.get(index), observation.candidates.get(index)) else { continue };
         if candidate.frame != frame {
             frame = candidate.frame;
+            context = None;
             let _ = writeln!(out, "- frame {}:", quoted(frame_title(observation, frame), 120));
         }
         if candidate.placement != placement {
             placement = candidate.placement;
+            context = None;
             let _ = writeln!(out, "{}", place_line(placement));
         }
-        let indent = usize::from(candidate.depth.saturating_sub(shallowest).min(8)) + usize::from(frame != 0);
-        for _ in 0..indent {
-            out.push_str("  ");
+        let depth = usize::from(candidate.depth.saturating_sub(shallowest).min(8)) + usize::from(frame != 0);
+        indent = depth.min(indent + 1);
+        out.extend(std::iter::repeat_n(' ', indent));
+        let told = match namer(observation, index, &kept) {
+            _ if candidate.context.is_some() && candidate.context.as_deref() == context => Some(Context::Same),
+            namer => namer.map(Context::Of),
+        };
+        match told {
+            Some(told) => out.push_str(&line(candidate, options, told)),
+            None => out.push_str(whole),
         }
-        out.push_str(line);
+        context = candidate.context.as_deref();
         out.push('\n');
     }
     let left_out = left_out(observation, kept.iter().filter(|kept| !**kept).count());
@@ -80,6 +96,22 @@ pub fn render(observation: &Observation, options: &TextOptions) -> String {
         let _ = writeln!(out, "left out: {left_out}");
     }
     out
+}
+
+/// Whether a landmark says more than that there is an empty one, or a list or a group without a name.
+fn tells(summary: &str) -> bool {
+    !summary.contains(": 0 ") && !["div: ", "ul: ", "ol: "].iter().any(|nameless| summary.starts_with(nameless))
+}
+
+/// Candidates before and after one that may name what it stands in.
+const NEAR: usize = 6;
+
+/// The candidate that is told as well, and names what this one stands in.
+fn namer(observation: &Observation, index: usize, kept: &[bool]) -> Option<CandidateId> {
+    let all = &observation.candidates;
+    let near = index.saturating_sub(NEAR)..all.len().min(index.saturating_add(NEAR));
+    let told = all.get(near.clone())?.iter().zip(kept.get(near)?).filter(|(_, kept)| **kept).map(|(near, _)| near);
+    named_by(all.get(index)?, told)
 }
 
 fn header(observation: &Observation) -> String {
@@ -105,18 +137,27 @@ fn header(observation: &Observation) -> String {
             quoted(&live.text, 200)
         );
     }
-    for heading in observation.sketch.headings.iter().take(12) {
+    let is_told = |text: &str| observation.candidates.iter().any(|candidate| candidate.name == text);
+    for heading in observation.sketch.headings.iter().filter(|heading| !is_told(&heading.text)).take(12) {
         let _ = writeln!(out, "- h{} {}", heading.level, quoted(&heading.text, 100));
     }
-    for landmark in observation.sketch.landmarks.iter().take(12) {
-        let _ = writeln!(out, "- {}", quoted(&landmark.summary, 120).trim_matches('"'));
+    let landmarks: Vec<String> = observation
+        .sketch
+        .landmarks
+        .iter()
+        .filter(|landmark| tells(&landmark.summary))
+        .take(12)
+        .map(|landmark| quoted(&landmark.summary.replace('"', "'"), 120).trim_matches('"').to_owned())
+        .collect();
+    if !landmarks.is_empty() {
+        let _ = writeln!(out, "landmarks {}", landmarks.join("; "));
     }
     out
 }
 
 /// One candidate on one line, as it stands in [`render`].
-pub(super) fn line(candidate: &Candidate, options: &TextOptions) -> String {
-    let mut out = format!("- {}", head(candidate));
+pub(super) fn line(candidate: &Candidate, options: &TextOptions, context: Context) -> String {
+    let mut out = format!("- {}", head(candidate, context));
     if let Some(value) = value(candidate, 80) {
         let _ = write!(out, " value={value}");
     }

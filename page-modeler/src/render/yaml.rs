@@ -6,7 +6,7 @@ use cuebook_grammar::candidate::Placement;
 use cuebook_grammar::observation::Observation;
 
 use super::budget::{estimate_tokens, kept};
-use super::line::{details, frame_title, head, left_out, place_line, value};
+use super::line::{Context, details, frame_title, head, left_out, place_line, value};
 use super::quoted;
 use super::text::TextOptions;
 
@@ -19,7 +19,7 @@ pub fn render(observation: &Observation, options: &TextOptions) -> String {
         .candidates
         .iter()
         .map(|candidate| {
-            let key = key(&format!("{}{}", head(candidate), details(candidate, options)));
+            let key = key(&format!("{}{}", head(candidate, Context::InWords), details(candidate, options)));
             match value(candidate, 200) {
                 Some(value) => format!("- {key}: {value}"),
                 None => format!("- {key}"),
