@@ -285,6 +285,10 @@ impl Hub {
     }
 
     fn crashed(&self, session: &Session) {
+        // The browser as a whole has no renderer.
+        if session.kind() == SessionKind::Browser {
+            return;
+        }
         session.inner.fail(GoneReason::Crashed);
         if let Some(page) = session.page() {
             page.crashed(session);

@@ -103,6 +103,9 @@ pub(crate) struct RunOptions {
     /// Another origin to act on: a host, *.host, or scheme://host:port. May be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow: Vec<String>,
+    /// What is allowed and declared, as a JSON file; `cuebook schema policy` prints its form
+    #[arg(long, value_name = "FILE", env = "CUEBOOK_POLICY")]
+    pub(crate) policy: Option<PathBuf>,
     /// Consent given ahead, as CLASS@ORIGIN with class write, credential, send, money or destructive.
     /// May be repeated
     #[arg(long, value_name = "GRANT")]
@@ -159,8 +162,8 @@ pub(crate) struct ObserveArgs {
     /// How much of the page
     #[arg(long, value_enum, default_value = "full")]
     pub(crate) scope: ScopeName,
-    /// The most characters of text
-    #[arg(long, value_name = "CHARACTERS")]
+    /// The most tokens of output (text and YAML: 6,000 unless stated)
+    #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     /// The most time for loading and looking
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s", env = "CUEBOOK_TIMEOUT")]
@@ -183,6 +186,12 @@ pub(crate) struct CheckArgs {
     /// Another origin to act on. May be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow: Vec<String>,
+    /// What is allowed and declared, as a JSON file
+    #[arg(long, value_name = "FILE", env = "CUEBOOK_POLICY")]
+    pub(crate) policy: Option<PathBuf>,
+    /// How much happens without asking
+    #[arg(long, value_enum, default_value = "auto", env = "CUEBOOK_PROFILE")]
+    pub(crate) profile: ProfileName,
     /// Check it as a model's plan: observed ids only
     #[arg(long)]
     pub(crate) model: bool,
@@ -279,6 +288,8 @@ pub(crate) enum ObservationFormat {
     Json,
     /// An outline like Playwright's
     Yaml,
+    /// The accessible structure of the main frame, as Playwright's ARIA snapshots
+    Aria,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -299,6 +310,8 @@ pub(crate) enum DocumentName {
     StepRecord,
     /// A report
     Report,
+    /// A policy file
+    Policy,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cuebook_cdp::{Browser, LaunchOptions, Sandbox, Window, find_chrome};
 use cuebook_datalayer::{ArtifactStore, JsonlLog, RunDir, ValueRedactor};
-use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_executor::{ExecutorOptions, LiveExecutor, OutsideHandler, OutsideOptions, ScreenshotMode};
 use cuebook_grammar::id::{CredentialRef, PageId};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunReport, RunResult};
@@ -130,6 +130,9 @@ pub(crate) fn policy(options: &RunOptions, url: Option<&str>) -> Result<Policy, 
     if let Some(url) = url {
         policy = policy.starting_at(url).map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
     }
+    if let Some(path) = &options.policy {
+        policy = crate::input::policy(path, policy)?;
+    }
     for entry in &options.allow {
         policy = policy.allowing(entry).map_err(|error| refuse(&error))?;
     }
@@ -153,9 +156,11 @@ fn budgets(options: &RunOptions) -> Budgets {
 }
 
 /// The executor's options that the flags state.
-pub(crate) fn executor_options(options: &RunOptions) -> ExecutorOptions {
+pub(crate) fn executor_options(options: &RunOptions, policy: &Policy) -> ExecutorOptions {
+    let outside = policy.outside();
+    let upload_roots = outside.read_roots.iter().chain(&outside.write_roots).map(Into::into).collect();
     let screenshots = if options.record { ScreenshotMode::Every } else { ScreenshotMode::FirstFailurePageChange };
-    ExecutorOptions { screenshots, ..ExecutorOptions::default() }
+    ExecutorOptions { screenshots, upload_roots, ..ExecutorOptions::default() }
 }
 
 /// Random bytes of the operating system.
@@ -218,7 +223,7 @@ async fn drive(
             digest.clone(),
             secrets,
             artifacts,
-            executor_options(options),
+            executor_options(options, &policy),
         ),
         repair: Ladder,
         log,
@@ -228,6 +233,8 @@ async fn drive(
     let kept_redactor = redactor.clone();
     let mut controller =
         Controller::new(layers, digest, redactor).with_budgets(budgets(options)).with_interrupt(interrupt);
+    let outside = OutsideOptions { path: environment::path(), ..OutsideOptions::default() };
+    controller = controller.with_handler(OutsideHandler::new(outside));
     if !output.quiet {
         controller = controller.with_listener(Narrator);
     }

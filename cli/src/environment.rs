@@ -15,6 +15,11 @@ fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from)
 }
 
+/// Where commands are looked for.
+pub(crate) fn path() -> Option<std::ffi::OsString> {
+    std::env::var_os("PATH")
+}
+
 /// Where fresh browser profiles are made. The same for every run of a user, so that the next start finds what a
 /// killed one left behind.
 pub(crate) fn profile_root() -> PathBuf {

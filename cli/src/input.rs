@@ -4,6 +4,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use cuebook_grammar::policy::{Policy, PolicyFile};
+use cuebook_grammar::wire::ShortText;
+
 use crate::exit::Refusal;
 use crate::text::plain;
 
@@ -25,4 +28,20 @@ pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
     }
     String::from_utf8(bytes)
         .map_err(|error| Refusal::invalid("malformed", format!("expected UTF-8 in {shown}: {error}")))
+}
+
+/// Adds what a policy file says. Directories that it names relatively lie beside it.
+pub(crate) fn policy(path: &Path, policy: Policy) -> Result<Policy, Refusal> {
+    let shown = plain(&path.display().to_string());
+    let refuse = |why: String| Refusal::invalid("invalidPolicy", format!("{shown}: {}", plain(&why)));
+    let mut file = PolicyFile::read(&text(path)?).map_err(|error| refuse(error.to_string()))?;
+    let beside = path.parent().unwrap_or(Path::new(""));
+    for root in file.roots.read.iter_mut().chain(&mut file.roots.write) {
+        let found = beside.join(root.as_str());
+        let found = found.canonicalize().ok().filter(|found| found.is_dir());
+        let found = found.ok_or_else(|| refuse(format!("expected a directory, saw `{root}`")))?;
+        let found = found.to_str().ok_or_else(|| refuse(format!("expected a path in UTF-8 for `{root}`")))?;
+        *root = ShortText::new(found).map_err(|error| refuse(error.to_string()))?;
+    }
+    policy.with_file(&file).map_err(|error| refuse(error.to_string()))
 }

@@ -12,7 +12,8 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_probe::{ProbeError, ProbeWorld};
 use serde_json::json;
 
-use crate::run::Run;
+use crate::projection::projections;
+use crate::run::{PageClock, Run};
 use crate::script::{Need, Obstacle, Readiness};
 use crate::stop::{Part, Stop, probe_stop};
 
@@ -44,6 +45,11 @@ impl Run<'_> {
             let world = self.world_of(key, Stage::Actionability).await?;
             let budget = by.saturating_duration_since(Instant::now());
             let answer = self.ask_ready(&world, key.node, need, budget).await?;
+            self.clock = answer.now.map(|now| PageClock {
+                document: world.document().as_str().to_owned(),
+                now,
+                heard: Instant::now(),
+            });
             if let Some(obstacle) = answer.fail {
                 return Err(self.obstructed(obstacle, answer.by));
             }
@@ -75,6 +81,7 @@ impl Run<'_> {
                 y: 0.0,
                 rect: Rect::default(),
                 receiver: None,
+                now: None,
             }),
             Err(error) => Err(probe_stop(error, Stage::Actionability)),
         }
@@ -111,11 +118,15 @@ impl Run<'_> {
                 }
                 owners.push((parent.clone(), owner, world));
             }
-            let innermost = chain.first().map(|(_, child)| child.clone());
-            let Some(innermost) = innermost else { return Ok(Ok(local)) };
-            let point = probe.frame_offset(&innermost, until).await?.point(local);
+            let Some(innermost) = chain.first().map(|(_, child)| child.clone()) else { return Ok(Ok(local)) };
+            let Some(placed) = projections(&probe, &innermost, until).await? else {
+                return Ok(Err((Obstacle::NotVisible, None)));
+            };
+            let point = placed.first().map_or(local, |(_, projection)| projection.point(local));
             for (parent, owner, world) in &owners {
-                let there = probe.frame_offset(parent, until).await?.to_local(point);
+                let back = placed.iter().find(|(frame, _)| frame == parent).and_then(|(_, there)| there.inverse());
+                let Some(back) = back else { return Ok(Err((Obstacle::NotVisible, None))) };
+                let there = back.point(point);
                 let args = [owner.node.into(), there.x.into(), there.y.into()];
                 let answer: Readiness = world.call("(cb, id, x, y) => cb.act.ownerAt(id, x, y)", &args, until).await?;
                 match answer.fail {

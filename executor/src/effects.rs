@@ -1,7 +1,7 @@
 //! What a step did, gathered from the frames that were watched and from the wire.
 //!
-//! Requests are in it only where a condition of the step asked for the network: the domain costs too much
-//! to be on for every step.
+//! Requests and errors are those since the input, without the page's own polling; exceptions of the page's
+//! scripts are told only as far as the browser's log has them.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Run<'_> {
     /// Ends all watching, opens all guards and tells what was seen. After a deadline this still runs: it
     /// sends no input.
     pub(crate) async fn disarm(&mut self) -> Option<EffectRecord> {
-        if !self.is_armed && self.watchers.is_empty() {
+        if !self.is_armed && self.watchers.is_empty() && self.happened.answered.is_empty() {
             return None;
         }
         let by = std::time::Instant::now() + PATIENCE;
@@ -56,6 +56,11 @@ impl Run<'_> {
             mutations.texts = mutations.texts.saturating_add(summary.texts);
             let room = MAX_NOTABLE.saturating_sub(mutations.notable.len());
             mutations.notable.extend(summary.notable.iter().take(room).map(|text| text.chars().take(200).collect()));
+            mutations.background = mutations.background.saturating_add(summary.background);
+            let room = MAX_NOTABLE.saturating_sub(record.states.len());
+            record.states.extend(summary.states.iter().take(room).map(|text| text.chars().take(300).collect()));
+            let room = MAX_NOTABLE.saturating_sub(record.console_errors.len());
+            record.console_errors.extend(summary.errors.iter().take(room).map(|text| text.chars().take(300).collect()));
             record.scrolled |= summary.scrolled;
             record.target_changed |= summary.target_changed;
             if record.focus.is_none() || self.is_main(frame) {
@@ -63,7 +68,11 @@ impl Run<'_> {
             }
         }
         // A new document is one effect; how it was built up is none.
-        record.mutations = if self.happened.new_document { MutationSummary::default() } else { mutations };
+        if self.happened.new_document {
+            record.states.clear();
+        } else {
+            record.mutations = mutations;
+        }
         if let Some(before) = self.gathered.url_before()
             && before != self.gathered.url()
         {
@@ -71,10 +80,13 @@ impl Run<'_> {
             record.url_after = Some(cut(self.gathered.url()));
         }
         let events = self.events();
-        record.requests = events.requests.into_iter().take(MAX_REQUESTS).collect();
+        record.requests = self.network.effects().into_iter().take(MAX_REQUESTS).collect();
+        let room = MAX_NOTABLE.saturating_sub(record.console_errors.len());
+        record.console_errors.extend(self.network.errors().into_iter().take(room));
         record.dialogs = self.happened.answered.iter().cloned().chain(events.dialogs).collect();
         record.downloads = events.downloads;
         record.new_tabs = events.new_tabs;
+        record.closed_tabs.clone_from(&self.happened.closed_tabs);
         record
     }
 }

@@ -12,14 +12,15 @@ use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome}
 use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::seam::{ArtifactSink, Executor, SecretSource};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_probe::Probe;
+use cuebook_probe::{Probe, ProbeError};
 use tracing::Instrument as _;
 
 use crate::error::ExecutorError;
 use crate::facts::Gathered;
-use crate::options::ExecutorOptions;
+use crate::network::Network;
+use crate::options::{ExecutorOptions, PeopleInput};
 use crate::run::{Happened, Run};
-use crate::script::{ACT, GUARD};
+use crate::script::{ACT, guard_for};
 use crate::step::IsFirst;
 use crate::stop::{Part, Stop, probe_stop};
 
@@ -32,6 +33,7 @@ pub struct LiveExecutor<S, A> {
     artifacts: A,
     options: ExecutorOptions,
     probes: HashMap<TargetId, Probe>,
+    traffic: HashMap<TargetId, Network>,
     has_run: bool,
 }
 
@@ -45,8 +47,17 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         options: ExecutorOptions,
     ) -> Self {
         let browser = browser.into();
-        browser.add_world_script(GUARD);
-        Self { browser, digest, secrets, artifacts, options, probes: HashMap::new(), has_run: false }
+        browser.add_world_script(&guard_for(options.people));
+        Self {
+            browser,
+            digest,
+            secrets,
+            artifacts,
+            options,
+            probes: HashMap::new(),
+            traffic: HashMap::new(),
+            has_run: false,
+        }
     }
 
     /// How it goes about its work.
@@ -59,6 +70,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         let target = TargetId::from(page.as_str());
         let Some(tab) = self.browser.page(&target) else {
             self.probes.remove(&target);
+            self.traffic.remove(&target);
             let reason = if self.browser.is_alive() {
                 cuebook_cdp::GoneReason::Detached
             } else {
@@ -74,9 +86,14 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         let attach = async {
             let probe = Probe::attach(tab, self.digest.clone(), until).await?;
             probe.extend(ACT, until).await?;
-            Ok(probe)
+            if self.options.people == PeopleInput::Never {
+                // The tab may have been open before this executor was made.
+                probe.page().add_world_script(&guard_for(PeopleInput::Never), until).await?;
+            }
+            Ok::<_, ProbeError>(probe)
         };
         let probe = attach.await.map_err(|error| probe_stop(error, Stage::Resolve))?;
+        self.traffic.insert(target.clone(), Network::watch(probe.page()));
         self.probes.insert(target, probe.clone());
         Ok(probe)
     }
@@ -100,12 +117,14 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             Ok(probe) => probe,
             Err(Stop::Failed(failure)) => return Ok(StepOutcome::Failed(failure)),
             Err(Stop::Broken(error)) => return Err(error),
-            Err(Stop::Dialog) => {
+            Err(Stop::Dialog | Stop::Closed) => {
                 let failure = StepFailure::new(Stage::Resolve, Cause::DialogOpen, "expected no open dialog, saw one");
                 return Ok(StepOutcome::Failed(Box::new(failure)));
             }
         };
         let tab = probe.page().clone();
+        let network = self.traffic.entry(tab.target_id().clone()).or_insert_with(|| Network::watch(&tab)).clone();
+        network.settle();
         let run = Run {
             options: &self.options,
             browser: &self.browser,
@@ -113,6 +132,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             browser_lane: lanes,
             gathered: Gathered::new(Vec::new(), self.digest.clone(), tab.url()),
             page: tab,
+            tabs: self.browser.pages(),
             probe,
             step,
             ground,
@@ -120,10 +140,12 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             happened: Happened::default(),
             evidence: Evidence::default(),
             watchers: BTreeMap::new(),
-            network: None,
+            network,
             report: None,
             input_at: None,
             main: None,
+            clock: None,
+            taken: None,
             is_armed: false,
         };
         let is_first = if self.has_run { IsFirst::No } else { IsFirst::Yes };

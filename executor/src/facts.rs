@@ -8,26 +8,29 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use cuebook_grammar::condition::{Asked, Condition};
 use cuebook_grammar::facts::{ElementFacts, EventFacts, Facts, Sample, TargetFacts};
+use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::id::{NodeKey, TargetRef};
 use cuebook_grammar::locator::{Locator, Strategy};
-use cuebook_grammar::secret::{DigestKey, FactText};
+use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::text_match::TextPattern;
 use cuebook_grammar::verdict::Verdict;
-use cuebook_probe::Ask;
+use cuebook_probe::{Ask, Placement, innermost};
 use serde_json::{Value, json};
 
 use crate::redaction::{reduce, reduce_in, tells_any};
-use crate::script::{FrameSample, WatchedRow, WatchedTarget};
+use crate::script::{FrameSample, WatchedInner, WatchedRow, WatchedTarget};
 
 /// How a target of a condition is looked up while the page changes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Lookup {
     /// An element that was observed: in its document, and nowhere else.
     Node(NodeKey),
-    /// A locator that the script can follow by itself, in every frame. The element that the action was
-    /// about stays the one that is meant while it lives.
+    /// A locator that the script can follow by itself, in every frame; where it has a frame path, only what
+    /// is told by the frame at its end counts. The element that the action was about stays the one that is
+    /// meant while it lives.
     Live(Locator, Option<NodeKey>),
-    /// A locator whose frames or inner locators need a round trip of their own.
+    /// A locator that needs a round trip of its own: inner locators with frames of their own, and XPath
+    /// relative to another element.
     Asked(Locator),
 }
 
@@ -64,13 +67,23 @@ impl Question {
 }
 
 /// Whether the script can follow a locator by itself.
-pub(crate) fn is_plain(locator: &Locator) -> bool {
-    locator.frame.is_empty() && locator.within.is_none() && locator.has.is_none()
+pub(crate) fn is_live(locator: &Locator) -> bool {
+    fn is_followed(locator: &Locator, depth: usize) -> bool {
+        let is_relative = matches!(locator.strategy, Strategy::XPath(_)) && locator.within.is_some();
+        let inner = [&locator.within, &locator.has, &locator.has_not];
+        !is_relative
+            && depth < MAX_INNER
+            && inner.into_iter().flatten().all(|inner| inner.frame.is_empty() && is_followed(inner, depth + 1))
+    }
+    is_followed(locator, 0)
 }
+
+/// Locators in locators beyond this depth are asked for.
+const MAX_INNER: usize = 4;
 
 /// What `conditions` want to know about `target`.
 pub(crate) fn ask_for(target: &TargetRef, locator: Option<&Locator>, conditions: &[&Condition]) -> Ask {
-    let mut ask = Ask { text: locator.is_some_and(turns_on_text), ..Ask::default() };
+    let mut ask = Ask { text: locator.is_some_and(Locator::turns_on_text), ..Ask::default() };
     let mut attributes = BTreeSet::new();
     let mut properties = BTreeSet::new();
     for condition in conditions {
@@ -86,23 +99,12 @@ pub(crate) fn ask_for(target: &TargetRef, locator: Option<&Locator>, conditions:
                 Asked::Property(name) => properties.insert(name.to_owned()),
             };
         }
-        condition.visit(&mut |part| {
-            let reads_text = matches!(
-                part,
-                Condition::ElementTextContains(_) | Condition::ElementTextEquals(_) | Condition::Changed(_)
-            );
-            ask.text |= reads_text && part.target() == Some(target);
-        });
+        ask.text |= condition.reads_text(target);
         ask.compare.extend(condition.compared_texts(target).into_iter().map(str::to_owned));
     }
     ask.attributes = attributes.into_iter().collect();
     ask.properties = properties.into_iter().collect();
     ask
-}
-
-/// Whether a locator is judged on the text of the element itself.
-fn turns_on_text(locator: &Locator) -> bool {
-    locator.has_text.is_some() || matches!(locator.strategy, Strategy::Text(_))
 }
 
 /// Whether a condition turns on where things are rather than on what they are.
@@ -139,10 +141,14 @@ fn rough(locator: &Locator) -> Value {
     if let Some(text) = locator.has_text.as_ref().and_then(literal) {
         put("hasText", text.into());
     }
+    if let Some(visible) = locator.visible {
+        put("visible", visible.into());
+    }
     let by = match &locator.strategy {
         Strategy::TestId(_) => "testId",
         Strategy::Role(by) => {
             put("role", by.role.as_str().into());
+            put("includeHidden", by.include_hidden.unwrap_or(false).into());
             "role"
         }
         Strategy::Label(_) => "label",
@@ -160,31 +166,67 @@ fn rough(locator: &Locator) -> Value {
         }
     };
     put("by", by.into());
+    let inner = [("within", &locator.within), ("has", &locator.has), ("hasNot", &locator.has_not)];
+    let inner: serde_json::Map<String, Value> = inner
+        .into_iter()
+        .filter_map(|(name, inner)| {
+            let inner = inner.as_deref()?;
+            let mut filter = rough(inner);
+            if let Some(object) = filter.as_object_mut() {
+                object.insert("readsText".into(), inner.turns_on_text().into());
+            }
+            Some((name.to_owned(), filter))
+        })
+        .collect();
+    if !inner.is_empty() {
+        put("inner", inner.into());
+    }
     filter
 }
 
-/// Marks the innermost elements with the text: those that fit and hold no row that does. Rows come in
-/// document order, parents first.
-fn mark_innermost(rows: &mut [WatchedRow], pattern: &TextPattern) {
-    let fits: Vec<bool> = rows
-        .iter()
-        .map(|row| {
-            let text = row.facts.text.as_ref().and_then(FactText::clear);
-            text.is_some_and(|text| pattern.fit(text).is_some())
-        })
-        .collect();
-    let mut holds_one = vec![false; rows.len()];
-    for (index, row) in rows.iter().enumerate().rev() {
-        let counts = fits.get(index).copied().unwrap_or(false) || holds_one.get(index).copied().unwrap_or(false);
-        if let Some(parent) = row.parent.filter(|parent| *parent < index)
-            && counts
-            && let Some(slot) = holds_one.get_mut(parent)
-        {
-            *slot = true;
+/// The rows that one frame told for a locator, with their relations settled: which of the inner rows are
+/// meant is decided by the inner locators over all frames together.
+fn settled(locator: &Locator, told: &[&WatchedTarget]) -> Vec<Vec<WatchedRow>> {
+    let mut frames: Vec<Vec<WatchedRow>> = told.iter().map(|told| told.rows.clone()).collect();
+    if let Strategy::Text(by) = &locator.strategy {
+        frames.iter_mut().for_each(|rows| mark_innermost(rows, &by.text));
+    }
+    type Part = fn(&WatchedTarget) -> Option<&WatchedInner>;
+    type Slot = fn(&mut cuebook_grammar::facts::Relations, bool);
+    let kinds: [(&Option<Box<Locator>>, Part, Slot); 3] = [
+        (&locator.within, |told| told.within.as_ref(), |relations, holds| relations.within = Some(holds)),
+        (&locator.has, |told| told.has.as_ref(), |relations, holds| relations.has = Some(holds)),
+        (&locator.has_not, |told| told.has_not.as_ref(), |relations, holds| relations.has_not = Some(!holds)),
+    ];
+    for (inner, part, put) in kinds {
+        let Some(inner) = inner else { continue };
+        let nobody = WatchedTarget::default();
+        let inner_told: Vec<&WatchedTarget> =
+            told.iter().map(|told| part(told).map_or(&nobody, |inner| &*inner.target)).collect();
+        let inner_frames = settled(inner, &inner_told);
+        let all: Vec<ElementFacts> = inner_frames.iter().flatten().map(|row| row.facts.clone()).collect();
+        let meant: BTreeSet<usize> = inner.select(&all).matches.into_iter().collect();
+        let mut offset = 0_usize;
+        for ((rows, told), inner_rows) in frames.iter_mut().zip(told).zip(&inner_frames) {
+            let of = part(told).map(|inner| inner.of.as_slice()).unwrap_or_default();
+            for (index, row) in rows.iter_mut().enumerate() {
+                let related = of.get(index).map(Vec::as_slice).unwrap_or_default();
+                let holds =
+                    related.iter().any(|at| *at < inner_rows.len() && meant.contains(&offset.saturating_add(*at)));
+                put(&mut row.facts.relations, holds);
+            }
+            offset += inner_rows.len();
         }
     }
-    for ((row, fit), holds) in rows.iter_mut().zip(fits).zip(holds_one) {
-        row.facts.relations.innermost_text = Some(fit && !holds);
+    frames
+}
+
+/// Marks the rows that are the innermost with the text.
+fn mark_innermost(rows: &mut [WatchedRow], pattern: &TextPattern) {
+    let nested: Vec<_> = rows.iter().map(|row| (&row.facts, row.parent)).collect();
+    let told = innermost(&nested, pattern);
+    for (row, told) in rows.iter_mut().zip(told) {
+        row.facts.relations.innermost_text = Some(told);
     }
 }
 
@@ -202,6 +244,10 @@ pub(crate) struct Gathered {
     frames: Vec<String>,
     told: HashMap<String, BTreeMap<String, Option<WatchedTarget>>>,
     asked: BTreeMap<TargetRef, TargetFacts>,
+    /// Where frames lie in the tab; those that are not here tell their own coordinates.
+    placements: HashMap<String, Placement>,
+    /// To which frame the frame path of a target leads.
+    scopes: BTreeMap<TargetRef, Option<String>>,
     url: String,
     title: String,
     before: Option<Sample>,
@@ -222,6 +268,8 @@ impl Gathered {
             frames: Vec::new(),
             told: HashMap::new(),
             asked: BTreeMap::new(),
+            placements: HashMap::new(),
+            scopes: BTreeMap::new(),
             url,
             title: String::new(),
             before: None,
@@ -339,44 +387,94 @@ impl Gathered {
         if let Lookup::Node(key) = &question.lookup {
             // A document that went away took its elements along.
             return match self.told.get(&key.frame).map(|targets| targets.get(name)) {
-                Some(Some(Some(told))) => of_rows(told.rows.iter().map(|row| row.facts.clone()).collect()),
+                Some(Some(Some(told))) => {
+                    of_rows(told.rows.iter().map(|row| self.placed(&key.frame, row.facts.clone())).collect())
+                }
                 Some(None) => TargetFacts::none(),
                 None if !self.frames.contains(&key.frame) => TargetFacts::none(),
                 _ => TargetFacts::default(),
             };
         }
         let Lookup::Live(locator, pinned) = &question.lookup else { return TargetFacts::default() };
-        let mut all = Vec::new();
-        let mut was_told = false;
-        for frame in &self.frames {
+        let scope = match (locator.frame.is_empty(), self.scopes.get(&question.target)) {
+            (true, _) => None,
+            (false, Some(Some(frame))) => Some(frame),
+            (false, Some(None)) => return TargetFacts::none(),
+            (false, None) => return TargetFacts::default(),
+        };
+        let mut told = Vec::new();
+        let mut told_by = Vec::new();
+        for frame in self.frames.iter().filter(|frame| scope.is_none_or(|scope| scope == *frame)) {
             match self.told.get(frame).and_then(|targets| targets.get(name)) {
-                Some(Some(told)) => {
-                    was_told = true;
-                    let mut rows = told.rows.clone();
+                Some(Some(target)) => {
                     if pinned.as_ref().is_some_and(|key| key.frame == *frame)
-                        && let [only] = &rows[..]
+                        && let [only] = &target.rows[..]
                     {
-                        return TargetFacts::one(only.facts.clone());
+                        return TargetFacts::one(self.placed(frame, only.facts.clone()));
                     }
-                    if let Strategy::Text(by) = &locator.strategy {
-                        mark_innermost(&mut rows, &by.text);
-                    }
-                    all.extend(rows.into_iter().map(|row| row.facts));
-                    if told.skipped > 0 && locator.nth.is_none() {
-                        let matches = locator.select(&all).matches.len();
-                        let matches = u32::try_from(matches).unwrap_or(u32::MAX);
-                        return TargetFacts { matches: Some(matches.saturating_add(1)), element: None };
-                    }
+                    told.push(target);
+                    told_by.push(frame);
                 }
                 Some(None) => return TargetFacts::default(),
                 None => {}
             }
         }
-        if !was_told {
+        if told.is_empty() {
             return TargetFacts::default();
         }
-        let selected = locator.select(&all).matches;
+        let skipped = told.iter().any(|told| told.skipped > 0);
+        let settled = settled(locator, &told);
+        let is_main = told_by.first() == self.frames.first().as_ref();
+        let outer = settled.first().filter(|_| is_main).map_or(0, Vec::len);
+        let all: Vec<ElementFacts> = settled
+            .into_iter()
+            .zip(told_by)
+            .flat_map(|(rows, frame)| rows.into_iter().map(move |row| self.placed(frame, row.facts)))
+            .collect();
+        let selected = locator.select_outermost(&all, outer).matches;
+        if skipped && locator.nth.is_none() {
+            let matches = u32::try_from(selected.len()).unwrap_or(u32::MAX);
+            return TargetFacts { matches: Some(matches.saturating_add(1)), element: None };
+        }
         of_rows(selected.into_iter().filter_map(|position| all.get(position).cloned()).collect())
+    }
+
+    /// Facts of an element of `frame`, in the coordinates of the tab.
+    fn placed(&self, frame: &str, mut facts: ElementFacts) -> ElementFacts {
+        let Some(placement) = self.placements.get(frame) else { return facts };
+        if let Some(rect) = facts.rect {
+            let rect = placement.rect(rect);
+            facts.rect = Some(rect);
+            if facts.in_viewport.is_some() {
+                facts.in_viewport = Some(shown_share(rect, placement.clip));
+            }
+        }
+        facts
+    }
+
+    /// Says where a frame lies; `true` if that is news.
+    pub(crate) fn place(&mut self, frame: &str, placement: Placement) -> bool {
+        self.placements.insert(frame.to_owned(), placement) != Some(placement)
+    }
+
+    /// The frames other than the main one that told of an element.
+    pub(crate) fn frames_with_rows(&self) -> Vec<String> {
+        let has_rows = |targets: &BTreeMap<String, Option<WatchedTarget>>| {
+            targets.values().flatten().any(|told| !told.rows.is_empty())
+        };
+        self.told.iter().filter(|(_, targets)| has_rows(targets)).map(|(frame, _)| frame.clone()).collect()
+    }
+
+    /// Says to which frame the path of a target leads now, or that it leads to none; `true` if that is news.
+    pub(crate) fn lead(&mut self, target: &TargetRef, frame: Option<String>) -> bool {
+        self.scopes.insert(target.clone(), frame.clone()) != Some(frame)
+    }
+
+    /// Corrects what URL the page had before the input, where the page could not be asked then.
+    pub(crate) fn was_at(&mut self, url: &str) {
+        if let Some(before) = &mut self.before {
+            url.clone_into(&mut before.url);
+        }
     }
 
     /// The page just before the input. What was sampled before that does not count.
@@ -453,6 +551,14 @@ impl Gathered {
     }
 }
 
+/// The share of a box that lies in the clip.
+fn shown_share(rect: Rect, clip: Rect) -> f64 {
+    let width = ((rect.x + rect.width).min(clip.x + clip.width) - rect.x.max(clip.x)).max(0.0);
+    let height = ((rect.y + rect.height).min(clip.y + clip.height) - rect.y.max(clip.y)).max(0.0);
+    let area = rect.width * rect.height;
+    if area > 0.0 { (width * height / area).clamp(0.0, 1.0) } else { 0.0 }
+}
+
 fn of_rows(mut rows: Vec<ElementFacts>) -> TargetFacts {
     match rows.len() {
         0 => TargetFacts::none(),
@@ -475,7 +581,7 @@ mod tests {
             t: 0.0,
             url: "http://a.test/".into(),
             title: "A".into(),
-            targets: [("go".to_owned(), Some(WatchedTarget { rows, skipped: 0 }))].into(),
+            targets: [("go".to_owned(), Some(WatchedTarget { rows, ..WatchedTarget::default() }))].into(),
         }
     }
 
@@ -487,14 +593,15 @@ mod tests {
     }
 
     #[test]
-    fn matches_of_all_frames_count_together() {
+    fn matches_of_frames_count_together_where_the_outermost_document_has_none() {
         let target = TargetRef::new("go").unwrap();
         let mut page = gathered();
-        page.set_frames(vec!["main".into(), "child".into()]);
-        page.tell("main", true, told(vec![row("Go"), row("Stop")]));
+        page.set_frames(vec!["main".into(), "child".into(), "other".into()]);
+        page.tell("main", true, told(vec![row("Stop")]));
         page.tell("child", false, told(vec![row("Go")]));
+        page.tell("other", false, told(vec![row("Go")]));
         assert_eq!(page.sample(0).targets[&target].matches, Some(2));
-        page.forget("child");
+        page.tell("main", true, told(vec![row("Go"), row("Stop")]));
         let seen = page.sample(0);
         assert_eq!(seen.targets[&target].matches, Some(1));
         assert_eq!(seen.targets[&target].element.as_ref().unwrap().name, "Go");

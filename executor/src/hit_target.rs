@@ -13,6 +13,7 @@ use cuebook_probe::{ProbeError, ProbeWorld};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 
+use crate::options::PeopleInput;
 use crate::run::Run;
 use crate::script::{Block, BlockReason, Expected, GestureKind, GestureMode, GestureReport, GestureSpec};
 use crate::stop::{Part, Stop, probe_stop};
@@ -23,8 +24,8 @@ pub(crate) struct Gesture {
     pub(crate) kind: GestureKind,
     /// None: the step names no target, and everything may be reached.
     pub(crate) target: Option<NodeKey>,
-    /// Where a drag ends, in the same frame.
-    pub(crate) end: Option<u64>,
+    /// Where a drag ends, in any frame.
+    pub(crate) end: Option<NodeKey>,
     pub(crate) expects: Option<Expected>,
 }
 
@@ -42,26 +43,64 @@ impl Gesture {
         Self { kind, target: None, end: None, expects: None }
     }
 
+    /// Whether it begins or ends in a frame.
+    pub(crate) fn meets(&self, frame: &str) -> bool {
+        self.target.iter().chain(&self.end).any(|key| key.frame == frame)
+    }
+
     /// What the guard of one document lets through.
-    pub(crate) fn spec(&self, frame: &str, document: &str, until: Instant) -> GestureSpec {
-        let is_there = self.target.as_ref().is_some_and(|key| key.frame == frame && key.document == document);
-        let left = until.saturating_duration_since(Instant::now());
+    pub(crate) fn spec(&self, frame: &str, document: &str, limit: Limit) -> GestureSpec {
+        let is_in = |key: &&NodeKey| key.frame == frame && key.document == document;
+        let is_there = self.target.as_ref().is_some_and(|key| is_in(&key));
         GestureSpec {
             kind: self.kind,
             mode: if self.target.is_some() { GestureMode::Target } else { GestureMode::Any },
             id: self.target.as_ref().filter(|_| is_there).map(|key| key.node),
-            end: self.end.filter(|_| is_there),
-            expects: self.expects.clone().filter(|_| is_there),
-            ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+            end: self.end.as_ref().filter(is_in).map(|key| key.node),
+            ends: self.end.is_some(),
+            // A drag has arrived where it ends.
+            expects: self.expects.clone().filter(|_| self.end.as_ref().map_or(is_there, |end| is_in(&end))),
+            ms: limit.ms,
+            by: limit.by,
+            closed: limit.people == PeopleInput::Never,
         }
+    }
+}
+
+/// Until when a document lets anything through, and whom between gestures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub(crate) ms: u64,
+    /// The same moment on the clock of the document, where that is known.
+    pub(crate) by: Option<f64>,
+    pub(crate) people: PeopleInput,
+}
+
+/// What may still be on its way to the page when guards close.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// The browser has acknowledged all of it.
+    Nothing,
+    /// Input that was not acknowledged.
+    Input,
+}
+
+impl Rest {
+    pub(crate) const fn of<T, E>(sent: &Part<Result<T, E>>) -> Self {
+        if matches!(sent, Ok(Ok(_))) { Self::Nothing } else { Self::Input }
+    }
+
+    pub(crate) const fn after<T, E, R>(delivered: &Part<(Result<T, E>, R)>) -> Self {
+        if matches!(delivered, Ok((Ok(_), _))) { Self::Nothing } else { Self::Input }
     }
 }
 
 /// A report that is on its way.
 pub(crate) type Reporting = BoxFuture<'static, Result<Option<GestureReport>, ProbeError>>;
 
-/// How long to wait for the target's report once the browser has taken all of the input.
-const REPORT: Duration = Duration::from_millis(600);
+/// How long to wait for the target's report once the browser has taken all of the input: it is on its way then,
+/// or there is none.
+const REPORT: Duration = Duration::from_millis(200);
 
 impl Run<'_> {
     /// Asks the target's document for its report of the gesture that is about to be armed. The question is on
@@ -113,15 +152,41 @@ impl Run<'_> {
                 self.race(Stage::Act, ask).await?.unwrap_or_default()
             }
         };
+        let report = match report {
+            Some(report) if !report.done && report.blocked.is_none() => Some(self.ask_elsewhere(world, report).await?),
+            report => report,
+        };
         Ok((sent, report))
     }
 
-    /// Closes all guards again; nobody waits for it.
-    pub(crate) fn close_guards(&self) {
-        let until = self.within(Duration::from_secs(1));
-        let calls = self.watchers.values().map(|watcher| {
+    /// Where the target saw less than it should, another document may have stopped the rest.
+    async fn ask_elsewhere(&mut self, target: &ProbeWorld, report: GestureReport) -> Part<GestureReport> {
+        let by = self.within(REPORT);
+        let calls = self.watchers.values().filter(|watcher| watcher.world.frame() != target.frame()).map(|watcher| {
             let world = watcher.world.clone();
-            async move { world.call::<Option<GestureReport>>("(cb) => cb.act.shut()", &[], until).await }
+            async move { world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], by).await }
+        });
+        let told = self.race(Stage::Act, join_all(calls)).await?;
+        let told: Vec<GestureReport> = told.into_iter().filter_map(|told| told.ok().flatten()).collect();
+        let done = told.iter().any(|told| told.done);
+        let blocked = told.into_iter().find_map(|told| told.blocked);
+        Ok(GestureReport {
+            done,
+            blocked: blocked.map(|block| Block { by: format!("{} of another frame", block.by), ..block }),
+            ..report
+        })
+    }
+
+    /// Closes all guards again; nobody waits for it.
+    pub(crate) fn close_guards(&self, rest: Rest) {
+        // Past the deadline of the step too: it is what makes sure that nothing fires later.
+        let until = Instant::now() + Duration::from_secs(1);
+        let args = [(rest == Rest::Input).into()];
+        let calls = self.watchers.values().map(|watcher| {
+            let (world, args) = (watcher.world.clone(), args.clone());
+            async move {
+                world.call::<Option<GestureReport>>("(cb, unsettled) => cb.act.shut(unsettled)", &args, until).await
+            }
         });
         // The first poll sends; what comes back tells nothing new.
         let _ = join_all(calls).now_or_never();
@@ -132,9 +197,12 @@ impl Run<'_> {
         match report {
             Some(report) if report.done => Ok(()),
             Some(GestureReport { blocked: Some(block), .. }) => Err(self.blocked(block)),
-            Some(report) if !report.connected => {
-                Err(self.blocked(&Block { event: "click".to_owned(), reason: BlockReason::Stale, by: String::new() }))
-            }
+            Some(report) if !report.connected => Err(self.blocked(&Block {
+                event: "click".to_owned(),
+                reason: BlockReason::Stale,
+                by: String::new(),
+                takes: false,
+            })),
             Some(report) => {
                 let seen = if report.seen.is_empty() { "nothing".to_owned() } else { report.seen.join(", ") };
                 Err(self.act_failure(

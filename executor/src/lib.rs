@@ -14,6 +14,8 @@
 
 mod actionability;
 mod actions;
+mod closed_roots;
+mod downloads;
 mod effects;
 mod error;
 mod executor;
@@ -22,7 +24,9 @@ mod hit_target;
 mod input;
 mod network;
 mod options;
+mod outside;
 mod postconditions;
+mod projection;
 mod redaction;
 mod resolve;
 mod run;
@@ -33,4 +37,5 @@ mod verdicts;
 
 pub use error::ExecutorError;
 pub use executor::LiveExecutor;
-pub use options::{BeforeUnload, ExecutorOptions, ScreenshotMode};
+pub use options::{BeforeUnload, ExecutorOptions, PeopleInput, ScreenshotMode};
+pub use outside::{OutsideHandler, OutsideOptions};

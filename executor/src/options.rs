@@ -25,6 +25,16 @@ pub enum BeforeUnload {
     KeepOpen,
 }
 
+/// Whether people use the browser too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PeopleInput {
+    /// Between gestures of ours, their input reaches the page.
+    #[default]
+    Between,
+    /// Nobody does: what reaches a page without a gesture of ours is late or astray, and stopped.
+    Never,
+}
+
 /// Bounds and choices. All spans lie within the deadline of the step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorOptions {
@@ -41,10 +51,15 @@ pub struct ExecutorOptions {
     pub effect_timeout: Duration,
     /// How long, after a navigation was committed, to wait until the document has been read to its end.
     pub load_timeout: Duration,
+    /// People at the same browser.
+    pub people: PeopleInput,
     /// Pages that ask before they are left.
     pub before_unload: BeforeUnload,
     /// The directories from which files may be chosen in file fields. None: no uploads.
     pub upload_roots: Vec<PathBuf>,
+    /// Where the browser puts downloads, each under its guid. Where it is stated, a file that is complete by
+    /// the end of its step, up to 64 MiB, goes to the artifacts.
+    pub download_dir: Option<PathBuf>,
 }
 
 impl Default for ExecutorOptions {
@@ -56,8 +71,10 @@ impl Default for ExecutorOptions {
             post_timeout: Duration::from_secs(3),
             effect_timeout: Duration::from_millis(500),
             load_timeout: Duration::from_secs(5),
+            people: PeopleInput::default(),
             before_unload: BeforeUnload::default(),
             upload_roots: Vec::new(),
+            download_dir: None,
         }
     }
 }

@@ -21,9 +21,8 @@ use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
-use crate::facts::{Gathered, Lookup, Question, ask_for, is_plain, turns_on_geometry};
-use crate::hit_target::Gesture;
-use crate::network::Network;
+use crate::facts::{Gathered, Lookup, Question, ask_for, is_live, turns_on_geometry};
+use crate::hit_target::{Gesture, Limit};
 use crate::run::{Run, Watcher};
 use crate::script::{Armed, Changes, FrameSample};
 use crate::stop::{Part, Stop, failed, probe_stop};
@@ -40,6 +39,8 @@ pub(crate) struct Awaited {
 const MAX_FRAMES: usize = 100;
 /// How often questions are asked that the script cannot follow by itself.
 const TICK: Duration = Duration::from_millis(100);
+/// How often what the network told is looked at, where a condition asks.
+const BEAT: Duration = Duration::from_millis(20);
 /// How long a frame that is not the target's may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -87,8 +88,8 @@ impl Run<'_> {
 
     fn follow(&self, locator: cuebook_grammar::locator::Locator, same: Option<NodeKey>) -> Lookup {
         match same {
-            Some(key) if !is_plain(&locator) => Lookup::Node(key),
-            same if is_plain(&locator) => Lookup::Live(locator, same),
+            Some(key) if !is_live(&locator) => Lookup::Node(key),
+            same if is_live(&locator) => Lookup::Live(locator, same),
             _ => Lookup::Asked(locator),
         }
     }
@@ -108,9 +109,6 @@ impl Run<'_> {
             let pinned = self.main.as_ref().map(|main| main.key.clone());
             let questions = self.questions(&conditions, pinned.as_ref());
             self.gathered.ask(questions);
-            if needs_network(&conditions) {
-                self.network = Some(Network::watch(&self.page));
-            }
         }
         self.name_frames();
         if let Some(Gesture { target: Some(target), expects: Some(_), .. }) = &gesture {
@@ -122,10 +120,7 @@ impl Run<'_> {
             .into_iter()
             .filter(|frame| !self.is_armed || gesture.is_some() || !self.watchers.contains_key(frame))
             .map(|frame| {
-                let is_target = gesture
-                    .as_ref()
-                    .and_then(|gesture| gesture.target.as_ref())
-                    .is_some_and(|key| key.frame == frame.as_str());
+                let is_target = gesture.as_ref().is_some_and(|gesture| gesture.meets(frame.as_str()));
                 let until = if is_target || self.is_main(&frame) { self.until } else { self.within(PATIENCE) };
                 let is_watching = self.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching);
                 (frame, until, is_watching)
@@ -134,17 +129,23 @@ impl Run<'_> {
         let probe = self.probe.clone();
         let plan = self.watch_plan();
         let gesture_of = gesture.clone();
-        let until = self.until;
+        let (until, people) = (self.until, self.options.people);
         let armed = join_all(calls.into_iter().map(|(frame, by, is_watching)| {
-            let (probe, plan, gesture) = (probe.clone(), plan.clone(), gesture_of.clone());
+            let (probe, plan, gesture, clock) = (probe.clone(), plan.clone(), gesture_of.clone(), self.clock.clone());
             async move {
                 let world = match probe.world(&frame, by).await {
                     Ok(world) => world,
                     Err(error) => return (frame, None, Err(error)),
                 };
                 let watch = if is_watching { None } else { plan.spec(&world) };
-                let spec = gesture.map(|gesture| gesture.spec(frame.as_str(), world.document().as_str(), until));
-                let args = [json!({"watch": watch, "gesture": spec})];
+                let left = until.saturating_duration_since(Instant::now());
+                let limit = Limit {
+                    ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+                    by: clock.as_ref().and_then(|clock| clock.until(world.document().as_str(), until)),
+                    people,
+                };
+                let spec = gesture.map(|gesture| gesture.spec(frame.as_str(), world.document().as_str(), limit));
+                let args = [json!({"watch": watch, "gesture": spec, "by": limit.by, "ms": limit.ms})];
                 let armed = world.call::<Armed>("(cb, spec) => cb.act.arm(spec)", &args, by).await;
                 (frame, Some((world, watch.is_some() || is_watching)), armed)
             }
@@ -152,10 +153,12 @@ impl Run<'_> {
         let armed = self.race(Stage::Act, armed).await?;
         let target = gesture.as_ref().and_then(|gesture| gesture.target.clone());
         for (frame, world, answer) in armed {
-            let is_target = target.as_ref().is_some_and(|key| key.frame == frame.as_str());
+            let is_target = gesture.as_ref().is_some_and(|gesture| gesture.meets(frame.as_str()));
             match (answer, world) {
                 (Ok(answer), Some((world, is_watching))) => {
-                    let is_there = target.as_ref().is_none_or(|key| key.document == world.document().as_str());
+                    let is_there = target
+                        .as_ref()
+                        .is_none_or(|key| key.frame != frame.as_str() || key.document == world.document().as_str());
                     if is_target && (!answer.opened || !is_there) {
                         return failed(
                             Stage::Act,
@@ -182,9 +185,7 @@ impl Run<'_> {
             self.ask_slow().await?;
             self.gathered.set_before();
             self.is_armed = true;
-            if let Some(network) = &mut self.network {
-                network.begin();
-            }
+            self.network.begin();
         }
         Ok(())
     }
@@ -273,7 +274,56 @@ impl Run<'_> {
             };
             self.gathered.tell_asked(question.target, facts);
         }
-        Ok(asked)
+        Ok(asked | self.follow_paths().await? | self.place_frames().await?)
+    }
+
+    /// Looks up to which frames the frame paths of watched targets lead; `true` if that is news.
+    async fn follow_paths(&mut self) -> Part<bool> {
+        let paths: Vec<(TargetRef, cuebook_grammar::locator::Locator)> = self
+            .gathered
+            .questions()
+            .iter()
+            .filter_map(|question| match &question.lookup {
+                Lookup::Live(locator, _) if !locator.frame.is_empty() => {
+                    Some((question.target.clone(), locator.clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        let mut is_news = false;
+        for (target, locator) in paths {
+            let (probe, until) = (self.probe.clone(), self.until);
+            let found =
+                self.race(Stage::Postcondition, async move { probe.frame_at_end_of(&locator, until).await }).await?;
+            let frame = match found {
+                Ok(frame) => Some(frame.as_str().to_owned()),
+                // Several frames: which of them is meant cannot be told, as if none was.
+                Err(ProbeError::FramePath { .. } | ProbeError::Gone) => None,
+                Err(error) => return Err(probe_stop(error, Stage::Postcondition)),
+            };
+            is_news |= self.gathered.lead(&target, frame);
+        }
+        Ok(is_news)
+    }
+
+    /// Looks up where the frames lie that told of an element: once, and again where a condition turns on it.
+    async fn place_frames(&mut self) -> Part<bool> {
+        let conditions = self.conditions();
+        let again = turns_on_geometry(&conditions.iter().collect::<Vec<_>>());
+        let mut is_news = false;
+        for frame in self.gathered.frames_with_rows() {
+            let frame = FrameId::from(frame.as_str());
+            if self.is_main(&frame) || (self.is_armed && !again) {
+                continue;
+            }
+            let (probe, wanted, until) = (self.probe.clone(), frame.clone(), self.within(PATIENCE));
+            let placed =
+                self.race(Stage::Postcondition, async move { probe.frame_offset(&wanted, until).await }).await?;
+            if let Ok(placement) = placed {
+                is_news |= self.gathered.place(frame.as_str(), placement);
+            }
+        }
+        Ok(is_news)
     }
 
     /// Waits until every condition holds or its time is over. What was seen is in the samples afterwards.
@@ -297,6 +347,8 @@ impl Run<'_> {
         }
         let mut first_round = tellings.len();
         let mut last_tick = Instant::now();
+        let watches_network = needs_network(&awaited.iter().map(|one| &one.condition).collect::<Vec<_>>());
+        let beat = if watches_network { BEAT } else { TICK };
         loop {
             self.watch_new(&mut tellings);
             if first_round == 0 {
@@ -337,7 +389,7 @@ impl Run<'_> {
                 }
                 continue;
             };
-            let wake = next.min(now + TICK);
+            let wake = next.min(now + beat);
             tokio::select! {
                 biased;
                 event = self.lane.next() => self.note(event, Stage::Postcondition)?,
@@ -353,19 +405,19 @@ impl Run<'_> {
                 if self.ask_slow().await? {
                     self.sampled();
                 }
-                self.quiet(awaited).await?;
+            }
+            if watches_network {
+                self.quiet(awaited);
             }
         }
     }
 
     /// Network quiet counts only once the document has been read to its end.
-    async fn quiet(&mut self, awaited: &[Awaited]) -> Part<()> {
+    fn quiet(&mut self, awaited: &[Awaited]) {
         let wants = awaited.iter().any(|one| one.held_at.is_none());
-        let Some(network) = self.network.as_mut().filter(|_| wants) else { return Ok(()) };
-        if network.idle_fact().is_none() {
-            network.is_quiet(QUIET);
+        if wants && self.network.idle_fact().is_none() {
+            self.network.is_quiet(QUIET);
         }
-        Ok(())
     }
 
     fn changes(&self, frame: &FrameId, world: &ProbeWorld, budget: Duration) -> Telling {

@@ -21,6 +21,8 @@ use crate::stop::{Part, Stop, probe_stop};
 
 /// How long to wait before a target that is not there is looked for again.
 const POLL: Duration = Duration::from_millis(60);
+/// So many words of a context are looked for.
+const PLACE_WORDS: usize = 8;
 /// A failure names at most so many of what matched.
 const NAMED: usize = 10;
 
@@ -38,6 +40,7 @@ impl Run<'_> {
     }
 
     async fn resolve_declared(&mut self, target: &TargetRef, locator: &Locator, by: Instant) -> Part<Resolved> {
+        let mut looked = 0_u32;
         loop {
             let probe = self.probe.clone();
             let (wanted, until) = (locator.clone(), self.until);
@@ -57,9 +60,18 @@ impl Run<'_> {
                 }
                 Err(error) => return Err(probe_stop(error, Stage::Resolve)),
             };
-            if Instant::now() >= by {
+            let is_over = Instant::now() >= by;
+            // A closed root holds what no locator sees; seldom, so it is looked for now and then.
+            if (is_over || looked.is_power_of_two())
+                && is_missing(&failure)
+                && self.open_closed_roots(Stage::Resolve).await?
+            {
+                continue;
+            }
+            if is_over {
                 return Err(failure);
             }
+            looked = looked.saturating_add(1);
             self.pause(Stage::Resolve, POLL).await?;
         }
     }
@@ -68,8 +80,8 @@ impl Run<'_> {
         match &candidate.node {
             Some(key) => match self.facts_at(key).await? {
                 Some(facts) => match self.is_same(candidate, key, &facts).await? {
-                    true => Ok(Resolved { key: key.clone(), facts }),
-                    false => Err(stale(target, candidate, Some(&facts))),
+                    true if self.is_in_place(candidate, key).await? => Ok(Resolved { key: key.clone(), facts }),
+                    _ => Err(stale(target, candidate, Some(&facts))),
                 },
                 None => Err(stale(target, candidate, None)),
             },
@@ -91,7 +103,7 @@ impl Run<'_> {
         if facts.role == candidate.role && names(facts, candidate) {
             return Ok(true);
         }
-        if candidate.name_source != NameSource::Browser {
+        if facts.role == candidate.role && candidate.name_source != NameSource::Browser {
             return Ok(false);
         }
         let (probe, wanted, until) = (self.probe.clone(), vec![key.clone()], self.until);
@@ -103,6 +115,15 @@ impl Run<'_> {
             told.role.is_none_or(|role| role == candidate.role || facts.role == candidate.role)
                 && (short(&told.name) == short(&candidate.name) || names(facts, candidate))
         }))
+    }
+
+    /// Whether an element still belongs to the row or item that the candidate was told apart by: a table that
+    /// uses its rows again shows the same button beside another name.
+    async fn is_in_place(&mut self, candidate: &Candidate, key: &NodeKey) -> Part<bool> {
+        let Some((role, words)) = candidate.context.as_deref().and_then(place) else { return Ok(true) };
+        let world = self.world_of(key, Stage::Resolve).await?;
+        let args = [key.node.into(), role.into(), words.into()];
+        self.ask(&world, "(cb, id, role, words) => cb.act.standsIn(id, role, words)", &args, Stage::Resolve).await
     }
 
     /// A candidate whose node nobody remembers: its locators, best first; the first that means one element
@@ -132,6 +153,21 @@ impl Run<'_> {
         }
         Err(several.unwrap_or_else(|| stale(target, candidate, None)))
     }
+}
+
+/// The role and the words of the thing that a context such as `row: john@example.com` names. Other contexts are
+/// what stands around, and may change. A word at the end may have been cut; what was redacted has no words.
+fn place(context: &str) -> Option<(&'static str, Vec<String>)> {
+    const KINDS: [(&str, &str); 3] = [("row", "row"), ("list item", "listitem"), ("article", "article")];
+    let (kind, text) = context.split_once(": ")?;
+    let (_, role) = KINDS.into_iter().find(|(known, _)| *known == kind)?;
+    if text.contains('•') || text.contains("[redacted") {
+        return None;
+    }
+    // A pair of contexts names its nearer one first.
+    let end = [", ", " ("].into_iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
+    let words = text.get(..end)?.split_whitespace().take(PLACE_WORDS).map(str::to_owned).collect();
+    Some((role, words))
 }
 
 /// Names are compared as candidates carry them: collapsed, at most 200 characters.
@@ -168,6 +204,10 @@ fn target_failure(target: &TargetRef, cause: Cause, message: String) -> Stop {
     failure.into()
 }
 
+fn is_missing(stop: &Stop) -> bool {
+    matches!(stop, Stop::Failed(failure) if failure.cause == Cause::TargetNotFound)
+}
+
 fn missing(target: &TargetRef, locator: &Locator) -> Stop {
     target_failure(target, Cause::TargetNotFound, format!("target {target} matched no element, expected 1 ({locator})"))
 }
@@ -193,4 +233,19 @@ pub(crate) fn stale(target: &TargetRef, candidate: &Candidate, seen: Option<&Ele
     failure.facts.expected = Some(candidate.title());
     failure.facts.seen = Some(seen);
     failure.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_context_names_the_thing_that_a_candidate_stands_in() {
+        let read = |context: &str| place(context).map(|(role, words)| (role, words.join(" ")));
+        assert_eq!(read("row: john@example.com"), Some(("row", "john@example.com".to_owned())));
+        assert_eq!(read("list item: Invoice 7, dialog: Paid"), Some(("listitem", "Invoice 7".to_owned())));
+        assert_eq!(read("dialog: Settings"), None);
+        assert_eq!(read("row: ••••"), None);
+        assert_eq!(read("3 of 5"), None);
+    }
 }

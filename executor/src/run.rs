@@ -12,7 +12,7 @@ use cuebook_cdp::{
     Page, PageEvent, PageEvents, TargetId,
 };
 use cuebook_grammar::action::Action;
-use cuebook_grammar::facts::{DialogFact, DialogKind, DownloadFact, ElementFacts, EventFacts};
+use cuebook_grammar::facts::{DialogFact, DialogKind, ElementFacts, EventFacts};
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Evidence, Stage};
@@ -20,6 +20,7 @@ use cuebook_grammar::plan::BoundStep;
 use cuebook_probe::{Probe, ProbeWorld};
 use futures_util::FutureExt as _;
 
+use crate::downloads::Downloading;
 use crate::facts::Gathered;
 use crate::hit_target::Reporting;
 use crate::network::Network;
@@ -39,8 +40,10 @@ pub(crate) struct Happened {
     pub(crate) dialogs: Vec<DialogFact>,
     /// Dialogs that the step itself answered.
     pub(crate) answered: Vec<DialogFact>,
-    pub(crate) downloads: Vec<DownloadFact>,
+    pub(crate) downloads: Vec<Downloading>,
     pub(crate) new_tabs: Vec<Page>,
+    /// URLs of tabs that closed.
+    pub(crate) closed_tabs: Vec<String>,
     pub(crate) new_document: bool,
     /// Since when the tab is on its way to another document.
     pub(crate) leaving: Option<Instant>,
@@ -64,13 +67,32 @@ pub(crate) struct Watcher {
     pub(crate) is_watching: bool,
 }
 
+/// What the clock of a document said, and when that was heard.
+#[derive(Clone, Debug)]
+pub(crate) struct PageClock {
+    pub(crate) document: String,
+    pub(crate) now: f64,
+    pub(crate) heard: Instant,
+}
+
+impl PageClock {
+    /// `until` on the clock of `document`, if it is that document's; rather too early than too late, by what
+    /// the answer took.
+    pub(crate) fn until(&self, document: &str, until: Instant) -> Option<f64> {
+        let left = until.saturating_duration_since(self.heard).as_secs_f64() * 1_000.0;
+        (self.document == document).then_some(self.now + left)
+    }
+}
+
 /// Time that is kept back from a wait to tell why it was in vain.
-const ANSWERING: Duration = Duration::from_millis(300);
+const ANSWERING: Duration = Duration::from_millis(500);
 
 pub(crate) struct Run<'a> {
     pub(crate) options: &'a ExecutorOptions,
     pub(crate) browser: &'a Browser,
     pub(crate) page: Page,
+    /// The tabs that were open when the step began and still are.
+    pub(crate) tabs: Vec<Page>,
     pub(crate) probe: Probe,
     pub(crate) step: &'a BoundStep,
     pub(crate) ground: &'a Observation,
@@ -81,10 +103,13 @@ pub(crate) struct Run<'a> {
     pub(crate) evidence: Evidence,
     pub(crate) gathered: Gathered,
     pub(crate) watchers: BTreeMap<FrameId, Watcher>,
-    pub(crate) network: Option<Network>,
+    pub(crate) network: Network,
     pub(crate) report: Option<Reporting>,
     pub(crate) input_at: Option<Instant>,
     pub(crate) main: Option<Resolved>,
+    pub(crate) clock: Option<PageClock>,
+    /// How a field spells the value that it was given.
+    pub(crate) taken: Option<String>,
     pub(crate) is_armed: bool,
 }
 
@@ -191,6 +216,16 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// A tab that was there when the step began, or that the step opened, is gone.
+    pub(crate) fn tab_closed(&mut self, target: &TargetId) {
+        let known = self.tabs.iter().chain(&self.happened.new_tabs).find(|tab| tab.target_id() == target);
+        if let Some(url) = known.map(|tab| cut(&tab.url())) {
+            self.tabs.retain(|tab| tab.target_id() != target);
+            self.happened.new_tabs.retain(|tab| tab.target_id() != target);
+            self.happened.closed_tabs.push(url);
+        }
+    }
+
     /// The tab ended by itself, or because its browser did.
     fn end_of_tab(&self, stage: Stage) -> Stop {
         let reason = if self.browser.is_alive() { GoneReason::Detached } else { GoneReason::BrowserGone };
@@ -220,10 +255,13 @@ impl Run<'_> {
                     self.sampled();
                 }
             }
-            Some(BrowserEvent::DownloadStarted { url, suggested_filename, .. }) => {
-                let filename = suggested_filename.chars().take(300).collect();
-                self.happened.downloads.push(DownloadFact { filename, url: cut(&url) });
+            Some(BrowserEvent::DownloadStarted { guid, url, suggested_filename, frame }) => {
+                self.download_started(guid, &url, &suggested_filename, &frame);
             }
+            Some(BrowserEvent::DownloadProgress { guid, state, received, .. }) => {
+                self.download_went_on(&guid, state, received);
+            }
+            Some(BrowserEvent::PageClosed { page }) => self.tab_closed(&page),
             Some(BrowserEvent::Gone) | None => return Err(gone_stop(GoneReason::BrowserGone, stage)),
             Some(_) => {}
         }
@@ -263,12 +301,13 @@ impl Run<'_> {
             || self.happened.new_document
             || !self.happened.dialogs.is_empty()
             || !self.happened.downloads.is_empty()
+            || !self.happened.closed_tabs.is_empty()
             || !new_tabs.is_empty();
         EventFacts {
-            network_idle: self.network.as_ref().and_then(Network::idle_fact),
-            requests: self.network.as_ref().map(Network::facts).unwrap_or_default(),
+            network_idle: self.network.idle_fact(),
+            requests: self.network.facts(),
             dialogs: self.happened.dialogs.clone(),
-            downloads: self.happened.downloads.clone(),
+            downloads: self.downloads(),
             new_tabs,
             any_effect: Some(any),
         }

@@ -10,6 +10,8 @@ use cuebook_grammar::geometry::{Point, Rect};
 use cuebook_probe::Extension;
 use serde::{Deserialize, Serialize};
 
+use crate::options::PeopleInput;
+
 /// The functions of the executor, on top of the probe's core.
 pub(crate) const ACT: Extension = Extension {
     name: "act",
@@ -19,6 +21,7 @@ pub(crate) const ACT: Extension = Extension {
         include_str!("js/common.js"),
         include_str!("js/actionable.js"),
         include_str!("js/gesture.js"),
+        include_str!("js/summary.js"),
         include_str!("js/watch.js"),
         include_str!("js/enter.js"),
         "return act;\n}"
@@ -26,7 +29,15 @@ pub(crate) const ACT: Extension = Extension {
 };
 
 /// The listeners of the guard alone: they must stand in a document before the page's own.
-pub(crate) const GUARD: &str = include_str!("js/guard.js");
+const GUARD: &str = include_str!("js/guard.js");
+
+/// The guard of new documents.
+pub(crate) fn guard_for(people: PeopleInput) -> String {
+    match people {
+        PeopleInput::Between => GUARD.to_owned(),
+        PeopleInput::Never => format!("{GUARD}globalThis.__cuebookGuard.closed = true;\n"),
+    }
+}
 
 /// What an element must be before it is acted on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -74,6 +85,9 @@ pub(crate) struct Readiness {
     pub(crate) rect: Rect,
     #[serde(default)]
     pub(crate) receiver: Option<u64>,
+    /// When it answered, on the clock of its document.
+    #[serde(default)]
+    pub(crate) now: Option<f64>,
 }
 
 /// Which events a gesture is made of.
@@ -107,11 +121,18 @@ pub(crate) struct GestureSpec {
     pub(crate) kind: GestureKind,
     pub(crate) mode: GestureMode,
     pub(crate) id: Option<u64>,
-    /// Where a drag ends.
+    /// Where a drag ends, if it ends in this document.
     pub(crate) end: Option<u64>,
+    /// It is a drag: it is released at its end, wherever that is.
+    pub(crate) ends: bool,
     pub(crate) expects: Option<Expected>,
     /// Milliseconds after which nothing is let through any more.
     pub(crate) ms: u64,
+    /// The same moment on the clock of the document, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) by: Option<f64>,
+    /// Between gestures, nothing is let through either.
+    pub(crate) closed: bool,
 }
 
 /// Why the guard stopped an event.
@@ -137,6 +158,21 @@ pub(crate) struct Block {
     pub(crate) reason: BlockReason,
     #[serde(default)]
     pub(crate) by: String,
+    /// What it would have reached takes clicks itself.
+    #[serde(default)]
+    pub(crate) takes: bool,
+}
+
+impl Block {
+    /// Whether the page put something in the place of the target that was there: another control, or another
+    /// document. A target that is only gone was put in anew, or taken away.
+    pub(crate) const fn is_swap(&self) -> bool {
+        match self.reason {
+            BlockReason::Elsewhere => true,
+            BlockReason::Moved | BlockReason::Covered => self.takes,
+            BlockReason::Stale | BlockReason::Focus => false,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -164,6 +200,20 @@ pub(crate) struct WatchedTarget {
     pub(crate) rows: Vec<WatchedRow>,
     #[serde(default)]
     pub(crate) skipped: u64,
+    #[serde(default)]
+    pub(crate) within: Option<WatchedInner>,
+    #[serde(default)]
+    pub(crate) has: Option<WatchedInner>,
+    #[serde(default, rename = "hasNot")]
+    pub(crate) has_not: Option<WatchedInner>,
+}
+
+/// What an inner locator of a watched target may mean.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct WatchedInner {
+    pub(crate) target: Box<WatchedTarget>,
+    /// For each row of the outer target, the rows of the inner one that it lies within, or that lie in it.
+    pub(crate) of: Vec<Vec<usize>>,
 }
 
 /// One frame at one moment.
@@ -205,7 +255,10 @@ pub(crate) struct FrameSummary {
     pub(crate) removed: u32,
     pub(crate) attributes: u32,
     pub(crate) texts: u32,
+    pub(crate) background: u32,
     pub(crate) notable: Vec<String>,
+    pub(crate) states: Vec<String>,
+    pub(crate) errors: Vec<String>,
     pub(crate) scrolled: bool,
     pub(crate) target_changed: bool,
     pub(crate) focus: Option<String>,
@@ -284,10 +337,29 @@ pub(crate) struct ListedOption {
     pub(crate) selected: bool,
 }
 
+/// What options are chosen from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum ListKind {
+    /// Suggestions of a text field.
+    Data,
+    /// A list box.
+    List,
+    /// Something that opens a list.
+    Control,
+    /// A part of the page that is no control.
+    None,
+}
+
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Listed {
     pub(crate) rows: Vec<ListedOption>,
     pub(crate) expanded: bool,
+    pub(crate) kind: ListKind,
+    /// Several options may be chosen.
+    pub(crate) several: bool,
+    /// Text can be typed into it.
+    pub(crate) typed: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

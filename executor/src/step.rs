@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use cuebook_grammar::action::Action;
-use cuebook_grammar::condition::Condition;
+use cuebook_grammar::condition::{Condition, Valued};
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::outcome::{Cause, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, SecretSource};
+use cuebook_grammar::secret::WireText;
 use cuebook_grammar::verdict::Verdict;
 
 use crate::actionability::Ready;
@@ -36,12 +37,17 @@ impl Run<'_> {
             self.evidence.artifacts.extend(before);
         }
         let mut awaited = Vec::new();
-        let mut ended = self.act_through(secrets, artifacts, &mut acted).await;
+        let ended = self.act_through(secrets, artifacts, &mut acted).await;
+        let mut ended = self.unless_closed(ended);
         let acted_at = Instant::now();
-        if matches!(ended, Ok(()) | Err(Stop::Dialog)) {
+        if matches!(ended, Ok(()) | Err(Stop::Dialog | Stop::Closed)) {
             awaited = self.awaited();
             if ended.is_ok() {
-                ended = self.await_post(&mut awaited).await;
+                let settled = self.await_post(&mut awaited).await;
+                ended = self.unless_closed(settled);
+                if ended.is_ok() && !self.happened.downloads.is_empty() {
+                    ended = self.finish_downloads().await;
+                }
                 let opens = matches!(
                     self.step.action(),
                     Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_)
@@ -53,6 +59,7 @@ impl Run<'_> {
                 self.sampled();
             }
         }
+        self.keep_downloads(artifacts).await?;
         let post_ms = millis(acted_at, Instant::now());
         let effects = self.disarm().await;
         let wants_picture = match self.options.screenshots {
@@ -79,6 +86,25 @@ impl Run<'_> {
             self.happened.effect |= self.evidence.effects.as_ref().is_some_and(|effects| effects.is_any());
         }
         self.outcome(ended, acted, &awaited)
+    }
+
+    /// A tab that closed itself once input was sent ends the waiting, and is no failure by itself.
+    fn unless_closed(&mut self, ended: Part<()>) -> Part<()> {
+        let is_end = |failure: &StepFailure| matches!(failure.cause, Cause::PageCrashed | Cause::EffectUnknown);
+        match ended {
+            Err(Stop::Failed(failure))
+                if is_end(&failure)
+                    && self.evidence.input_sent
+                    && self.page.closed()
+                    && !self.page.crashed()
+                    && self.browser.is_alive() =>
+            {
+                let target = self.page.target_id().clone();
+                self.tab_closed(&target);
+                Err(Stop::Closed)
+            }
+            other => other,
+        }
     }
 
     /// Whether the step looks like a success so far.
@@ -144,12 +170,16 @@ impl Run<'_> {
         }
     }
 
+    /// Whether the main target is a locator, and no element that was observed.
+    pub(crate) fn is_declared(&self) -> bool {
+        self.step
+            .main_target()
+            .is_some_and(|(_, bound)| matches!(bound, cuebook_grammar::plan::BoundTarget::Declared(_)))
+    }
+
     /// Whether a stale target may be looked up again: a declared one that was not acted on yet.
     pub(crate) fn again_or(&mut self, stop: Stop) -> Part<()> {
-        let is_declared = self
-            .step
-            .main_target()
-            .is_some_and(|(_, bound)| matches!(bound, cuebook_grammar::plan::BoundTarget::Declared(_)));
+        let is_declared = self.is_declared();
         match stop {
             Stop::Failed(failure)
                 if failure.cause == Cause::TargetStale
@@ -224,7 +254,7 @@ impl Run<'_> {
             .iter()
             .map(|stated| Awaited {
                 until: self.patience(&stated.condition),
-                condition: stated.condition.clone(),
+                condition: self.as_taken(&stated.condition, stated.is_default),
                 held_at: None,
             })
             .chain(own.map(|condition| Awaited {
@@ -233,6 +263,16 @@ impl Run<'_> {
                 held_at: None,
             }))
             .collect()
+    }
+
+    /// A colour or a number has several spellings, and a field takes one: what the check added is about that one.
+    fn as_taken(&self, condition: &Condition, is_default: bool) -> Condition {
+        match (condition, &self.taken) {
+            (Condition::ValueEquals(valued), Some(taken)) if is_default => {
+                Condition::ValueEquals(Valued { value: WireText::cut(taken), ..valued.clone() })
+            }
+            _ => condition.clone(),
+        }
     }
 
     async fn await_post(&mut self, awaited: &mut [Awaited]) -> Part<()> {
@@ -249,7 +289,8 @@ impl Run<'_> {
     /// Judges what was gathered, and rules.
     fn outcome(mut self, ended: Part<()>, acted: Acted, awaited: &[Awaited]) -> Result<StepOutcome, ExecutorError> {
         let key = self.probe.digest_key().clone();
-        if !awaited.is_empty() && !self.gathered.has_samples() && self.is_armed {
+        let is_over = matches!(ended, Err(Stop::Dialog | Stop::Closed));
+        if !awaited.is_empty() && !self.gathered.has_samples() && (self.is_armed || is_over) {
             self.gathered.push(self.at_ms(Instant::now()));
         }
         let events = self.events();
@@ -278,7 +319,7 @@ impl Run<'_> {
             Err(Stop::Broken(error)) => return Err(error),
             Err(Stop::Failed(failure)) => Some(failure),
             Err(Stop::Dialog) => self.dialog_ruling(&facts),
-            Ok(()) => match rule(&self.evidence.post) {
+            Ok(()) | Err(Stop::Closed) => match rule(&self.evidence.post) {
                 Ruling::Done { unseen } => {
                     self.evidence.no_observed_effect = unseen;
                     None
@@ -328,13 +369,24 @@ impl Run<'_> {
         failure
     }
 
+    /// The tab that is current once this one is closed: its opener, or the newest.
+    pub(crate) fn successor(&self) -> Option<cuebook_cdp::Page> {
+        let others = self.browser.pages();
+        let opener = self.page.opener().and_then(|opener| others.iter().find(|other| other.target_id() == opener));
+        opener.or_else(|| others.iter().rev().find(|other| **other != self.page)).cloned()
+    }
+
     /// The new tab becomes current only if the step stated it.
     fn new_page(&self) -> Option<PageId> {
         let mut is_stated = false;
         for stated in self.step.post() {
             stated.condition.visit(&mut |part| is_stated |= matches!(part, Condition::NewTab(_)));
         }
-        let page = self.happened.new_tabs.last().filter(|_| is_stated)?;
+        let page = match self.happened.new_tabs.last().filter(|_| is_stated) {
+            Some(page) => page.clone(),
+            None if self.page.closed() => self.successor()?,
+            None => return None,
+        };
         Some(PageId::new(page.target_id().as_str()))
     }
 }

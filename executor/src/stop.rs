@@ -13,6 +13,8 @@ pub(crate) enum Stop {
     Failed(Box<StepFailure>),
     /// A dialog opened: nothing can be asked of the page any more, and what was seen is judged.
     Dialog,
+    /// The page closed its own tab in answer to the input: what was seen until then is judged.
+    Closed,
     /// The machinery broke.
     Broken(ExecutorError),
 }

@@ -186,7 +186,7 @@ actions! {
     /// Runs a command.
     Shell(Shell) = "shell", Handler, Destructive, NoTarget;
     /// Evaluates a script in the page.
-    Evaluate(Evaluate) = "evaluate", Handler, Destructive, NoTarget;
+    Evaluate(Evaluate) = "evaluate", Executor, Destructive, NoTarget;
     /// Calls a registered action.
     Call(Call) = "call", Handler, Destructive, NoTarget;
     /// Accepts the JavaScript dialog that is open.
@@ -506,14 +506,38 @@ pub enum ExtractKind {
     Text,
     /// The inner HTML.
     Html,
+    /// The HTML with the element itself.
+    OuterHtml,
     /// The live value of a control.
     Value,
+    /// The attribute that the query's `name` names; `null` where it is not there.
+    Attribute,
     /// Readable Markdown.
     Markdown,
     /// The values of a form, by field.
     Form,
+    /// What the page says of itself: title, Open Graph, JSON-LD, microdata, headings, landmarks.
+    Metadata,
     /// As an object of the query's `schema`.
     Schema,
+}
+
+impl ExtractKind {
+    /// The form as it stands on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Html => "html",
+            Self::OuterHtml => "outerHtml",
+            Self::Value => "value",
+            Self::Attribute => "attribute",
+            Self::Markdown => "markdown",
+            Self::Form => "form",
+            Self::Metadata => "metadata",
+            Self::Schema => "schema",
+        }
+    }
 }
 
 body! {
@@ -531,6 +555,9 @@ body! {
         target_ref: Option<TargetRef>,
         /// The form.
         kind: ExtractKind,
+        /// For `attribute`: which one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<ShortText>,
         /// For `schema`: a JSON Schema of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<serde_json::Map<String, Value>>")]
@@ -692,6 +719,15 @@ body! {
     AskUser {
         /// The question.
         question: ShortText,
+    }
+}
+
+impl Fetch {
+    /// Whether the request only reads, by its method.
+    #[must_use]
+    pub fn is_reading(&self) -> bool {
+        let method = self.method.as_ref().map_or("GET", |method| method.as_str());
+        self.body.is_none() && ["GET", "HEAD"].iter().any(|reading| reading.eq_ignore_ascii_case(method))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::geometry::{Point, Rect, ViewportSize};
 use crate::id::*;
 use crate::locator::{
     ByAltText, ByCss, ByLabel, ByPlaceholder, ByRole, ByTestId, ByText, ByTitle, ByXPath, Locator, StateFilter,
+    ToggleFilter,
 };
 use crate::observation::*;
 use crate::outcome::*;
@@ -110,13 +111,16 @@ fn exactness() -> impl Strategy<Value = Option<bool>> {
 
 fn strategy() -> impl Strategy<Value = crate::locator::Strategy> {
     use crate::locator::Strategy as S;
-    let state = any::<Option<bool>>();
-    let filter = (state, any::<Option<bool>>(), any::<Option<u8>>())
+    let toggle = || {
+        option::of(proptest::sample::select(&[Toggle::True, Toggle::False, Toggle::Mixed][..]).prop_map(ToggleFilter))
+    };
+    let filter = (toggle(), any::<Option<bool>>(), any::<Option<u8>>())
         .prop_map(|(checked, disabled, level)| StateFilter { checked, disabled, level, ..StateFilter::default() });
     prop_oneof![
         text_pattern().prop_map(|test_id| S::TestId(ByTestId { test_id })),
-        (role(), option::of(text_pattern()), exactness(), option::of(filter))
-            .prop_map(|(role, name, exact, states)| S::Role(ByRole { role, name, exact, states })),
+        (role(), option::of(text_pattern()), exactness(), option::of(filter), any::<Option<bool>>()).prop_map(
+            |(role, name, exact, states, include_hidden)| S::Role(ByRole { role, name, exact, states, include_hidden })
+        ),
         (text_pattern(), exactness()).prop_map(|(text, exact)| S::Label(ByLabel { text, exact })),
         (text_pattern(), exactness()).prop_map(|(text, exact)| S::Placeholder(ByPlaceholder { text, exact })),
         (text_pattern(), exactness()).prop_map(|(text, exact)| S::AltText(ByAltText { text, exact })),
@@ -135,17 +139,23 @@ pub fn locator() -> BoxedStrategy<Locator> {
             strategy(),
             vec(inner.clone(), 0..2),
             option::of(inner.clone()),
-            option::of(text_pattern()),
-            option::of(inner),
+            (option::of(text_pattern()), option::of(text_pattern())),
+            (option::of(inner.clone()), option::of(inner)),
+            any::<Option<bool>>(),
             option::of((-5_i32..5).prop_map(Nth::clamped)),
         )
-            .prop_map(|(strategy, frame, within, has_text, has, nth)| Locator {
-                strategy,
-                frame,
-                within: within.map(Box::new),
-                has_text,
-                has: has.map(Box::new),
-                nth,
+            .prop_map(|(strategy, frame, within, (has_text, has_not_text), (has, has_not), visible, nth)| {
+                Locator {
+                    strategy,
+                    frame,
+                    within: within.map(Box::new),
+                    has_text,
+                    has_not_text,
+                    has: has.map(Box::new),
+                    has_not: has_not.map(Box::new),
+                    visible,
+                    nth,
+                }
             })
     })
     .boxed()
@@ -203,6 +213,16 @@ pub fn condition() -> BoxedStrategy<Condition> {
         texted().prop_map(Condition::ErrorMessageEquals),
     ]
     .boxed();
+    let text_of = proptest::sample::select(
+        &[
+            c::TextOf::Text,
+            c::TextOf::Value,
+            c::TextOf::Name,
+            c::TextOf::Description,
+            c::TextOf::ErrorMessage,
+            c::TextOf::Attribute,
+        ][..],
+    );
     let of_element = prop_oneof![
         (target_ref(), any::<Option<bool>>())
             .prop_map(|(target, checked)| Condition::Checked(c::Checked { target, checked })),
@@ -215,6 +235,8 @@ pub fn condition() -> BoxedStrategy<Condition> {
         ),
         (target_ref(), option::of(aspect()))
             .prop_map(|(target, aspect)| Condition::Changed(c::Changed { target, aspect })),
+        (target_ref(), option::of(text_of), option::of(bounded()), text_pattern())
+            .prop_map(|(target, of, name, pattern)| Condition::Matches(c::Matches { target, of, name, pattern })),
         (target_ref(), role()).prop_map(|(target, role)| Condition::RoleEquals(c::RoleEquals { target, role })),
         (target_ref(), bounded())
             .prop_map(|(target, class)| Condition::ClassContains(c::ClassContains { target, class })),
@@ -283,7 +305,17 @@ pub fn action() -> BoxedStrategy<Action> {
         &[Direction::Up, Direction::Down, Direction::Left, Direction::Right, Direction::Top, Direction::Bottom][..],
     );
     let extract_kind = proptest::sample::select(
-        &[ExtractKind::Text, ExtractKind::Html, ExtractKind::Value, ExtractKind::Markdown, ExtractKind::Form][..],
+        &[
+            ExtractKind::Text,
+            ExtractKind::Html,
+            ExtractKind::OuterHtml,
+            ExtractKind::Value,
+            ExtractKind::Attribute,
+            ExtractKind::Markdown,
+            ExtractKind::Form,
+            ExtractKind::Metadata,
+            ExtractKind::Schema,
+        ][..],
     );
     let scope = proptest::sample::select(&[Scope::View, Scope::Full][..]);
     let pixels = || (-1000_i32..1000).prop_map(Pixels::clamped);
@@ -356,7 +388,7 @@ pub fn action() -> BoxedStrategy<Action> {
     .boxed();
     let read = prop_oneof![
         (option::of(target_ref()), extract_kind).prop_map(|(target_ref, kind)| {
-            Action::Extract(Extract { query: ExtractQuery { target_ref, kind, schema: None } })
+            Action::Extract(Extract { query: ExtractQuery { target_ref, kind, name: None, schema: None } })
         }),
         option::of(scope).prop_map(|scope| Action::Snapshot(Snapshot { scope })),
         (option::of(target_ref()), any::<Option<bool>>())

@@ -14,7 +14,7 @@ use crate::facts::{DialogKind, ElementFacts, EventFacts, Facts, Sample, TargetFa
 use crate::id::TargetRef;
 use crate::role::Role;
 use crate::secret::{DigestKey, FactText, WireText};
-use crate::text_match::{Pattern, PatternError, collapse_white_space};
+use crate::text_match::{Pattern, PatternError, TextPattern, collapse_white_space};
 use crate::verdict::Verdict;
 use crate::wire::{Count, Millis, ShortText, UrlText, tagged};
 
@@ -45,7 +45,7 @@ tagged! {
         Hidden(OnTarget) = "hidden",
         /// It can be operated.
         Enabled(OnTarget) = "enabled",
-        /// It takes text.
+        /// It takes text, or a choice: enabled and not read-only.
         Editable(OnTarget) = "editable",
         /// It is on (or off).
         Checked(Checked) = "checked",
@@ -97,6 +97,8 @@ tagged! {
         DescriptionEquals(Texted) = "descriptionEquals",
         /// The error message equals.
         ErrorMessageEquals(Texted) = "errorMessageEquals",
+        /// A text of the target matches a pattern.
+        Matches(Matches) = "matches",
         /// The role is this one.
         RoleEquals(RoleEquals) = "roleEquals",
         /// It has this class.
@@ -277,6 +279,21 @@ body! {
     }
 }
 body! {
+    /// A pattern on a text of a target.
+    Matches {
+        /// The target.
+        target: TargetRef,
+        /// Which text; what the element reads as unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<TextOf>,
+        /// For `attribute`: its name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<ShortText>,
+        /// A regular expression, or a text that is found anywhere, letter case and white space left aside.
+        pattern: TextPattern,
+    }
+}
+body! {
     /// A role.
     RoleEquals {
         /// The target.
@@ -316,6 +333,25 @@ body! {
         /// The condition.
         condition: Box<Condition>,
     }
+}
+
+/// A text that an element has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TextOf {
+    /// What it reads as.
+    #[default]
+    Text,
+    /// Its live value.
+    Value,
+    /// Its accessible name.
+    Name,
+    /// Its accessible description.
+    Description,
+    /// Its error message.
+    ErrorMessage,
+    /// The attribute that `name` names.
+    Attribute,
 }
 
 /// What about a target may change.
@@ -390,6 +426,9 @@ pub enum ConditionError {
     /// A pattern that does not compile.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// An attribute without its name, or a name without an attribute.
+    #[error("expected `name` with `attribute`, and with nothing else")]
+    Attribute,
 }
 
 impl Condition {
@@ -462,6 +501,7 @@ impl Condition {
             | Self::ErrorMessageEquals(c) => Some(&c.target),
             Self::Count(c) => Some(&c.target),
             Self::Changed(c) => Some(&c.target),
+            Self::Matches(c) => Some(&c.target),
             Self::RoleEquals(c) => Some(&c.target),
             Self::ClassContains(c) => Some(&c.target),
             Self::SelectedValues(c) => Some(&c.target),
@@ -526,6 +566,7 @@ impl Condition {
             | Self::ErrorMessageEquals(c) => Some(&mut c.target),
             Self::Count(c) => Some(&mut c.target),
             Self::Changed(c) => Some(&mut c.target),
+            Self::Matches(c) => Some(&mut c.target),
             Self::RoleEquals(c) => Some(&mut c.target),
             Self::ClassContains(c) => Some(&mut c.target),
             Self::SelectedValues(c) => Some(&mut c.target),
@@ -540,9 +581,25 @@ impl Condition {
             Self::AttrEquals(c) => asked.push((&c.target, Asked::Attribute(&c.name))),
             Self::PropertyEquals(c) => asked.push((&c.target, Asked::Property(&c.name))),
             Self::AriaState(c) => asked.push((&c.target, Asked::AriaAttribute(&c.name))),
+            Self::Matches(Matches { target, name: Some(name), .. }) => asked.push((target, Asked::Attribute(name))),
             _ => {}
         });
         asked
+    }
+
+    /// Whether the condition turns on what the target reads as, for whoever gathers the facts.
+    #[must_use]
+    pub fn reads_text(&self, target: &TargetRef) -> bool {
+        let mut reads = false;
+        self.visit(&mut |part| {
+            let of_text = match part {
+                Self::ElementTextContains(_) | Self::ElementTextEquals(_) | Self::Changed(_) => true,
+                Self::Matches(c) => c.of.unwrap_or_default() == TextOf::Text,
+                _ => false,
+            };
+            reads |= of_text && part.target() == Some(target);
+        });
+        reads
     }
 
     /// Texts that the condition compares with facts of `target`: what a redaction must keep judgeable.
@@ -614,6 +671,8 @@ impl Condition {
                 Some(pattern) => Ok(pattern.compile().map(drop)?),
                 None => Ok(()),
             },
+            Self::Matches(c) if (c.of == Some(TextOf::Attribute)) != c.name.is_some() => Err(ConditionError::Attribute),
+            Self::Matches(c) => Ok(c.pattern.validate()?),
             Self::Count(c) if c.equals.is_none() && c.at_least.is_none() && c.at_most.is_none() => {
                 Err(ConditionError::Unbounded)
             }
@@ -632,11 +691,13 @@ impl Condition {
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
         match self {
-            Self::UrlMatches(c) | Self::TitleMatches(c) => {
-                matches!(c.pattern.as_str(), "" | ".*" | "^" | "$" | ".*?" | "^.*$")
-            }
+            Self::UrlMatches(c) | Self::TitleMatches(c) => is_anything(&c.pattern),
             Self::ValueContains(c) => c.value.clear() == Some(""),
             Self::ElementTextContains(c) => c.text.clear() == Some(""),
+            Self::Matches(c) => match &c.pattern {
+                TextPattern::Literal(text) => text.trim().is_empty(),
+                TextPattern::Regex(pattern, _) => is_anything(pattern),
+            },
             Self::Count(c) => {
                 c.equals.is_none() && c.at_most.is_none() && c.at_least.is_none_or(|least| least.get() == 0)
             }
@@ -692,6 +753,11 @@ impl Condition {
     }
 }
 
+/// Whether a pattern is found in every text, as far as its form tells.
+fn is_anything(pattern: &Pattern) -> bool {
+    matches!(pattern.as_str(), "" | ".*" | "^" | "$" | ".*?" | "^.*$")
+}
+
 /// What a condition wants to know about an element beyond the usual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked<'a> {
@@ -721,12 +787,15 @@ impl Moment<'_> {
             C::Visible(c) => self.visible(Some(self.now), &c.target),
             C::Hidden(c) => self.visible(Some(self.now), &c.target).negate(),
             C::Enabled(c) => self.element(&c.target, |e| Verdict::from_bool(!e.states.disabled)),
-            C::Editable(c) => self.element(&c.target, |e| Verdict::from_bool(e.states.editable)),
+            C::Editable(c) => self.element(&c.target, |e| Verdict::from_bool(is_editable(e))),
             C::Checked(c) => self.element(&c.target, |e| {
                 let wanted = if c.checked.unwrap_or(true) { Toggle::True } else { Toggle::False };
+                // What may be checked and says nothing of it is off.
+                let unsaid = matches!(e.role, Role::Option | Role::TreeItem).then_some(Toggle::False);
                 e.states
                     .checked
                     .or(e.states.pressed)
+                    .or(unsaid)
                     .map_or(Verdict::Unknown, |seen| Verdict::from_bool(seen == wanted))
             }),
             C::Focused(c) => self.element(&c.target, |e| Verdict::from_bool(e.states.focused)),
@@ -779,6 +848,7 @@ impl Moment<'_> {
             C::ErrorMessageEquals(c) => {
                 self.element(&c.target, |e| plain_equals(e.error_message.as_deref().or(Some("")), &c.text))
             }
+            C::Matches(c) => self.element(&c.target, |e| matches_pattern(e, c)),
             C::RoleEquals(c) => self.element(&c.target, |e| Verdict::from_bool(e.role == c.role)),
             C::ClassContains(c) => {
                 self.element(&c.target, |e| Verdict::from_bool(e.classes.iter().any(|class| class == c.class.as_str())))
@@ -888,6 +958,57 @@ fn plain_equals(seen: Option<&str>, stated: &WireText) -> Verdict {
     match (seen, stated.clear()) {
         (Some(seen), Some(text)) => Verdict::from_bool(collapse_white_space(seen) == collapse_white_space(text)),
         _ => Verdict::Unknown,
+    }
+}
+
+/// Whether a person may change it. What can be read-only at all (WAI-ARIA 1.2, `aria-readonly`) and is neither that nor
+/// disabled counts, as in Playwright's definition.
+fn is_editable(element: &ElementFacts) -> bool {
+    use Role as R;
+    let changes = matches!(element.tag.as_str(), "input" | "select" | "textarea")
+        || matches!(
+            element.role,
+            R::Checkbox
+                | R::ComboBox
+                | R::Grid
+                | R::GridCell
+                | R::ListBox
+                | R::RadioGroup
+                | R::Slider
+                | R::SpinButton
+                | R::TextBox
+                | R::ColumnHeader
+                | R::RowHeader
+                | R::SearchBox
+                | R::Switch
+                | R::TreeGrid
+        );
+    element.states.editable || changes && !element.states.disabled && !element.states.readonly
+}
+
+/// What was reduced to a digest matches nothing that anybody could tell.
+fn matches_pattern(element: &ElementFacts, stated: &Matches) -> Verdict {
+    let plain = |seen: &str| Verdict::from_bool(stated.pattern.fit(&collapse_white_space(seen)).is_some());
+    let kept = |seen: Option<&FactText>| match seen.map(FactText::clear) {
+        Some(Some(seen)) => plain(seen),
+        _ => Verdict::Unknown,
+    };
+    match stated.of.unwrap_or_default() {
+        TextOf::Text => kept(element.text.as_ref()),
+        TextOf::Value => match element.value.as_ref() {
+            Some(FactText::Clear(seen)) => Verdict::from_bool(stated.pattern.fit(seen).is_some()),
+            Some(FactText::Redacted { .. }) => Verdict::Unknown,
+            // What has no value matches no pattern.
+            None => Verdict::Fails,
+        },
+        TextOf::Name => plain(&element.name),
+        TextOf::Description => plain(element.description.as_deref().unwrap_or_default()),
+        TextOf::ErrorMessage => plain(element.error_message.as_deref().unwrap_or_default()),
+        TextOf::Attribute => match stated.name.as_ref().map(|name| element.attributes.get(name.as_str())) {
+            Some(Some(Some(FactText::Clear(seen)))) => Verdict::from_bool(stated.pattern.fit(seen).is_some()),
+            Some(Some(None)) => Verdict::Fails,
+            _ => Verdict::Unknown,
+        },
     }
 }
 

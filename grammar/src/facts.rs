@@ -195,6 +195,9 @@ pub struct Relations {
     /// It contains a match of the locator's `has`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has: Option<bool>,
+    /// It contains no match of the locator's `hasNot`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub has_not: Option<bool>,
     /// It is the innermost element with the locator's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub innermost_text: Option<bool>,
@@ -294,6 +297,22 @@ pub struct DownloadFact {
     pub filename: String,
     /// Where it comes from.
     pub url: String,
+    /// How it ended, if it did while the step was under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<DownloadEnd>,
+    /// Its size in bytes, once it is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+/// How a download ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DownloadEnd {
+    /// The file is there.
+    Completed,
+    /// It was refused, cancelled, or broke off.
+    Canceled,
 }
 
 /// What happened from the moment the conditions were armed.

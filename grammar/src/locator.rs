@@ -78,24 +78,27 @@ pub struct ByRole {
     /// States that it must have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states: Option<StateFilter>,
+    /// Elements that assistive technology skips count too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub include_hidden: Option<bool>,
 }
 
 /// States that an element must have or must not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct StateFilter {
-    /// Checked.
+    /// Checked: on the wire `true`, `false` or `"mixed"`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub checked: Option<bool>,
+    pub checked: Option<ToggleFilter>,
     /// Disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
     /// Expanded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expanded: Option<bool>,
-    /// Pressed.
+    /// Pressed: on the wire `true`, `false` or `"mixed"`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pressed: Option<bool>,
+    pub pressed: Option<ToggleFilter>,
     /// Selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected: Option<bool>,
@@ -105,12 +108,61 @@ pub struct StateFilter {
     pub level: Option<u8>,
 }
 
+/// On, off or partly on, as a locator states it. What has no such state is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ToggleFilter(pub Toggle);
+
+impl From<bool> for ToggleFilter {
+    fn from(is_on: bool) -> Self {
+        Self(if is_on { Toggle::True } else { Toggle::False })
+    }
+}
+
+impl ToggleFilter {
+    fn matches(self, seen: Option<Toggle>) -> bool {
+        self.0 == seen.unwrap_or(Toggle::False)
+    }
+}
+
+impl Serialize for ToggleFilter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Toggle::True => serializer.serialize_bool(true),
+            Toggle::False => serializer.serialize_bool(false),
+            Toggle::Mixed => serializer.serialize_str(Toggle::Mixed.as_str()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ToggleFilter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::Bool(is_on) => Ok(is_on.into()),
+            serde_json::Value::String(text) if text == Toggle::Mixed.as_str() => Ok(Self(Toggle::Mixed)),
+            other => {
+                let seen = wire::shape(&other);
+                Err(D::Error::custom(format!("expected true, false or \"mixed\", saw {seen}")))
+            }
+        }
+    }
+}
+
+impl JsonSchema for ToggleFilter {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ToggleFilter".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "enum": [true, false, Toggle::Mixed.as_str()] })
+    }
+}
+
 impl StateFilter {
     fn matches(&self, states: &States) -> bool {
-        let toggle = |wanted: Option<bool>, seen: Option<Toggle>| match wanted {
-            None => true,
-            Some(wanted) => seen.map_or(!wanted, |seen| (seen == Toggle::True) == wanted),
-        };
+        let toggle = |wanted: Option<ToggleFilter>, seen| wanted.is_none_or(|wanted| wanted.matches(seen));
         let flag = |wanted: Option<bool>, seen: Option<bool>| wanted.is_none_or(|w| seen.unwrap_or(false) == w);
         toggle(self.checked, states.checked)
             && toggle(self.pressed, states.pressed)
@@ -184,15 +236,31 @@ pub struct Locator {
     pub within: Option<Box<Locator>>,
     /// Only with this text inside.
     pub has_text: Option<TextPattern>,
+    /// Only without this text inside.
+    pub has_not_text: Option<TextPattern>,
     /// Only with a match of this inside.
     pub has: Option<Box<Locator>>,
+    /// Only without a match of this inside.
+    pub has_not: Option<Box<Locator>>,
+    /// Only what is visible, or only what is not.
+    pub visible: Option<bool>,
     /// Of several matches, this one, in document order.
     pub nth: Option<Nth>,
 }
 
 impl From<Strategy> for Locator {
     fn from(strategy: Strategy) -> Self {
-        Self { strategy, frame: Vec::new(), within: None, has_text: None, has: None, nth: None }
+        Self {
+            strategy,
+            frame: Vec::new(),
+            within: None,
+            has_text: None,
+            has_not_text: None,
+            has: None,
+            has_not: None,
+            visible: None,
+            nth: None,
+        }
     }
 }
 
@@ -210,7 +278,7 @@ impl Locator {
     #[must_use]
     pub fn role(role: Role, name: &str) -> Self {
         let name = Some(TextPattern::literal(name));
-        Strategy::Role(ByRole { role, name, exact: Some(true), states: None }).into()
+        Strategy::Role(ByRole { role, name, exact: Some(true), states: None, include_hidden: None }).into()
     }
 
     /// What this CSS selector matches.
@@ -226,6 +294,7 @@ impl Locator {
             || self.frame.iter().any(Self::is_raw)
             || self.within.as_deref().is_some_and(Self::is_raw)
             || self.has.as_deref().is_some_and(Self::is_raw)
+            || self.has_not.as_deref().is_some_and(Self::is_raw)
     }
 
     /// Says why a pattern in the locator cannot be used, or that it is nested too deeply.
@@ -243,11 +312,24 @@ impl Locator {
         if let Some((pattern, _)) = self.strategy.text() {
             pattern.validate()?;
         }
-        if let Some(pattern) = &self.has_text {
+        for pattern in self.has_text.iter().chain(&self.has_not_text) {
             pattern.validate()?;
         }
-        let inner = self.frame.iter().chain(self.within.as_deref()).chain(self.has.as_deref());
+        let inner = [&self.within, &self.has, &self.has_not];
+        let inner = self.frame.iter().chain(inner.into_iter().filter_map(|locator| locator.as_deref()));
         inner.into_iter().try_for_each(|locator| locator.validate_at(depth + 1))
+    }
+
+    /// Whether the locator is judged on the text of the element itself, for whoever gathers the facts.
+    #[must_use]
+    pub const fn turns_on_text(&self) -> bool {
+        self.has_text.is_some() || self.has_not_text.is_some() || matches!(self.strategy, Strategy::Text(_))
+    }
+
+    /// Whether the locator looks for other locators, in frames, around or within what it means.
+    #[must_use]
+    pub const fn is_nested(&self) -> bool {
+        !self.frame.is_empty() || self.within.is_some() || self.has.is_some() || self.has_not.is_some()
     }
 
     /// Whether an element with these facts is a match, `nth` left aside.
@@ -262,16 +344,42 @@ impl Locator {
     #[must_use]
     pub fn grade(&self, facts: &ElementFacts) -> (Verdict, Fit) {
         let (main, fit) = self.strategy.grade(facts);
-        let has_text = match (&self.has_text, &facts.text) {
-            (None, _) => Verdict::Holds,
+        let with_text = |pattern: &Option<TextPattern>| match (pattern, &facts.text) {
+            (None, _) => None,
             (Some(pattern), Some(text)) => {
-                text.clear().map_or(Verdict::Unknown, |text| Verdict::from_bool(pattern.fit(text).is_some()))
+                Some(text.clear().map_or(Verdict::Unknown, |text| Verdict::from_bool(pattern.fit(text).is_some())))
             }
-            (Some(_), None) => Verdict::Unknown,
+            (Some(_), None) => Some(Verdict::Unknown),
         };
-        let within = self.within.as_ref().map_or(Verdict::Holds, |_| Verdict::from_option(facts.relations.within));
-        let has = self.has.as_ref().map_or(Verdict::Holds, |_| Verdict::from_option(facts.relations.has));
-        (main.and(has_text).and(within).and(has), fit)
+        let has_text = with_text(&self.has_text).unwrap_or(Verdict::Holds);
+        let has_not_text = with_text(&self.has_not_text).map_or(Verdict::Holds, Verdict::negate);
+        let related = |locator: &Option<Box<Self>>, seen: Option<bool>| {
+            locator.as_ref().map_or(Verdict::Holds, |_| Verdict::from_option(seen))
+        };
+        let within = related(&self.within, facts.relations.within);
+        let has = related(&self.has, facts.relations.has);
+        let has_not = related(&self.has_not, facts.relations.has_not);
+        let visible = self
+            .visible
+            .map_or(Verdict::Holds, |wanted| Verdict::from_option(facts.visible.map(|visible| visible == wanted)));
+        let narrowed = [has_text, has_not_text, within, has, has_not, visible].into_iter().fold(main, Verdict::and);
+        (narrowed, fit)
+    }
+
+    /// Which of these elements, in document order, the locator means, where the first `outer` of them are of the main
+    /// document and the rest of frames in it: a locator without a frame path means the main document, and frames only
+    /// where nothing else is meant.
+    #[must_use]
+    pub fn select_outermost(&self, elements: &[ElementFacts], outer: usize) -> Selection {
+        let (main, rest) = elements.split_at(outer.min(elements.len()));
+        if !self.frame.is_empty() || main.is_empty() || rest.is_empty() {
+            return self.select(elements);
+        }
+        let every = Self { nth: None, ..self.clone() };
+        if every.select(elements).matches.iter().any(|position| *position < main.len()) {
+            return self.select(main);
+        }
+        self.select(elements)
     }
 
     /// Which of these elements, in document order, the locator means.
@@ -391,7 +499,10 @@ impl Strategy {
 const FRAME: &str = "frame";
 const WITHIN: &str = "within";
 const HAS_TEXT: &str = "hasText";
+const HAS_NOT_TEXT: &str = "hasNotText";
 const HAS: &str = "has";
+const HAS_NOT: &str = "hasNot";
+const VISIBLE: &str = "visible";
 const NTH: &str = "nth";
 
 impl Locator {
@@ -404,7 +515,10 @@ impl Locator {
             frame: wire::take(&mut object, FRAME)?.unwrap_or_default(),
             within: wire::take(&mut object, WITHIN)?,
             has_text: wire::take(&mut object, HAS_TEXT)?,
+            has_not_text: wire::take(&mut object, HAS_NOT_TEXT)?,
             has: wire::take(&mut object, HAS)?,
+            has_not: wire::take(&mut object, HAS_NOT)?,
+            visible: wire::take(&mut object, VISIBLE)?,
             nth: wire::take(&mut object, NTH)?,
             strategy: Strategy::from_object(object)?,
         })
@@ -420,18 +534,19 @@ impl Serialize for Locator {
             if !self.frame.is_empty() {
                 object.insert(FRAME.into(), to_value(serde_json::to_value(&self.frame))?);
             }
-            if let Some(within) = &self.within {
-                object.insert(WITHIN.into(), to_value(serde_json::to_value(within))?);
-            }
-            if let Some(has_text) = &self.has_text {
-                object.insert(HAS_TEXT.into(), to_value(serde_json::to_value(has_text))?);
-            }
-            if let Some(has) = &self.has {
-                object.insert(HAS.into(), to_value(serde_json::to_value(has))?);
-            }
-            if let Some(nth) = &self.nth {
-                object.insert(NTH.into(), to_value(serde_json::to_value(nth))?);
-            }
+            let mut put = |name: &str, value: Option<Result<serde_json::Value, serde_json::Error>>| {
+                if let Some(value) = value {
+                    object.insert(name.into(), to_value(value)?);
+                }
+                Ok::<(), S::Error>(())
+            };
+            put(WITHIN, self.within.as_ref().map(serde_json::to_value))?;
+            put(HAS_TEXT, self.has_text.as_ref().map(serde_json::to_value))?;
+            put(HAS_NOT_TEXT, self.has_not_text.as_ref().map(serde_json::to_value))?;
+            put(HAS, self.has.as_ref().map(serde_json::to_value))?;
+            put(HAS_NOT, self.has_not.as_ref().map(serde_json::to_value))?;
+            put(VISIBLE, self.visible.map(serde_json::to_value))?;
+            put(NTH, self.nth.as_ref().map(serde_json::to_value))?;
         }
         value.serialize(serializer)
     }
@@ -456,7 +571,10 @@ impl JsonSchema for Locator {
                     (FRAME, generator.subschema_for::<Option<Vec<Locator>>>()),
                     (WITHIN, generator.subschema_for::<Option<Locator>>()),
                     (HAS_TEXT, generator.subschema_for::<Option<TextPattern>>()),
+                    (HAS_NOT_TEXT, generator.subschema_for::<Option<TextPattern>>()),
                     (HAS, generator.subschema_for::<Option<Locator>>()),
+                    (HAS_NOT, generator.subschema_for::<Option<Locator>>()),
+                    (VISIBLE, generator.subschema_for::<Option<bool>>()),
                     (NTH, generator.subschema_for::<Option<Nth>>()),
                 ];
                 wire::extend_object_schema(&mut schema, fields, &[]);

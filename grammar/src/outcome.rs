@@ -190,6 +190,15 @@ pub struct MutationSummary {
     /// The notable ones in words, such as `+dialog "Settings"`; the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notable: Vec<String>,
+    /// Changes to what kept changing by itself before the step began, such as a clock. None of the other
+    /// numbers has them, and they are no effect.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub background: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 /// What a step did, as far as it could be seen.
@@ -213,10 +222,13 @@ pub struct EffectRecord {
     /// The focus moved: to what, in short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
+    /// States that changed, in words, such as `button "Menu": expanded false → true`; the first ten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<String>,
     /// Something scrolled.
     #[serde(skip_serializing_if = "is_false")]
     pub scrolled: bool,
-    /// Requests, the first 50.
+    /// Requests, the first 50, without those that the page made over and over before the step began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestFact>,
     /// Console errors and uncaught exceptions, the first ten, 300 characters each.
@@ -231,6 +243,33 @@ pub struct EffectRecord {
     /// URLs of new tabs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub new_tabs: Vec<String>,
+    /// URLs of tabs that closed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub closed_tabs: Vec<String>,
+    /// The page asks whether a person is there, and went on asking after a while of waiting: what asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Challenge>,
+}
+
+/// What asks whether a person is there. It is told and waited for, and never answered by this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Challenge {
+    /// A page that stands before the page and goes away by itself, or does not.
+    Interstitial,
+    /// A puzzle for people.
+    Captcha,
+}
+
+impl Challenge {
+    /// It in words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Interstitial => "interstitial",
+            Self::Captcha => "captcha",
+        }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
@@ -242,7 +281,8 @@ impl EffectRecord {
     /// Whether anything at all happened. Requests alone do not count: pages poll.
     #[must_use]
     pub fn is_any(&self) -> bool {
-        let quiet = Self { requests: Vec::new(), console_errors: Vec::new(), ..self.clone() };
+        let mutations = MutationSummary { background: 0, ..self.mutations.clone() };
+        let quiet = Self { requests: Vec::new(), console_errors: Vec::new(), mutations, ..self.clone() };
         quiet != Self::default()
     }
 
@@ -257,7 +297,8 @@ impl EffectRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ArtifactRef {
-    /// What it is: `screenshotBefore`, `screenshotAfter`, `screenshot`, `axSubtree`, `domDiff`, `har`, `cdpLog`.
+    /// What it is: `screenshotBefore`, `screenshotAfter`, `screenshot`, `axSubtree`, `domDiff`, `download`, `har`,
+    /// `cdpLog`.
     pub kind: String,
     /// SHA-256 of its content, hexadecimal.
     pub sha256: String,

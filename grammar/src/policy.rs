@@ -5,18 +5,25 @@
 //! - URLs are compared as (scheme, host, port) after WHATWG parsing, never as text.
 //! - A rule that does not parse is an error: nothing is skipped.
 
+mod file;
+mod outside;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
+use crate::action::{Action, ActionKind, Owner};
 use crate::effect::EffectClass;
 use crate::plan::Author;
 use crate::profile::Profile;
 use crate::risk::RiskClass;
 use crate::step::RiskLevel;
 use crate::wire::ShortText;
+
+pub use file::{BadPolicy, Otherwise, PolicyFile, Roots};
+pub use outside::{BadCommand, CommandLine, CommandRule, Outside};
 
 /// A refusal by the policy: which rule, and why. The rule is a stable code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
@@ -53,6 +60,14 @@ pub enum Rule {
     RawSecret,
     /// Too many actions on an origin.
     Rate,
+    /// An origin that the operator ruled out.
+    Denied,
+    /// A verb that the operator did not open, or ruled out.
+    Action,
+    /// A file outside of the declared directories.
+    Root,
+    /// A command that was not declared.
+    Command,
 }
 
 impl Rule {
@@ -70,6 +85,10 @@ impl Rule {
             Self::SecretScope => "secretScope",
             Self::RawSecret => "rawSecret",
             Self::Rate => "rate",
+            Self::Denied => "denied",
+            Self::Action => "action",
+            Self::Root => "root",
+            Self::Command => "command",
         }
     }
 }
@@ -85,7 +104,7 @@ pub struct OriginRule {
 
 /// An entry of an allowlist that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a host, `*.host` or an origin such as https://host:port, saw `{seen}`")]
+#[error("expected a host, `*.` before a host of somebody's own, or an origin such as https://host:port, saw `{seen}`")]
 pub struct BadOriginRule {
     /// The start of what was seen, escaped.
     pub seen: String,
@@ -112,13 +131,11 @@ impl OriginRule {
         if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.path() != "/" {
             return Err(bad());
         }
-        let host = url.host_str().ok_or_else(bad)?;
-        Ok(Self {
-            scheme: url.scheme().to_owned(),
-            host: canonical_host(host),
-            subdomains,
-            port: url.port_or_known_default(),
-        })
+        let host = canonical_host(url.host_str().ok_or_else(bad)?);
+        if subdomains && is_public_suffix(&host) {
+            return Err(bad());
+        }
+        Ok(Self { scheme: url.scheme().to_owned(), host, subdomains, port: url.port_or_known_default() })
     }
 
     /// Whether the URL's origin falls under the rule.
@@ -134,6 +151,113 @@ impl OriginRule {
         };
         host_fits && url.scheme() == self.scheme && url.port_or_known_default() == self.port
     }
+
+    /// Whether the rule names this address itself, not a name that leads to it.
+    fn names(&self, ip: IpAddr) -> bool {
+        let host = self.host.trim_start_matches('[').trim_end_matches(']');
+        !self.subdomains && host.parse::<IpAddr>().is_ok_and(|named| named == ip)
+    }
+}
+
+/// Suffixes of two labels under which anybody can have a host. The registries list thousands; these are the
+/// ones that people meet.
+const SHARED_SUFFIXES: &[&str] = &[
+    "co.uk",
+    "org.uk",
+    "me.uk",
+    "ltd.uk",
+    "plc.uk",
+    "gov.uk",
+    "ac.uk",
+    "com.au",
+    "net.au",
+    "org.au",
+    "edu.au",
+    "gov.au",
+    "co.nz",
+    "org.nz",
+    "net.nz",
+    "co.jp",
+    "ne.jp",
+    "or.jp",
+    "ac.jp",
+    "go.jp",
+    "co.kr",
+    "or.kr",
+    "com.br",
+    "net.br",
+    "org.br",
+    "gov.br",
+    "com.mx",
+    "com.ar",
+    "com.co",
+    "com.cn",
+    "net.cn",
+    "org.cn",
+    "gov.cn",
+    "com.tw",
+    "com.hk",
+    "com.sg",
+    "com.my",
+    "co.in",
+    "net.in",
+    "org.in",
+    "firm.in",
+    "gen.in",
+    "co.id",
+    "co.th",
+    "com.vn",
+    "com.ph",
+    "com.pk",
+    "com.tr",
+    "com.ua",
+    "com.pl",
+    "net.pl",
+    "org.pl",
+    "com.ru",
+    "co.il",
+    "org.il",
+    "co.za",
+    "org.za",
+    "com.ng",
+    "co.ke",
+    "com.eg",
+    "com.sa",
+    "github.io",
+    "gitlab.io",
+    "gitlab.page",
+    "netlify.app",
+    "vercel.app",
+    "pages.dev",
+    "workers.dev",
+    "web.app",
+    "firebaseapp.com",
+    "herokuapp.com",
+    "appspot.com",
+    "run.app",
+    "azurewebsites.net",
+    "cloudfront.net",
+    "amazonaws.com",
+    "blogspot.com",
+    "wordpress.com",
+    "myshopify.com",
+    "ngrok.io",
+    "ngrok.app",
+    "ngrok-free.app",
+    "onrender.com",
+    "fly.dev",
+    "glitch.me",
+    "surge.sh",
+    "readthedocs.io",
+    "translate.goog",
+    "sslip.io",
+    "nip.io",
+    "duckdns.org",
+];
+
+/// Whether hosts below `host` belong to people who have nothing to do with each other.
+fn is_public_suffix(host: &str) -> bool {
+    (!host.contains('.') && host != "localhost") || SHARED_SUFFIXES.contains(&host)
 }
 
 /// One trailing dot names the same host.
@@ -210,6 +334,14 @@ pub struct Policy {
     profile: Profile,
     start: Option<Url>,
     act: Vec<OriginRule>,
+    denied: Vec<OriginRule>,
+    confirmed: Vec<OriginRule>,
+    open_by_default: bool,
+    /// The verbs that are open; absent: as the profile says.
+    verbs: Option<Vec<ActionKind>>,
+    denied_verbs: Vec<ActionKind>,
+    confirmed_verbs: Vec<ActionKind>,
+    outside: Outside,
     grants: Vec<Grant>,
     registered: Vec<RegisteredAction>,
 }
@@ -224,7 +356,26 @@ impl Policy {
     /// A policy that allows acting nowhere yet.
     #[must_use]
     pub const fn new(profile: Profile) -> Self {
-        Self { profile, start: None, act: Vec::new(), grants: Vec::new(), registered: Vec::new() }
+        Self {
+            profile,
+            start: None,
+            act: Vec::new(),
+            denied: Vec::new(),
+            confirmed: Vec::new(),
+            open_by_default: false,
+            verbs: None,
+            denied_verbs: Vec::new(),
+            confirmed_verbs: Vec::new(),
+            outside: Outside {
+                hosts: Vec::new(),
+                read_roots: Vec::new(),
+                write_roots: Vec::new(),
+                commands: Vec::new(),
+                shell_lines: Vec::new(),
+            },
+            grants: Vec::new(),
+            registered: Vec::new(),
+        }
     }
 
     /// Starts at `url`, whose origin is allowed, private addresses included.
@@ -262,6 +413,23 @@ impl Policy {
     pub fn registering(mut self, action: RegisteredAction) -> Self {
         self.registered.push(action);
         self
+    }
+
+    /// Declares what lies outside of the page and is open, besides what was declared before.
+    #[must_use]
+    pub fn opening(mut self, outside: Outside) -> Self {
+        self.outside.hosts.extend(outside.hosts);
+        self.outside.read_roots.extend(outside.read_roots);
+        self.outside.write_roots.extend(outside.write_roots);
+        self.outside.commands.extend(outside.commands);
+        self.outside.shell_lines.extend(outside.shell_lines);
+        self
+    }
+
+    /// What lies outside of the page and is open.
+    #[must_use]
+    pub const fn outside(&self) -> &Outside {
+        &self.outside
     }
 
     /// The scheme that entries without one get: that of the start URL, else `https`.
@@ -327,18 +495,89 @@ impl Policy {
         if url.scheme() == "about" {
             return Ok(url);
         }
-        let named = self.start.as_ref().is_some_and(|start| start.origin() == url.origin())
-            || self.act.iter().any(|rule| rule.covers(&url) && (!rule.subdomains || !is_private(&url)));
-        if named {
+        self.not_ruled_out(&url)?;
+        if self.is_named(&url) || (self.open_by_default && !is_private(&url)) {
             return Ok(url);
         }
-        let (rule, what) = if is_private(&url) {
-            (Rule::PrivateAddress, "a public address or an origin that was allowed by name")
-        } else {
-            (Rule::Origin, "an allowed origin")
+        Err(not_open(&url))
+    }
+
+    /// Whether `fetch` may ask `url`, and the URL in its canonical form. Whoever asks still has to look at the
+    /// addresses that its host has, with [`Policy::reaching`].
+    ///
+    /// # Errors
+    /// [`Denied`] with the rule, as for [`Policy::navigation`].
+    pub fn fetching(&self, url: &str) -> Result<Url, Denied> {
+        let url = parse_url(url)?;
+        if url.scheme() == "about" {
+            return Err(Denied { rule: Rule::Scheme, message: "expected http or https, saw about:".to_owned() });
+        }
+        self.not_ruled_out(&url)?;
+        let declared = self.outside.covers(&url)
+            && (!is_private(&url) || self.outside.hosts.iter().any(|rule| rule.covers(&url) && !rule.subdomains));
+        if declared || self.is_named(&url) {
+            return Ok(url);
+        }
+        Err(not_open(&url))
+    }
+
+    /// Whether a request to `url` may go to `ip`, one of the addresses of its host. A public name that leads
+    /// to a private address is refused unless that address is allowed by itself; metadata services always are.
+    ///
+    /// # Errors
+    /// [`Denied`] with rule `privateAddress`.
+    pub fn reaching(&self, url: &Url, ip: IpAddr) -> Result<(), Denied> {
+        let named = || {
+            let start = self.start.as_ref().and_then(|start| match start.host() {
+                Some(Host::Ipv4(v4)) => Some(IpAddr::V4(v4)),
+                Some(Host::Ipv6(v6)) => Some(IpAddr::V6(v6)),
+                _ => None,
+            });
+            start == Some(ip) || self.act.iter().any(|rule| rule.names(ip)) || self.outside.names(ip)
         };
-        let message = format!("expected {what}, saw {}", url.origin().ascii_serialization());
-        Err(Denied { rule, message })
+        if !is_metadata(ip) && (!is_private_ip(ip) || is_private(url) || named()) {
+            return Ok(());
+        }
+        let host = url.host_str().unwrap_or_default();
+        Err(Denied {
+            rule: Rule::PrivateAddress,
+            message: format!("expected a public address behind {host}, or one that was allowed by name, saw {ip}"),
+        })
+    }
+
+    /// Whether a plan may use the verb at all, before anything else about it is asked.
+    ///
+    /// # Errors
+    /// [`Denied`] with rule `action`.
+    pub fn verb(&self, action: &Action) -> Result<(), Denied> {
+        let kind = action.kind();
+        let meta = kind.meta();
+        let is_start = matches!((action, &self.start), (Action::Navigate(navigate), Some(start))
+            if Url::parse(&navigate.url).is_ok_and(|url| url == *start));
+        let only_reads = meta.effect == EffectClass::ReadOnly && meta.owner != Owner::Handler;
+        let is_open = is_start || only_reads || self.verbs.as_ref().is_none_or(|verbs| verbs.contains(&kind));
+        if is_open && !self.denied_verbs.contains(&kind) {
+            return Ok(());
+        }
+        Err(Denied {
+            rule: Rule::Action,
+            message: format!("expected a verb that the policy opens, saw `{}`", meta.name),
+        })
+    }
+
+    /// Whether the operator named the origin of `url`.
+    fn is_named(&self, url: &Url) -> bool {
+        self.start.as_ref().is_some_and(|start| start.origin() == url.origin())
+            || self.act.iter().any(|rule| rule.covers(url) && (!rule.subdomains || !is_private(url)))
+    }
+
+    fn not_ruled_out(&self, url: &Url) -> Result<(), Denied> {
+        if self.denied.iter().any(|rule| rule.covers(url)) {
+            let origin = url.origin().ascii_serialization();
+            let message = format!("expected an origin that the policy does not rule out, saw {origin}");
+            return Err(Denied { rule: Rule::Denied, message });
+        }
+        Ok(())
     }
 
     /// Whether a run may act in a frame of this origin, serialised as browsers do.
@@ -352,6 +591,42 @@ impl Policy {
         self.navigation(origin).map(drop)
     }
 
+    /// What must happen before this action runs on `origin`, given what it risks.
+    ///
+    /// What the operator wants to be asked about is asked about, whoever wrote the plan. Declaring a directory or
+    /// a command is consent to use it. For the rest, [`Policy::consent`] says.
+    #[must_use]
+    pub fn consent_to(
+        &self,
+        action: &Action,
+        class: RiskClass,
+        origin: &str,
+        author: Author,
+        estimate: Option<RiskLevel>,
+    ) -> Consent {
+        let kind = action.kind();
+        let url = Url::parse(origin).ok();
+        let is_confirmed = |url: &Url| self.confirmed.iter().any(|rule| rule.covers(url));
+        if self.confirmed_verbs.contains(&kind) || (class != RiskClass::Read && url.as_ref().is_some_and(is_confirmed))
+        {
+            return self.unless_granted(class, origin, url.as_ref());
+        }
+        if matches!(kind, ActionKind::WriteFile | ActionKind::Shell) {
+            return Consent::Granted;
+        }
+        self.consent(class, origin, author, estimate)
+    }
+
+    fn unless_granted(&self, class: RiskClass, origin: &str, url: Option<&Url>) -> Consent {
+        let granted =
+            url.is_some_and(|url| self.grants.iter().any(|grant| grant.class == class && grant.origin.covers(url)));
+        if granted {
+            return Consent::Granted;
+        }
+        let class = if class == RiskClass::Read { RiskClass::Write } else { class };
+        Consent::Ask { grant: format!("{}@{origin}", class.as_str()) }
+    }
+
     /// What must happen before a step of this risk runs on `origin`.
     ///
     /// An operator's own file consents to the steps that are written in it. Elsewhere the profile decides,
@@ -363,9 +638,6 @@ impl Policy {
         }
         let url = Url::parse(origin).ok();
         let on_start = self.start.as_ref().zip(url.as_ref()).is_some_and(|(start, url)| start.origin() == url.origin());
-        let granted = url
-            .as_ref()
-            .is_some_and(|url| self.grants.iter().any(|grant| grant.class == class && grant.origin.covers(url)));
         let asks = match self.profile {
             Profile::Assisted => true,
             Profile::SemiAuto => class != RiskClass::Read,
@@ -374,12 +646,17 @@ impl Policy {
                 beyond_login || estimate == Some(RiskLevel::High)
             }
         };
-        if !asks || granted {
-            return Consent::Granted;
-        }
-        let class = if class == RiskClass::Read { RiskClass::Write } else { class };
-        Consent::Ask { grant: format!("{}@{origin}", class.as_str()) }
+        if asks { self.unless_granted(class, origin, url.as_ref()) } else { Consent::Granted }
     }
+}
+
+fn not_open(url: &Url) -> Denied {
+    let (rule, what) = if is_private(url) {
+        (Rule::PrivateAddress, "a public address or an origin that was allowed by name")
+    } else {
+        (Rule::Origin, "an allowed origin")
+    };
+    Denied { rule, message: format!("expected {what}, saw {}", url.origin().ascii_serialization()) }
 }
 
 fn parse_url(text: &str) -> Result<Url, Denied> {
@@ -418,6 +695,17 @@ pub fn is_private(url: &Url) -> bool {
                 || name.ends_with(".local")
                 || name.ends_with(".internal")
                 || name.ends_with(".home.arpa")
+        }
+    }
+}
+
+/// Whether the address is that of a cloud's metadata service.
+fn is_metadata(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => {
+            ip == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
+                || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_link_local())
         }
     }
 }
@@ -519,6 +807,22 @@ mod tests {
         let named = Policy::default().starting_at("http://127.0.0.1:8000/").unwrap();
         assert!(named.navigation("http://127.0.0.1:8000/login").is_ok());
         assert!(named.navigation("http://127.0.0.1:8001/").is_err());
+    }
+
+    #[test]
+    fn public_names_do_not_lead_to_private_addresses() {
+        let policy = Policy::default().starting_at("http://localhost:8000/").unwrap().allowing("shop.test").unwrap();
+        let reach = |policy: &Policy, url: &str, ip: &str| {
+            policy.reaching(&Url::parse(url).unwrap(), ip.parse().unwrap()).map_err(|denied| denied.rule)
+        };
+        assert_eq!(reach(&policy, "https://shop.test/", "93.184.216.34"), Ok(()));
+        assert_eq!(reach(&policy, "http://localhost:8000/", "127.0.0.1"), Ok(()));
+        assert_eq!(reach(&policy, "https://shop.test/", "10.0.0.5"), Err(Rule::PrivateAddress));
+        assert_eq!(reach(&policy, "https://shop.test/", "::ffff:127.0.0.1"), Err(Rule::PrivateAddress));
+        let named = policy.allowing("https://10.0.0.5").unwrap();
+        assert_eq!(reach(&named, "https://shop.test/", "10.0.0.5"), Ok(()));
+        let metadata = named.allowing("http://169.254.169.254").unwrap();
+        assert_eq!(reach(&metadata, "http://169.254.169.254/", "169.254.169.254"), Err(Rule::PrivateAddress));
     }
 
     #[test]

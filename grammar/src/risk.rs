@@ -159,6 +159,10 @@ pub fn of(action: &Action, target: Option<&Candidate>) -> RiskClass {
             let secret = action.credential().is_some() || target.is_some_and(Candidate::is_sensitive);
             if secret { RiskClass::Credential } else { RiskClass::Write }
         }
+        ActionKind::Fetch => match action {
+            Action::Fetch(fetch) if fetch.is_reading() => RiskClass::Read,
+            _ => RiskClass::Send,
+        },
         kind => match kind.meta().effect {
             EffectClass::ReadOnly => RiskClass::Read,
             EffectClass::Idempotent | EffectClass::Reversible => RiskClass::Write,

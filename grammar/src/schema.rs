@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::observation::Observation;
 use crate::plan::PlanDraft;
+use crate::policy::PolicyFile;
 use crate::record::StepRecord;
 use crate::report::RunReport;
 
@@ -19,11 +20,13 @@ pub enum Document {
     StepRecord,
     /// The report of a run.
     Report,
+    /// A policy file.
+    Policy,
 }
 
 impl Document {
     /// Every document.
-    pub const ALL: [Self; 4] = [Self::Plan, Self::Observation, Self::StepRecord, Self::Report];
+    pub const ALL: [Self; 5] = [Self::Plan, Self::Observation, Self::StepRecord, Self::Report, Self::Policy];
 
     /// The file under `schemas/` that holds its schema.
     #[must_use]
@@ -33,6 +36,7 @@ impl Document {
             Self::Observation => "observation.schema.json",
             Self::StepRecord => "step-record.schema.json",
             Self::Report => "report.schema.json",
+            Self::Policy => "policy.schema.json",
         }
     }
 }
@@ -46,6 +50,7 @@ pub fn schema_of(document: Document) -> Value {
         Document::Observation => generator.into_root_schema_for::<Observation>(),
         Document::StepRecord => generator.into_root_schema_for::<StepRecord>(),
         Document::Report => generator.into_root_schema_for::<RunReport>(),
+        Document::Policy => generator.into_root_schema_for::<PolicyFile>(),
     };
     schema.to_value()
 }

@@ -417,6 +417,8 @@ pub enum ArtifactKind {
     AxSubtree,
     /// What changed in the document.
     DomDiff,
+    /// A file that the page gave.
+    Download,
 }
 
 impl ArtifactKind {
@@ -429,6 +431,7 @@ impl ArtifactKind {
             Self::Screenshot => "screenshot",
             Self::AxSubtree => "axSubtree",
             Self::DomDiff => "domDiff",
+            Self::Download => "download",
         }
     }
 }

@@ -25,4 +25,5 @@ mod modeler;
 pub mod render;
 
 pub use error::ModelError;
-pub use modeler::{LivePageModeler, ModelerOptions};
+pub use explore::{AriaError, AriaSnapshot};
+pub use modeler::{LivePageModeler, Memory, ModelerOptions};

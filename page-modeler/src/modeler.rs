@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cuebook_cdp::{Browser, DialogKind as WireDialog, OpenDialog, Page, PageEvent, TargetId};
 use cuebook_grammar::candidate::Candidate;
@@ -35,14 +35,36 @@ pub struct ModelerOptions {
     pub depth: u32,
     /// Frames entered.
     pub frames: usize,
+    /// Time that one walk takes in a frame before it leaves out the rest.
+    pub time: Duration,
+    /// What observations build on.
+    pub memory: Memory,
     /// What counts as a test id.
     pub probe: ProbeOptions,
 }
 
 impl Default for ModelerOptions {
     fn default() -> Self {
-        Self { elements: 200_000, candidates: 3_000, depth: 1_000, frames: 100, probe: ProbeOptions::default() }
+        Self {
+            elements: 200_000,
+            candidates: 20_000,
+            depth: 1_000,
+            frames: 100,
+            time: Duration::from_secs(10),
+            memory: Memory::default(),
+            probe: ProbeOptions::default(),
+        }
     }
+}
+
+/// What an observation builds on. The result is the same; what it costs is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// On the one before: what did not change since is not read again.
+    #[default]
+    Kept,
+    /// On nothing: the whole page is read each time.
+    None,
 }
 
 /// Turns the tabs of one browser into observations.
@@ -141,6 +163,8 @@ impl LivePageModeler {
             candidates: self.options.candidates,
             depth: self.options.depth,
             frames: self.options.frames,
+            time: self.options.time,
+            memory: self.options.memory,
         };
         let mut known = self.pages.get_mut(page).map(|state| std::mem::take(&mut state.known)).unwrap_or_default();
         for _ in 0..ATTEMPTS {

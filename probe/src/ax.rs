@@ -176,6 +176,7 @@ fn aria_role(name: &str) -> Option<Role> {
             "LayoutTable" | "LayoutTableRow" | "LayoutTableCell" => Role::Generic,
             "gridCell" => Role::GridCell,
             "SvgRoot" => Role::GraphicsDocument,
+            "MathMLMath" => Role::Math,
             "Mark" => Role::Mark,
             "Time" => Role::Time,
             "Abbreviation" => Role::Generic,

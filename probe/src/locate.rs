@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::ask::Ask;
 use crate::error::ProbeError;
 use crate::facts::redacted;
+use crate::innermost::innermost;
 use crate::probe::Probe;
 
 /// One element that a locator means.
@@ -69,7 +70,25 @@ struct Filter<'a> {
     within: Option<Vec<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     has: Option<Vec<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_not: Option<Vec<u64>>,
+    /// The inner locators may mean the element itself.
+    has_itself: bool,
+    has_not_itself: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include_hidden: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visible: Option<bool>,
     limit: u32,
+}
+
+/// Whether frames count where the main document has what is meant.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// The element that a step or a condition means.
+    Outermost,
+    /// Elements that others stand in or hold, wherever these are.
+    Everywhere,
 }
 
 /// Elements that the script may tell about in one frame.
@@ -93,15 +112,15 @@ struct Answer {
 impl Probe {
     /// Everything that `locator` means on the page now.
     ///
-    /// Without a frame path all frames are searched; with one, only the frame that it leads to from the
-    /// main frame.
+    /// Without a frame path, the main frame is searched, and the others where nothing in it is meant; with one,
+    /// only the frame that it leads to from the main frame.
     ///
     /// # Errors
     /// [`ProbeError::BadSelector`] for a selector that the browser refuses; [`ProbeError::FramePath`] if
     /// a part of the frame path names no frame, or several.
     pub async fn locate(&self, locator: &Locator, ask: &Ask, until: Instant) -> Result<Located, ProbeError> {
         let frames = self.frames_of(locator, until).await?;
-        self.locate_in(locator, ask, frames, until).await
+        self.locate_in(locator, ask, frames, Reach::Outermost, until).await
     }
 
     /// The same within one frame, whatever the locator's frame path.
@@ -115,7 +134,19 @@ impl Probe {
         ask: &Ask,
         until: Instant,
     ) -> Result<Located, ProbeError> {
-        self.locate_in(locator, ask, vec![frame.clone()], until).await
+        self.locate_in(locator, ask, vec![frame.clone()], Reach::Outermost, until).await
+    }
+
+    /// The frame at the end of a locator's frame path; the main frame without one.
+    ///
+    /// # Errors
+    /// As [`Probe::locate`].
+    pub async fn frame_at_end_of(&self, locator: &Locator, until: Instant) -> Result<FrameId, ProbeError> {
+        if locator.frame.is_empty() {
+            return Ok(self.page().main_frame().id);
+        }
+        let frames = self.frames_of(locator, until).await?;
+        frames.into_iter().next().ok_or(ProbeError::Gone)
     }
 
     async fn frames_of(&self, locator: &Locator, until: Instant) -> Result<Vec<FrameId>, ProbeError> {
@@ -124,7 +155,7 @@ impl Probe {
         }
         let mut frames = vec![self.page().main_frame().id];
         for (part, owner) in locator.frame.iter().enumerate() {
-            let mut located = self.locate_in(owner, &Ask::default(), frames, until).await?;
+            let mut located = self.locate_in(owner, &Ask::default(), frames, Reach::Outermost, until).await?;
             located.matches.retain(|found| matches!(found.facts.tag.as_str(), "iframe" | "frame" | "object"));
             let Some(found) = located.unique() else {
                 return Err(ProbeError::FramePath { part, matches: located.matches.len() });
@@ -139,18 +170,25 @@ impl Probe {
         locator: &'a Locator,
         ask: &'a Ask,
         frames: Vec<FrameId>,
+        reach: Reach,
         until: Instant,
     ) -> BoxFuture<'a, Result<Located, ProbeError>> {
         Box::pin(async move {
             let mut wanted = ask.clone();
-            wanted.text |= locator.has_text.is_some() || matches!(locator.strategy, Strategy::Text(_));
+            wanted.text |= locator.turns_on_text();
             let within = self.inner_matches(locator.within.as_deref(), &frames, until).await?;
             let has = self.inner_matches(locator.has.as_deref(), &frames, until).await?;
+            let has_not = self.inner_matches(locator.has_not.as_deref(), &frames, until).await?;
             let of = |inner: &Option<HashMap<String, Vec<u64>>>, frame: &FrameId| {
                 inner.as_ref().map(|inner| inner.get(frame.as_str()).cloned().unwrap_or_default())
             };
             let answers = join_all(frames.iter().map(|frame| {
-                let filter = Filter { within: of(&within, frame), has: of(&has, frame), ..rough(locator) };
+                let filter = Filter {
+                    within: of(&within, frame),
+                    has: of(&has, frame),
+                    has_not: of(&has_not, frame),
+                    ..rough(locator)
+                };
                 self.ask_frame(frame, filter, locator, &wanted, until)
             }))
             .await;
@@ -158,7 +196,8 @@ impl Probe {
             let mut keys = Vec::new();
             let mut facts = Vec::new();
             let last_error_counts = frames.len() == 1;
-            for answer in answers {
+            let mut outer = 0;
+            for (index, answer) in answers.into_iter().enumerate() {
                 match answer {
                     Ok((rows, skipped)) => {
                         located.skipped += skipped;
@@ -166,13 +205,20 @@ impl Probe {
                             keys.push(key);
                             facts.push(row);
                         }
+                        if index == 0 {
+                            outer = facts.len();
+                        }
                     }
                     Err(ProbeError::Gone) if !last_error_counts => located.frames_gone += 1,
                     Err(error) => return Err(error),
                 }
             }
             // Texts of password-like fields are judged in the clear, and only then reduced.
-            for position in locator.select(&facts).matches {
+            let selection = match reach {
+                Reach::Outermost => locator.select_outermost(&facts, outer),
+                Reach::Everywhere => locator.select(&facts),
+            };
+            for position in selection.matches {
                 if let (Some(key), Some(facts)) = (keys.get(position), facts.get(position)) {
                     located
                         .matches
@@ -192,7 +238,8 @@ impl Probe {
         let Some(inner) = inner else { return Ok(None) };
         let frames =
             if inner.frame.is_empty() { frames.to_vec() } else { Box::pin(self.frames_of(inner, until)).await? };
-        let located = self.locate_in(inner, &Ask::default(), frames, until).await?;
+        let reach = if inner.nth.is_some() { Reach::Outermost } else { Reach::Everywhere };
+        let located = self.locate_in(inner, &Ask::default(), frames, reach, until).await?;
         let mut by_frame: HashMap<String, Vec<u64>> = HashMap::new();
         for found in located.matches {
             by_frame.entry(found.key.frame).or_default().push(found.key.node);
@@ -225,32 +272,18 @@ impl Probe {
     }
 }
 
-/// Decides which rows are the innermost with the text: those that match and contain no row that does.
+/// Marks the rows that are the innermost with the text.
 fn mark_innermost(rows: &mut [Row], pattern: &TextPattern) {
-    let fits: Vec<bool> = rows
-        .iter()
-        .map(|row| {
-            let text = row.facts.text.as_ref().and_then(|text| text.clear());
-            text.is_some_and(|text| pattern.fit(text).is_some())
-        })
-        .collect();
-    let mut contains = vec![false; rows.len()];
-    // Rows come in document order, so that a parent stands before its children.
-    for index in (0..rows.len()).rev() {
-        let (Some(row), Some(fit)) = (rows.get(index), fits.get(index)) else {
-            continue;
-        };
-        let inner = contains.get(index).copied().unwrap_or(false);
-        if let Some(parent) = row.parent.filter(|parent| *parent < index)
-            && (*fit || inner)
-            && let Some(slot) = contains.get_mut(parent)
-        {
-            *slot = true;
-        }
+    let nested: Vec<_> = rows.iter().map(|row| (&row.facts, row.parent)).collect();
+    let told = innermost(&nested, pattern);
+    for (row, told) in rows.iter_mut().zip(told) {
+        row.facts.relations.innermost_text = Some(told);
     }
-    for ((row, fit), inner) in rows.iter_mut().zip(fits).zip(contains) {
-        row.facts.relations.innermost_text = Some(fit && !inner);
-    }
+}
+
+/// Whether an inner locator may mean the element around it: a text is that of the element itself, too.
+fn may_mean_itself(inner: &Locator) -> bool {
+    matches!(inner.strategy, Strategy::Text(_) | Strategy::XPath(_))
 }
 
 fn literal(pattern: &TextPattern) -> Option<&str> {
@@ -269,6 +302,11 @@ fn rough(locator: &Locator) -> Filter<'_> {
         has_text: locator.has_text.as_ref().and_then(literal),
         within: None,
         has: None,
+        has_not: None,
+        has_itself: locator.has.as_deref().is_some_and(may_mean_itself),
+        has_not_itself: locator.has_not.as_deref().is_some_and(may_mean_itself),
+        include_hidden: None,
+        visible: locator.visible,
         limit: LIMIT,
     };
     match &locator.strategy {
@@ -276,6 +314,7 @@ fn rough(locator: &Locator) -> Filter<'_> {
         Strategy::Role(by) => {
             filter.by = "role";
             filter.role = Some(by.role.as_str());
+            filter.include_hidden = by.include_hidden;
         }
         Strategy::Label(_) => filter.by = "label",
         Strategy::Placeholder(_) => filter.by = "placeholder",
@@ -289,26 +328,4 @@ fn rough(locator: &Locator) -> Filter<'_> {
         }
     }
     filter
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use cuebook_grammar::secret::FactText;
-
-    fn row(text: &str, parent: Option<usize>) -> Row {
-        Row {
-            id: 1,
-            parent,
-            facts: ElementFacts { text: Some(FactText::Clear(text.into())), ..ElementFacts::default() },
-        }
-    }
-
-    #[test]
-    fn only_the_innermost_element_has_the_text() {
-        let mut rows = vec![row("Total: 5", None), row("Total: 5", Some(0)), row("5", Some(1))];
-        mark_innermost(&mut rows, &TextPattern::literal("total"));
-        let told: Vec<_> = rows.iter().map(|row| row.facts.relations.innermost_text).collect();
-        assert_eq!(told, [Some(false), Some(true), Some(false)]);
-    }
 }

@@ -16,6 +16,7 @@ pub(crate) const CORE: &str = concat!(
     include_str!("js/states.js"),
     include_str!("js/visible.js"),
     include_str!("js/facts.js"),
+    include_str!("js/css.js"),
     include_str!("js/locate.js"),
     "Object.defineProperty(globalThis, '__cuebook', { value: cb, configurable: true, writable: true });\n})();\n",
 );

@@ -4,4 +4,5 @@ mod contract;
 mod durability;
 mod login;
 mod moments;
+mod site;
 mod tasks;

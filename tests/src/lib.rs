@@ -1,5 +1,8 @@
 //! What the end-to-end tests share: the built-in site in this process, and `cuebook` as a user runs it.
 
+mod script;
+mod stage;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,6 +12,9 @@ use cuebook_eval::site::{Site, SiteHandle};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+
+pub use script::Script;
+pub use stage::Stage;
 
 /// The built-in site on a free port, and a folder for runs.
 #[derive(Debug)]

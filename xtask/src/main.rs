@@ -9,6 +9,7 @@ mod bench;
 mod check_deps;
 mod chrome;
 mod commands;
+mod conformance;
 mod demo;
 mod gen_schema;
 mod interop;
@@ -46,7 +47,10 @@ enum Chore {
     Interop(interop::Arguments),
     /// Measure observations and clicks beside Playwright's (needs Node)
     Bench(bench::Arguments),
-    /// Kill cuebook again and again, and compare its log with what the server counted
+    /// Carry out other people's tests, in neutral form, and compare with the committed ratchet
+    Conformance(conformance::Arguments),
+    /// Kill cuebook again and again, and compare its log with what the server counted; or change pages under
+    /// the pointer again and again, and count what reached a wrong target
     Soak(soak::Arguments),
 }
 
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Chore::Demo => demo::run(),
         Chore::Interop(arguments) => interop::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),
+        Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
     };
     match outcome {

@@ -1,18 +1,11 @@
-//! Nodes of `DOM.getDocument` and `DOM.describeNode`.
+//! Nodes of `DOM.describeNode`, one level at a time: a whole document may be deeper than any parser goes, and
+//! is read by the walk in the page or, flat, by `DOMSnapshot`.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
 use super::Str;
-
-/// The reply to `DOM.getDocument`.
-#[derive(Debug, Deserialize)]
-pub struct Document<'a> {
-    /// The document node.
-    #[serde(borrow)]
-    pub root: Node<'a>,
-}
 
 /// The reply to `DOM.describeNode`.
 #[derive(Debug, Deserialize)]
@@ -22,7 +15,7 @@ pub struct Described<'a> {
     pub node: Node<'a>,
 }
 
-/// One node. serde_json refuses more than 128 levels; a deeper page is read with `DOMSnapshot`.
+/// One node, without its children.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node<'a> {
@@ -49,9 +42,6 @@ pub struct Node<'a> {
     /// How many children there are.
     #[serde(default)]
     pub child_node_count: Option<u32>,
-    /// The children that were asked for.
-    #[serde(borrow, default)]
-    pub children: Vec<Node<'a>>,
     /// Its shadow roots.
     #[serde(borrow, default)]
     pub shadow_roots: Vec<Node<'a>>,

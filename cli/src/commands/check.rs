@@ -38,9 +38,12 @@ fn check(args: &CheckArgs) -> Result<usize, Refusal> {
         })?,
         None => Observation::blank(PageId::new("none"), args.url.as_deref().unwrap_or("about:blank")),
     };
-    let mut policy = Policy::default();
+    let mut policy = Policy::new(args.profile.into());
     if let Some(url) = &args.url {
         policy = policy.starting_at(url).map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
+    }
+    if let Some(path) = &args.policy {
+        policy = input::policy(path, policy)?;
     }
     for entry in &args.allow {
         policy = policy.allowing(entry).map_err(|error| Refusal::invalid("invalidPolicy", error.to_string()))?;

@@ -21,20 +21,35 @@ use crate::args::{ObservationFormat, ObserveArgs, Output, ScopeName};
 use crate::compose::{Stage, random, with_sources};
 use crate::exit::{Exit, Refusal, print_json, print_text};
 
+/// What was asked for.
+enum Seen {
+    Observation(Box<Observation>),
+    /// The accessible structure, as YAML.
+    Aria(String),
+}
+
 pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
-    match observe(&args).await {
-        Ok(observation) => {
+    match observe(&args, output).await {
+        Ok(Seen::Aria(yaml)) => {
+            print_text(&yaml);
+            print_text("\n");
+            Exit::OK
+        }
+        Ok(Seen::Observation(observation)) => {
             let format = if output.json { ObservationFormat::Json } else { args.format };
+            // A document is whole unless a budget is stated; text for people and models has one of its own.
+            let mut options = render::text::TextOptions::default();
+            if let Some(budget) = args.budget {
+                options.budget = budget;
+            } else if matches!(format, ObservationFormat::Json) {
+                options.budget = usize::MAX;
+            }
             match format {
-                ObservationFormat::Json => print_json(&observation),
-                ObservationFormat::Text => {
-                    let mut options = render::text::TextOptions::default();
-                    if let Some(budget) = args.budget {
-                        options.budget = budget;
-                    }
-                    print_text(&render::text::render(&observation, &options));
+                ObservationFormat::Json | ObservationFormat::Aria => {
+                    print_json(&render::json::fit(&observation, &options));
                 }
-                ObservationFormat::Yaml => print_text(&render::yaml::render(&observation)),
+                ObservationFormat::Text => print_text(&render::text::render(&observation, &options)),
+                ObservationFormat::Yaml => print_text(&render::yaml::render(&observation, &options)),
             }
             Exit::OK
         }
@@ -42,13 +57,13 @@ pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
     }
 }
 
-async fn observe(args: &ObserveArgs) -> Result<Observation, Refusal> {
+async fn observe(args: &ObserveArgs, output: Output) -> Result<Seen, Refusal> {
     let policy =
         Policy::default().starting_at(&args.url).map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
     let digest = DigestKey::new(random()?);
     let deadline = Deadline::after(Instant::now(), args.timeout);
     let stage = Stage::open(&args.browser).await?;
-    let observed = look(&stage, args, &policy, digest, deadline).await;
+    let observed = look(&stage, args, output, &policy, digest, deadline).await;
     stage.close().await;
     observed
 }
@@ -56,10 +71,11 @@ async fn observe(args: &ObserveArgs) -> Result<Observation, Refusal> {
 async fn look(
     stage: &Stage,
     args: &ObserveArgs,
+    output: Output,
     policy: &Policy,
     digest: DigestKey,
     deadline: Deadline,
-) -> Result<Observation, Refusal> {
+) -> Result<Seen, Refusal> {
     let mut modeler = LivePageModeler::new(stage.browser.clone(), digest.clone(), ModelerOptions::default());
     let mut executor = LiveExecutor::new(
         stage.browser.clone(),
@@ -100,10 +116,19 @@ async fn look(
         ScopeName::View => Scope::View,
         ScopeName::Full => Scope::Full,
     };
-    modeler
+    let observation = modeler
         .observe(&stage.page, scope, deadline)
         .await
-        .map_err(|error| Refusal::unusable("browserBroken", with_sources(&error)))
+        .map_err(|error| Refusal::unusable("browserBroken", with_sources(&error)))?;
+    if matches!(args.format, ObservationFormat::Aria) && !output.json {
+        // After the observation: closed shadow roots are known by then.
+        let snapshot = modeler
+            .aria_snapshot(&stage.page, None, deadline.instant())
+            .await
+            .map_err(|error| Refusal::unusable("browserBroken", with_sources(&error)))?;
+        return Ok(Seen::Aria(snapshot.yaml));
+    }
+    Ok(Seen::Observation(Box::new(observation)))
 }
 
 /// Gives a page that builds itself by script a moment; a page that never settles is looked at as it is.

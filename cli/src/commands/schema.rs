@@ -11,6 +11,7 @@ pub(crate) fn run(args: &SchemaArgs, _: Output) -> Exit {
         DocumentName::Observation => Document::Observation,
         DocumentName::StepRecord => Document::StepRecord,
         DocumentName::Report => Document::Report,
+        DocumentName::Policy => Document::Policy,
     };
     match args.target {
         SchemaTarget::JsonSchema => print_json(&schema_of(document)),

@@ -1,14 +1,22 @@
 //! Check boxes, radio buttons and switches.
 
 use cuebook_grammar::action::MouseButton;
-use cuebook_grammar::facts::{States, Toggle};
+use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage};
-use cuebook_grammar::role::Role;
+use serde::Deserialize;
 
 use crate::run::Run;
 use crate::script::{Field, Need};
 use crate::stop::Part;
+
+/// What is on or off.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Seen {
+    seen: Toggle,
+    /// A radio button of the browser's own: nothing turns it off but another one.
+    native: bool,
+}
 
 impl Run<'_> {
     /// Brings the target into the wanted state with one click, unless it is in it already.
@@ -23,23 +31,16 @@ impl Run<'_> {
                 self.main_is_gone()?;
                 continue;
             };
-            let states: Option<States> = self
-                .ask(
-                    &world,
-                    "(cb, id) => { const e = cb.byId(id); return e ? cb.statesOf(e) : null; }",
-                    &[field.id.into()],
-                    Stage::Actionability,
-                )
-                .await?;
-            let seen = states.and_then(|states| states.checked.or(states.pressed));
-            let Some(seen) = seen else {
+            let told: Option<Seen> =
+                self.ask(&world, "(cb, id) => cb.act.checkedOf(id)", &[field.id.into()], Stage::Actionability).await?;
+            let Some(Seen { seen, native }) = told else {
                 let message = format!("expected a check box, radio button or switch, saw {}", main.facts.role);
                 return Err(self.act_failure(Cause::InvalidArgument, message, None));
             };
             if seen == wanted {
                 return Ok(());
             }
-            if wanted == Toggle::False && matches!(main.facts.role, Role::Radio | Role::MenuItemRadio) {
+            if wanted == Toggle::False && native {
                 let message = "expected something that can be turned off, saw a radio button".to_owned();
                 return Err(self.act_failure(Cause::InvalidArgument, message, None));
             }

@@ -16,15 +16,19 @@ impl Run<'_> {
             return failed(Stage::Act, Cause::InvalidArgument, "expected an open dialog, saw none");
         };
         self.about_to_send()?;
+        let url = self.page.url();
+        // What follows may be the next dialog before the answer to this one is told.
+        self.happened.answered.push(dialog_fact(&dialog));
         let (answered, until) = (dialog.clone(), self.until);
         self.race(Stage::Act, async move { answered.answer(answer, until).await })
             .await?
             .map_err(|error| page_stop(error, Stage::Act))?;
-        self.happened.answered.push(dialog_fact(&dialog));
         self.happened.effect = true;
         if self.page.closed() || Instant::now() >= self.until {
             return Ok(());
         }
-        self.arm(None).await
+        self.arm(None).await?;
+        self.gathered.was_at(&url);
+        Ok(())
     }
 }

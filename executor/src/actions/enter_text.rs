@@ -17,7 +17,7 @@ use cuebook_probe::ProbeWorld;
 use futures_util::future::try_join_all;
 use serde_json::json;
 
-use crate::hit_target::Gesture;
+use crate::hit_target::{Gesture, Rest};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
 use crate::run::Run;
@@ -26,8 +26,6 @@ use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
 /// Characters beyond this are inserted and not typed one by one.
 const TYPED: usize = 400;
-/// So many keys are on their way at once.
-const BURST: usize = 16;
 
 /// The field that text goes into.
 pub(crate) struct Entry {
@@ -51,6 +49,13 @@ impl Run<'_> {
         let delay = action.delay_ms.map(|delay| delay.duration()).filter(|delay| !delay.is_zero());
         let typed = self.enter(&entry, text.expose(), delay).await;
         self.end_entry(&entry, typed).await
+    }
+
+    /// Types characters after what is there.
+    pub(crate) async fn type_into(&mut self, entry: &Entry, text: &str) -> Part<()> {
+        self.begin_entry(entry, "end").await?;
+        let typed = self.enter(entry, text, None).await;
+        self.end_entry(entry, typed).await
     }
 
     /// Finds the field of the step's target and waits until it takes text. A secret needs a field that
@@ -174,11 +179,11 @@ impl Run<'_> {
             self.about_to_send()?;
             return self.sent(vec![keyboard.insert(text)]).await;
         }
-        let burst = if delay.is_some() { 1 } else { BURST };
-        for part in characters.chunks(burst) {
+        for character in characters {
             self.about_to_send()?;
-            let calls = part.iter().flat_map(|character| keyboard.character(*character)).collect();
-            self.sent(calls).await?;
+            // The next key is not on its way before this one has arrived: a dialog that it opens, or a page that
+            // stops answering, would find the rest of the text waiting.
+            self.sent(keyboard.character(character)).await?;
             if let Some(delay) = delay {
                 self.pause(Stage::Act, delay).await?;
             }
@@ -189,12 +194,13 @@ impl Run<'_> {
     /// Closes the guards and tells whether something went elsewhere.
     pub(crate) async fn end_entry(&mut self, entry: &Entry, entered: Part<()>) -> Part<()> {
         if matches!(entered, Err(Stop::Dialog)) {
+            self.close_guards(Rest::Input);
             return entered;
         }
         // A document that is gone took its report along; what it led to is in the effects.
         let report =
             self.ask::<Option<GestureReport>>(&entry.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
-        self.close_guards();
+        self.close_guards(if entered.is_ok() { Rest::Nothing } else { Rest::Input });
         entered?;
         match report {
             Ok(Some(GestureReport { blocked: Some(block), .. })) => Err(self.blocked(&block)),
@@ -211,9 +217,12 @@ impl Run<'_> {
         let args = [entry.field.id.into(), value.into()];
         let set: Option<SetWhole> =
             self.ask(&entry.world, "(cb, id, value) => cb.act.setWhole(id, value)", &args, Stage::Act).await?;
-        self.close_guards();
+        self.close_guards(Rest::Nothing);
         match set {
-            Some(SetWhole { fits: true, .. }) => Ok(()),
+            Some(SetWhole { fits: true, took }) => {
+                self.taken = (took != value && took.len() <= 100).then_some(took);
+                Ok(())
+            }
             Some(SetWhole { took, .. }) => {
                 let took: String = took.chars().take(100).collect();
                 Err(self.act_failure(

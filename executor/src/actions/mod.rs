@@ -4,7 +4,9 @@ mod check;
 mod click;
 mod dialog;
 mod enter_text;
+mod evaluate;
 mod extract;
+mod list_box;
 mod navigate;
 mod pointer;
 mod press;
@@ -75,6 +77,7 @@ impl Run<'_> {
                 self.long_press_point(action.point, action.viewport, hold).await
             }
             Action::Extract(action) => return self.extract(&action.query).await,
+            Action::Evaluate(action) => return self.evaluate(action).await,
             Action::GetDom(action) => return self.get_dom(action.target_ref.as_ref()).await,
             Action::Screenshot(action) => return self.screenshot(action, artifacts).await,
             Action::Assert(action) => self.assert(&action.condition).await,

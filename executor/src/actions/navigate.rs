@@ -68,7 +68,7 @@ impl Run<'_> {
         };
         let navigated: Navigated = reply.parse().map_err(|error| call_stop(error, Stage::Act))?;
         if let Some(reason) = navigated.error_text.filter(|text| !text.is_empty()) {
-            return self.refused(&reason);
+            return self.refused(&reason).await;
         }
         // Without a loader the document stays: only the fragment is another one.
         if let Some(document) = navigated.loader_id {
@@ -139,9 +139,9 @@ impl Run<'_> {
         }
     }
 
-    fn refused(&mut self, reason: &str) -> Part<()> {
+    async fn refused(&mut self, reason: &str) -> Part<()> {
         let reason: String = reason.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(200).collect();
-        if reason == "net::ERR_ABORTED" && !self.happened.downloads.is_empty() {
+        if reason == "net::ERR_ABORTED" && self.download_begins().await? {
             return Ok(());
         }
         // Chrome draws its own page for an error without a body.

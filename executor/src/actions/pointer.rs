@@ -2,20 +2,21 @@
 
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{Delivery, RawReply};
+use cuebook_cdp::{Delivery, FrameId, RawReply, Session};
 use cuebook_grammar::action::{DragTo, Hover, LongPress, MouseButton};
 use cuebook_grammar::geometry::{Point, ViewportSize};
 use cuebook_grammar::id::NodeKey;
-use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use futures_util::future::try_join_all;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::hit_target::Gesture;
+use crate::hit_target::{Gesture, Rest};
 use crate::input::mouse::Mouse;
+use crate::projection::projections;
 use crate::run::Run;
-use crate::script::{Expected, GestureKind, Need};
-use crate::stop::{Part, call_stop, failed};
+use crate::script::{Expected, GestureKind, GestureReport, Need};
+use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
 const HOLD: Duration = Duration::from_millis(600);
 const DRAG: Duration = Duration::from_millis(300);
@@ -48,7 +49,7 @@ impl Run<'_> {
         let mouse = Mouse { session: &session, modifiers: 0, until: self.until };
         let call = mouse.move_to(ready.point);
         let moved = self.race(Stage::Act, call).await;
-        self.close_guards();
+        self.close_guards(Rest::of(&moved));
         moved?.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 
@@ -70,14 +71,14 @@ impl Run<'_> {
             mouse.release(point, MouseButton::Left, 1).await
         };
         let delivered = self.deliver(&ready.world, gesture).await;
-        self.close_guards();
+        self.close_guards(Rest::after(&delivered));
         let (sent, report) = delivered?;
         self.judge_delivery(report.as_ref())?;
         sent.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 
-    /// Drags the target onto another element of the same frame: with mouse events, and with the events
-    /// of HTML drag and drop where the page uses them.
+    /// Drags the target onto another element: with mouse events, and with the events of HTML drag and drop where
+    /// the page uses them. Only those cross from one frame to another.
     pub(crate) async fn drag_to(&mut self, action: &DragTo) -> Part<()> {
         let by = self.ready_by();
         let need = Need { enabled: false, ..Need::pointer(None) };
@@ -85,9 +86,6 @@ impl Run<'_> {
         self.ready(&end.key, need, by).await?;
         let start = self.ready_main(need).await?;
         let Some(main) = self.main.clone() else { return Ok(()) };
-        if end.key.frame != main.key.frame {
-            return failed(Stage::Act, Cause::Unsupported, "expected both ends of a drag in one frame, saw two frames");
-        }
         // Bringing the start into view may have moved the end.
         let end_point = match self.ready(&end.key, Need { scroll: true, stable: true, ..Need::default() }, by).await {
             Ok(ready) => ready.point,
@@ -98,19 +96,25 @@ impl Run<'_> {
         let gesture = Gesture {
             kind: GestureKind::Mouse,
             target: Some(target),
-            end: Some(end.key.node),
+            end: Some(end.key.clone()),
             expects: Some(Expected { types: &["mouseup"], count: 1 }),
         };
         self.arm(Some(gesture)).await?;
         self.about_to_send()?;
         let took = action.duration_ms.map_or(DRAG, |duration| duration.duration());
         let session = self.page.session().clone();
-        let mut intercepted = session.events(&["Input.dragIntercepted"], 4);
+        let mut intercepted = self.page.session_events(&["Input.dragIntercepted"], 4);
+        let own = start.world.world().session().clone();
         let until = self.until;
         let mouse = Mouse { session: &session, modifiers: 0, until };
         let (from, to) = (start_again, end_point);
+        let (over, over_at) = self.receiver_of(&end.key.frame.as_str().into(), to).await?;
         let gesture = async {
             session.call_raw("Input.setInterceptDrags", Intercept { enabled: true }, until).await?;
+            if own != session {
+                // The process that the drag begins in may know it by itself; one that does not refuses.
+                let _ = own.call_raw("Input.setInterceptDrags", Intercept { enabled: true }, until).await;
+            }
             try_join_all([mouse.move_to(from), mouse.press(from, MouseButton::Left, 1)]).await?;
             let pause = took / MOVES;
             let mut data: Option<Value> = None;
@@ -132,21 +136,50 @@ impl Run<'_> {
                 tokio::time::sleep(pause).await;
             }
             if let Some(data) = &data {
-                drag_event(&session, "dragOver", to, data, until).await?;
-                drag_event(&session, "drop", to, data, until).await?;
+                if over != session {
+                    // The browser hands these to the process that it is told, wherever the pointer is.
+                    drag_event(&over, "dragEnter", over_at, data, until).await?;
+                }
+                drag_event(&over, "dragOver", over_at, data, until).await?;
+                drag_event(&over, "drop", over_at, data, until).await?;
             }
             mouse.release(to, MouseButton::Left, 1).await?;
             Ok::<bool, cuebook_cdp::CallError>(data.is_some())
         };
         let delivered = self.deliver(&start.world, gesture).await;
-        self.close_guards();
+        self.close_guards(Rest::after(&delivered));
         drop(session.call_raw("Input.setInterceptDrags", Intercept { enabled: false }, until));
         let (sent, report) = delivered?;
         let is_html_drag = sent.map_err(|error| call_stop(error, Stage::Act))?;
-        if is_html_drag {
-            return Ok(());
+        match report {
+            // The data was dropped before the button is let go, which is then for nobody.
+            Some(GestureReport { blocked: Some(block), .. })
+                if is_html_drag && !matches!(block.event.as_str(), "pointerup" | "mouseup") =>
+            {
+                Err(self.blocked(&block))
+            }
+            _ if is_html_drag => Ok(()),
+            report => self.judge_delivery(report.as_ref()),
         }
-        self.judge_delivery(report.as_ref())
+    }
+
+    /// The session of the process that draws a frame, and a point of the tab as that process sees it.
+    pub(crate) async fn receiver_of(&mut self, frame: &FrameId, at: Point) -> Part<(Session, Point)> {
+        let gone = || out_of_frame();
+        let own = self.page.frame(frame).ok_or_else(gone)?.session;
+        if own == *self.page.session() {
+            return Ok((own, at));
+        }
+        let (probe, wanted, until) = (self.probe.clone(), frame.clone(), self.until);
+        let placed = self
+            .race(Stage::Act, async move { projections(&probe, &wanted, until).await })
+            .await?
+            .map_err(|error| probe_stop(error, Stage::Act))?
+            .ok_or_else(gone)?;
+        let is_own = |frame: &FrameId| self.page.frame(frame).is_some_and(|frame| frame.session == own);
+        let outermost = placed.iter().take_while(|(frame, _)| is_own(frame)).last();
+        let back = outermost.and_then(|(_, there)| there.inverse()).ok_or_else(gone)?;
+        Ok((own, back.point(at)))
     }
 
     /// Clicks at a point, whatever is there.
@@ -203,13 +236,18 @@ impl Run<'_> {
             mouse.release(to, MouseButton::Left, 1).await
         };
         let sent = self.race(Stage::Act, gesture).await;
-        self.close_guards();
+        self.close_guards(Rest::of(&sent));
         sent?.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 }
 
-async fn drag_event(
-    session: &cuebook_cdp::Session,
+fn out_of_frame() -> Stop {
+    StepFailure::new(Stage::Act, Cause::TargetStale, "expected the frame where the drag ends, saw it gone").into()
+}
+
+/// Sends one event of a drag to the process that draws what is under it.
+pub(crate) async fn drag_event(
+    session: &Session,
     kind: &'static str,
     point: Point,
     data: &Value,

@@ -6,7 +6,7 @@ use cuebook_grammar::outcome::{Cause, Stage};
 use futures_util::future::try_join_all;
 use serde_json::json;
 
-use crate::hit_target::Gesture;
+use crate::hit_target::{Gesture, Rest};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
 use crate::run::Run;
@@ -25,7 +25,7 @@ impl Run<'_> {
             let ready = self.ready_main(Need::default()).await?;
             let Some(main) = self.main.clone() else { return Ok(()) };
             self.arm(Some(Gesture::keys(Some(main.key.clone())))).await?;
-            self.give_focus(&ready.world, main.key.node).await?;
+            self.give_focus(&ready.world, main.key.node, "start").await?;
             let frame = self.page.frame(&FrameId::from(main.key.frame.as_str()));
             (Some(ready.world), frame.map_or_else(|| self.page.session().clone(), |frame| frame.session))
         } else {
@@ -40,6 +40,7 @@ impl Run<'_> {
             .await
             .and_then(|sent| sent.map(drop).map_err(|error| call_stop(error, Stage::Act)));
         if matches!(sent, Err(Stop::Dialog)) {
+            self.close_guards(Rest::Input);
             return sent;
         }
         let report = match &world {
@@ -50,7 +51,7 @@ impl Run<'_> {
                 .flatten(),
             None => None,
         };
-        self.close_guards();
+        self.close_guards(if sent.is_ok() { Rest::Nothing } else { Rest::Input });
         sent?;
         match report.and_then(|report| report.blocked) {
             // A key that moves the focus is let go elsewhere, which is nobody's fault.
@@ -59,17 +60,20 @@ impl Run<'_> {
         }
     }
 
-    /// Gives the target the focus.
+    /// Gives the target the focus. What takes none leaves the focus where it is, without an effect.
     pub(crate) async fn focus(&mut self) -> Part<()> {
         let ready = self.ready_main(Need::default()).await?;
         let Some(main) = self.main.clone() else { return Ok(()) };
         self.arm(None).await?;
-        self.give_focus(&ready.world, main.key.node).await
+        match self.give_focus(&ready.world, main.key.node, "keep").await {
+            Err(Stop::Failed(failure)) if failure.cause == Cause::NotEditable => Ok(()),
+            given => given,
+        }
     }
 
-    async fn give_focus(&mut self, world: &cuebook_probe::ProbeWorld, node: u64) -> Part<()> {
+    async fn give_focus(&mut self, world: &cuebook_probe::ProbeWorld, node: u64, caret: &str) -> Part<()> {
         self.about_to_send()?;
-        let args = [node.into(), json!("keep")];
+        let args = [node.into(), json!(caret)];
         let focused: Option<Focused> =
             self.ask(world, "(cb, id, caret) => cb.act.focus(id, caret)", &args, Stage::Act).await?;
         match focused {

@@ -1,15 +1,13 @@
-//! Options: of native selects by script, of custom list boxes by clicks.
+//! Options of native selects, chosen by script; what is no native select is a matter of [`super::list_box`].
 
 use std::time::{Duration, Instant};
 
-use cuebook_grammar::action::{MouseButton, OptionChoice, Select};
-use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::action::{OptionChoice, Select};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
-use cuebook_grammar::text_match::collapse_white_space;
 use serde_json::{Value, json};
 
 use crate::run::Run;
-use crate::script::{Chosen, Expected, Listed, ListedOption, Need};
+use crate::script::{Chosen, Need};
 use crate::stop::Part;
 
 const POLL: Duration = Duration::from_millis(60);
@@ -25,10 +23,7 @@ impl Run<'_> {
         if self.choose_native(&wanted, &words).await? {
             return Ok(());
         }
-        for choice in choices {
-            self.choose_custom(choice).await?;
-        }
-        Ok(())
+        self.choose_listed(choices).await
     }
 
     /// Chooses options of a native select; `false` if the target is none. Options that a page fills in
@@ -79,50 +74,9 @@ impl Run<'_> {
         }
     }
 
-    /// Opens a custom list by a click, and clicks the option.
-    async fn choose_custom(&mut self, choice: &OptionChoice) -> Part<()> {
-        let by = self.ready_by();
-        let mut is_opened = false;
-        loop {
-            let main = self.resolve_main(by).await?;
-            let world = self.world_of(&main.key, Stage::Actionability).await?;
-            let listed: Option<Listed> =
-                self.ask(&world, "(cb, id) => cb.act.listed(id)", &[main.key.node.into()], Stage::Act).await?;
-            let Some(listed) = listed else {
-                self.main_is_gone()?;
-                continue;
-            };
-            let is_list = main.facts.role == cuebook_grammar::role::Role::ListBox;
-            let is_open = is_opened || listed.expanded || is_list;
-            if is_open && let Some(option) = find(&listed.rows, choice) {
-                if option.selected && !option.disabled {
-                    return Ok(());
-                }
-                if option.disabled {
-                    return Err(self.no_option(&in_words(choice), true, &labels(&listed.rows)).into());
-                }
-                let key = NodeKey { node: option.id, ..main.key.clone() };
-                let ready = self.ready(&key, Need::pointer(None), by).await?;
-                // Lists that choose on the press close before the release; what counts is that the option
-                // was pressed.
-                let expects = Expected { types: &["mousedown"], count: 1 };
-                return self.click_expecting(&key, &ready, MouseButton::Left, 1, 0, expects).await;
-            }
-            if !is_open {
-                let ready = self.ready(&main.key, Need::pointer(None), by).await?;
-                self.click_at(&main.key, &main.facts.tag, &ready, MouseButton::Left, 1, 0).await?;
-                is_opened = true;
-                continue;
-            }
-            if Instant::now() >= by {
-                return Err(self.no_option(&in_words(choice), false, &labels(&listed.rows)).into());
-            }
-            self.pause(Stage::Act, POLL).await?;
-        }
-    }
-
-    fn no_option(&self, wanted: &str, is_disabled: bool, known: &[String]) -> StepFailure {
-        let known: Vec<String> = known.iter().take(NAMED).map(|label| label.chars().take(100).collect()).collect();
+    pub(crate) fn no_option(&self, wanted: &str, is_disabled: bool, known: &[String]) -> StepFailure {
+        let known: Vec<String> =
+            nearest(known, wanted).into_iter().take(NAMED).map(|label| label.chars().take(100).collect()).collect();
         let message = if is_disabled {
             format!("expected option {wanted} to be enabled, saw it disabled")
         } else {
@@ -136,24 +90,6 @@ impl Run<'_> {
     }
 }
 
-fn labels(rows: &[ListedOption]) -> Vec<String> {
-    rows.iter().map(|row| row.label.clone()).collect()
-}
-
-fn find<'a>(rows: &'a [ListedOption], choice: &OptionChoice) -> Option<&'a ListedOption> {
-    let by_value = |text: &str| rows.iter().find(|row| row.value.as_deref() == Some(text));
-    let by_label = |text: &str| {
-        let wanted = collapse_white_space(text);
-        rows.iter().find(|row| collapse_white_space(&row.label) == wanted)
-    };
-    match choice {
-        OptionChoice::Text(text) => by_value(text).or_else(|| by_label(text)),
-        OptionChoice::Value(text) => by_value(text),
-        OptionChoice::Label(text) => by_label(text),
-        OptionChoice::Index(index) => usize::try_from(index.get()).ok().and_then(|index| rows.get(index)),
-    }
-}
-
 fn as_json(choice: &OptionChoice) -> Value {
     match choice {
         OptionChoice::Text(text) => json!({ "text": text }),
@@ -163,11 +99,60 @@ fn as_json(choice: &OptionChoice) -> Value {
     }
 }
 
-fn in_words(choice: &OptionChoice) -> String {
+pub(crate) fn in_words(choice: &OptionChoice) -> String {
     match choice {
         OptionChoice::Text(text) | OptionChoice::Value(text) | OptionChoice::Label(text) => {
             format!("{:?}", text.chars().take(100).collect::<String>())
         }
         OptionChoice::Index(index) => format!("number {}", index.get()),
+    }
+}
+
+/// The labels that look like what was wanted first; the others as they stand.
+fn nearest<'a>(known: &'a [String], wanted: &str) -> Vec<&'a String> {
+    let plain = |text: &str| text.trim_matches('"').chars().take(60).collect::<String>().to_lowercase();
+    let wanted = plain(wanted);
+    let far = |label: &String| {
+        let label = plain(label);
+        let apart = distance(&wanted, &label);
+        let is_part = !label.is_empty() && !wanted.is_empty() && (label.contains(&wanted) || wanted.contains(&label));
+        if is_part || apart <= (wanted.chars().count() / 3).max(1) { apart } else { usize::MAX }
+    };
+    let mut sorted: Vec<&String> = known.iter().collect();
+    sorted.sort_by_cached_key(|label| far(label));
+    sorted
+}
+
+/// How many characters one must put in, take out or replace to come from one text to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (index, letter) in from.chars().enumerate() {
+        let mut corner = index;
+        let mut left = index.saturating_add(1);
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (cell, other) in row.iter_mut().skip(1).zip(&to) {
+            let changed = corner.saturating_add(usize::from(letter != *other));
+            corner = *cell;
+            left = changed.min(left.saturating_add(1)).min(cell.saturating_add(1));
+            *cell = left;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_look_like_the_wanted_one_come_first() {
+        let known = ["Denmark", "Germany", "Deutschland"].map(str::to_owned);
+        assert_eq!(nearest(&known, "\"Deutchland\""), ["Deutschland", "Denmark", "Germany"]);
+        assert_eq!(nearest(&known, "\"Violet\""), ["Denmark", "Germany", "Deutschland"]);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
     }
 }

@@ -25,7 +25,7 @@ impl Run<'_> {
         self.replace(&entry, "").await
     }
 
-    async fn replace(&mut self, entry: &Entry, text: &str) -> Part<()> {
+    pub(crate) async fn replace(&mut self, entry: &Entry, text: &str) -> Part<()> {
         match entry.field.kind {
             FieldKind::Whole => return self.set_whole(entry, text).await,
             FieldKind::Select => {

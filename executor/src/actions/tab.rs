@@ -32,14 +32,15 @@ impl Run<'_> {
         self.about_to_send()?;
         page.close(self.until).await.map_err(|error| page_stop(error, Stage::Act))?;
         self.happened.effect = true;
+        self.tab_closed(page.target_id());
         if page != self.page {
+            // What is watched is the tab that stays.
+            self.is_armed = true;
             return Ok(Acted::default());
         }
         self.gathered.set_before();
         self.is_armed = true;
-        let others = self.browser.pages();
-        let opener = self.page.opener().and_then(|opener| others.iter().find(|other| other.target_id() == opener));
-        let next = opener.or_else(|| others.iter().rev().find(|other| **other != self.page));
+        let next = self.successor();
         Ok(Acted { page: next.map(|next| PageId::new(next.target_id().as_str())), ..Acted::default() })
     }
 

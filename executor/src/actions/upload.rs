@@ -1,13 +1,17 @@
-//! Files in file fields.
+//! Files: in file fields, through choosers, and dropped on zones.
 
 use std::path::{Path, PathBuf};
 
-use cuebook_grammar::action::Upload;
+use cuebook_cdp::{Delivery, Session};
+use cuebook_grammar::action::{MouseButton, Upload};
+use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::actions::pointer::drag_event;
+use crate::hit_target::{Gesture, Rest};
 use crate::run::Run;
-use crate::script::Field;
+use crate::script::{Expected, Need};
 use crate::stop::{Part, call_stop, probe_stop};
 
 #[derive(Serialize)]
@@ -17,57 +21,155 @@ struct SetFiles {
     backend_node_id: i64,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Chooser {
+    #[serde(default)]
+    mode: String,
+    #[serde(default)]
+    backend_node_id: Option<i64>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Dragged<'a> {
+    items: [(); 0],
+    files: &'a [PathBuf],
+    /// Copying.
+    drag_operations_mask: u8,
+}
+
+/// What files can be given to.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Taker {
+    id: u64,
+    /// Whether a file field takes several; none for what is no file field.
+    #[serde(default)]
+    multiple: Option<bool>,
+    /// A control: it opens a chooser if anything does.
+    pressed: bool,
+}
+
+const CHOOSER: &str = "Page.fileChooserOpened";
+
 impl Run<'_> {
-    /// Chooses files below the declared directories.
+    /// Gives files below the declared directories to a field, to the chooser that a control opens, or to a zone
+    /// that takes what is dropped on it.
     pub(crate) async fn upload(&mut self, action: &Upload) -> Part<()> {
         let mut files = Vec::new();
         for file in &action.files {
             files.push(granted(file.as_str(), &self.options.upload_roots)?);
         }
-        let main = self.resolve_main(self.ready_by()).await?;
-        let world = self.world_of(&main.key, Stage::Act).await?;
-        let field: Option<Field> =
-            self.ask(&world, "(cb, id) => cb.act.field(id)", &[main.key.node.into()], Stage::Act).await?;
-        let Some(field) = field else {
-            return Err(self.act_failure(
-                Cause::TargetStale,
-                "expected the target in the document, saw it removed".to_owned(),
-                None,
-            ));
-        };
-        let takes: Option<bool> =
-            self.ask(&world, "(cb, id) => cb.act.takesFiles(id)", &[field.id.into()], Stage::Act).await?;
-        match takes {
-            None => {
-                return Err(self.act_failure(
-                    Cause::InvalidArgument,
-                    "expected a file field, saw none".to_owned(),
-                    None,
-                ));
+        let by = self.ready_by();
+        loop {
+            let main = self.resolve_main(by).await?;
+            let world = self.world_of(&main.key, Stage::Act).await?;
+            let taker: Option<Taker> =
+                self.ask(&world, "(cb, id) => cb.act.taker(id)", &[main.key.node.into()], Stage::Act).await?;
+            let Some(taker) = taker else {
+                self.main_is_gone()?;
+                continue;
+            };
+            let Some(multiple) = taker.multiple else {
+                if !taker.pressed && self.drop_files(&main.key, &files).await? {
+                    return Ok(());
+                }
+                return self.choose_files(&files).await;
+            };
+            let key = NodeKey { node: taker.id, ..main.key };
+            match self.ready(&key, Need { enabled: true, ..Need::default() }, by).await {
+                Ok(_) => {}
+                Err(stop) => {
+                    self.again_or(stop)?;
+                    continue;
+                }
             }
-            Some(false) if files.len() > 1 => {
-                let message = format!("expected one file for a field that takes one, saw {}", files.len());
-                return Err(self.act_failure(Cause::InvalidArgument, message, None));
-            }
-            Some(_) => {}
+            self.fits(&files, multiple)?;
+            self.arm(None).await?;
+            let (asked, until) = (world.clone(), self.until);
+            let nodes =
+                self.race(Stage::Act, async move {
+                    asked.nodes("(cb, id) => [cb.byId(id)]", &[key.node.into()], until).await
+                })
+                .await?
+                .map_err(|error| probe_stop(error, Stage::Act))?;
+            let Some(node) = nodes.first().copied() else {
+                self.main_is_gone()?;
+                continue;
+            };
+            return self.set_files(world.world().session(), files, node).await;
         }
-        self.arm(None).await?;
-        let (asked, until) = (world.clone(), self.until);
-        let nodes = self
-            .race(Stage::Act, async move { asked.nodes("(cb, id) => [cb.byId(id)]", &[field.id.into()], until).await })
-            .await?
-            .map_err(|error| probe_stop(error, Stage::Act))?;
-        let Some(backend_node_id) = nodes.first().copied() else {
-            return Err(self.act_failure(
-                Cause::TargetStale,
-                "expected the target in the document, saw it removed".to_owned(),
-                None,
-            ));
-        };
+    }
+
+    fn fits(&self, files: &[PathBuf], multiple: bool) -> Part<()> {
+        if multiple || files.len() <= 1 {
+            return Ok(());
+        }
+        let message = format!("expected one file for a field that takes one, saw {}", files.len());
+        Err(self.act_failure(Cause::InvalidArgument, message, None))
+    }
+
+    async fn set_files(&mut self, session: &Session, files: Vec<PathBuf>, backend_node_id: i64) -> Part<()> {
         self.about_to_send()?;
-        let session = world.world().session().clone();
         let call = session.call_raw("DOM.setFileInputFiles", SetFiles { files, backend_node_id }, self.until);
         self.race(Stage::Act, call).await?.map(drop).map_err(|error| call_stop(error, Stage::Act))
+    }
+
+    /// Clicks the target and answers the chooser that it opens.
+    async fn choose_files(&mut self, files: &[PathBuf]) -> Part<()> {
+        let mut opened = self.page.session_events(&[CHOOSER], 4);
+        let ready = self.ready_main(Need { stand_in: true, ..Need::pointer(None) }).await?;
+        let Some(main) = self.main.clone() else { return Ok(()) };
+        self.click_at(&main.key, &main.facts.tag, &ready, MouseButton::Left, 1, 0).await?;
+        let by = self.within(self.options.post_timeout).min(self.answer_by());
+        let waited = self.race(Stage::Act, tokio::time::timeout_at(by.into(), opened.next())).await?;
+        let Ok(Some(Delivery::Event(event))) = waited else {
+            let message = "expected a file field, a control that opens a chooser or a zone that takes files, saw none";
+            return Err(self.act_failure(Cause::InvalidArgument, message.to_owned(), None));
+        };
+        let chooser: Option<Chooser> = event.parse().ok();
+        let Some((node, mode)) = chooser.and_then(|chooser| Some((chooser.backend_node_id?, chooser.mode))) else {
+            let message = "expected a chooser of a file field, saw one of a script".to_owned();
+            return Err(self.act_failure(Cause::Unsupported, message, None));
+        };
+        self.fits(files, mode == "selectMultiple")?;
+        self.set_files(event.session(), files.to_vec(), node).await
+    }
+
+    /// Drags files over the target and drops them where the page takes them; `false` where it does not. What the
+    /// page does not take is not dropped: the browser would open it.
+    async fn drop_files(&mut self, target: &NodeKey, files: &[PathBuf]) -> Part<bool> {
+        let ready = self.ready_main(Need { enabled: false, ..Need::pointer(None) }).await?;
+        let (over, at) = self.receiver_of(&target.frame.as_str().into(), ready.point).await?;
+        let key = NodeKey { node: ready.receiver, ..target.clone() };
+        self.arm(Some(Gesture::mouse(key.clone(), Expected { types: &["drop"], count: 1 }))).await?;
+        self.about_to_send()?;
+        let dragged = Dragged { items: [], files, drag_operations_mask: 1 };
+        let data = serde_json::to_value(dragged).unwrap_or_default();
+        self.ask::<bool>(&ready.world, "(cb) => cb.act.followDrag()", &[], Stage::Act).await?;
+        let until = self.until;
+        let moved = async {
+            drag_event(&over, "dragEnter", at, &data, until).await?;
+            drag_event(&over, "dragOver", at, &data, until).await
+        };
+        let moved = self.race(Stage::Act, moved).await;
+        let moved = moved?.map_err(|error| call_stop(error, Stage::Act));
+        let asked = "(cb, id) => cb.act.takesDrop(id)";
+        let takes: bool = self.ask(&ready.world, asked, &[key.node.into()], Stage::Act).await?;
+        if moved.is_err() || !takes {
+            let cancel = drag_event(&over, "dragCancel", at, &data, until);
+            let cancelled = self.race(Stage::Act, cancel).await;
+            self.close_guards(Rest::of(&cancelled));
+            return moved.map(|_| false);
+        }
+        let dropped = drag_event(&over, "drop", at, &data, until);
+        let delivered = self.deliver(&ready.world, dropped).await;
+        self.close_guards(Rest::after(&delivered));
+        let (sent, report) = delivered?;
+        sent.map_err(|error| call_stop(error, Stage::Act))?;
+        self.judge_delivery(report.as_ref())?;
+        Ok(true)
     }
 }
 

@@ -8,7 +8,6 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use serde_json::json;
 
 use crate::actions::Acted;
-use crate::network::Network;
 use crate::postconditions::QUIET;
 use crate::run::Run;
 use crate::step::verb;
@@ -29,7 +28,6 @@ impl Run<'_> {
     /// says so.
     pub(crate) async fn wait_for_idle(&mut self, action: &WaitForIdle) -> Part<Acted> {
         let quiet = action.quiet_ms.map_or(QUIET, |quiet| quiet.duration());
-        self.network = Some(Network::watch(&self.page));
         let by = self.within(quiet.saturating_add(self.options.ready_timeout));
         let mut is_idle = false;
         while !is_idle {
@@ -44,7 +42,7 @@ impl Run<'_> {
                 break;
             }
             self.pause(Stage::Act, nap).await?;
-            is_idle = self.network.as_mut().is_some_and(|network| network.is_quiet(quiet));
+            is_idle = self.network.is_quiet(quiet);
         }
         Ok(Acted { data: Some(json!({ "idle": is_idle })), ..Acted::default() })
     }

@@ -83,7 +83,7 @@ impl Keyboard<'_> {
     /// Enters one character: by its key where the keyboard has one.
     pub(crate) fn character(&self, character: char) -> Vec<Call<RawReply>> {
         match key_for(character) {
-            Some(key) => self.stroke(&key, if key.is_shifted { SHIFT } else { 0 }).into(),
+            Some(key) => self.stroke(&key, 0).into(),
             None => vec![self.insert(character.encode_utf8(&mut [0; 4]))],
         }
     }

@@ -15,8 +15,6 @@ pub(crate) struct Key {
     pub(crate) text: Option<String>,
     /// 1 for the left one of two, 3 for the number pad.
     pub(crate) location: u8,
-    /// Shift must be held for it.
-    pub(crate) is_shifted: bool,
 }
 
 /// Keys that make a character: plain, with shift, place, number.
@@ -85,25 +83,24 @@ const NAMED: [(&str, &str, u16, &str, u8); 35] = [
 
 /// The key that makes a character, if a US keyboard has one.
 pub(crate) fn key_for(character: char) -> Option<Key> {
-    let makes = |key: char, code: String, number: u16, is_shifted: bool| Key {
+    let makes = |key: char, code: String, number: u16| Key {
         key: key.to_string(),
         code,
         number,
         text: Some(key.to_string()),
         location: 0,
-        is_shifted,
     };
     match character {
         '\n' | '\r' => named("Enter"),
         '\t' => named("Tab"),
-        ' ' => Some(makes(' ', "Space".to_owned(), 32, false)),
+        ' ' => Some(makes(' ', "Space".to_owned(), 32)),
         letter if letter.is_ascii_alphabetic() => {
             let upper = letter.to_ascii_uppercase();
             let number = u16::from(u8::try_from(upper).unwrap_or(0));
-            Some(makes(letter, format!("Key{upper}"), number, letter.is_ascii_uppercase()))
+            Some(makes(letter, format!("Key{upper}"), number))
         }
         other => SYMBOLS.iter().find_map(|(plain, shifted, code, number)| {
-            (other == *plain || other == *shifted).then(|| makes(other, (*code).to_owned(), *number, other == *shifted))
+            (other == *plain || other == *shifted).then(|| makes(other, (*code).to_owned(), *number))
         }),
     }
 }
@@ -115,7 +112,6 @@ fn named(name: &str) -> Option<Key> {
         number: *number,
         text: (!text.is_empty()).then(|| (*text).to_owned()),
         location: *location,
-        is_shifted: false,
     })
 }
 
@@ -149,10 +145,8 @@ pub(crate) fn chord(text: &str) -> Option<Chord> {
         (Some(only), None) => key_for(only)?,
         _ => named(alias(rest)).or_else(|| by_place(rest))?,
     };
-    if modifiers & SHIFT != 0 && !key.is_shifted {
+    if modifiers & SHIFT != 0 {
         key = shifted(key);
-    } else if key.is_shifted {
-        modifiers |= SHIFT;
     }
     Some(Chord { modifiers, key })
 }
@@ -203,7 +197,7 @@ mod tests {
             assert_eq!(key.text.as_deref(), Some(character.to_string().as_str()));
         }
         assert_eq!(key_for('é'), None);
-        assert_eq!(key_for('A').map(|key| (key.code, key.number, key.is_shifted)), Some(("KeyA".into(), 65, true)));
+        assert_eq!(key_for('A').map(|key| (key.code, key.number)), Some(("KeyA".into(), 65)));
     }
 
     #[test]
@@ -211,11 +205,12 @@ mod tests {
         let read = |text: &str| chord(text).map(|chord| (chord.modifiers, chord.key.key, chord.key.code));
         assert_eq!(read("Enter"), Some((0, "Enter".into(), "Enter".into())));
         assert_eq!(read("a"), Some((0, "a".into(), "KeyA".into())));
-        assert_eq!(read("A"), Some((SHIFT, "A".into(), "KeyA".into())));
-        assert_eq!(read("+"), Some((SHIFT, "+".into(), "Equal".into())));
+        assert_eq!(read("A"), Some((0, "A".into(), "KeyA".into())));
+        assert_eq!(read("+"), Some((0, "+".into(), "Equal".into())));
+        assert_eq!(read("Shift+1"), Some((SHIFT, "!".into(), "Digit1".into())));
         assert_eq!(read("Control+Shift+K"), Some((CONTROL | SHIFT, "K".into(), "KeyK".into())));
         assert_eq!(read("Control+Shift+k"), Some((CONTROL | SHIFT, "K".into(), "KeyK".into())));
-        assert_eq!(read("Control++"), Some((CONTROL | SHIFT, "+".into(), "Equal".into())));
+        assert_eq!(read("Control++"), Some((CONTROL, "+".into(), "Equal".into())));
         assert_eq!(read("Shift+Tab"), Some((SHIFT, "Tab".into(), "Tab".into())));
         assert_eq!(read("Shift"), Some((0, "Shift".into(), "ShiftLeft".into())));
         assert_eq!(read("KeyB"), Some((0, "b".into(), "KeyB".into())));

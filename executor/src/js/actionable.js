@@ -2,49 +2,131 @@
 const BACKOFF = [0, 20, 100, 100, 300];
 const ALIGN = ["nearest", "center", "end", "start"];
 const scrollTo = method(Element.prototype, "scrollIntoView");
+const rangeRects = method(Range.prototype, "getClientRects");
+const rangeBox = method(Range.prototype, "getBoundingClientRect");
+const clientLeft = getter(Element.prototype, "clientLeft");
+const clientTop = getter(Element.prototype, "clientTop");
+const plain = ({ x, y, width, height }) => ({ x, y, width, height });
+const hasArea = ({ width, height }) => width > 0 && height > 0;
+const contentRange = (found) => {
+  const range = document.createRange();
+  range.selectNodeContents(found);
+  return range;
+};
+/** The box of an element; of what is in it, where it has none itself (`display: contents`, zero size). */
 const boxOf = (found) => {
-  const { x, y, width, height } = rectOf(found);
-  return { x, y, width, height };
+  const own = rectOf(found);
+  return plain(hasArea(own) ? own : rangeBox(contentRange(found)));
+};
+/** The parts that an element is drawn in: the lines of inline text, or one box. */
+const fragmentsOf = (found) => {
+  const own = Array.from(rectsOf(found)).filter(hasArea);
+  return own.length ? own : Array.from(rangeRects(contentRange(found))).filter(hasArea).slice(0, 50);
+};
+/** Can be seen, itself or by what is in it. */
+const isThere = (found) => {
+  if (cb.isVisible(found)) return true;
+  if (hasArea(rectOf(found)) || cb.styleOf(found).visibility !== "visible") return false;
+  return cb.childrenOf(found).some((child) => isElement(child) && cb.isVisible(child));
 };
 const sameBox = (a, b) => a.x === b.x && a.y === b.y && a.width === b.width && a.height === b.height;
 const inView = (point) => point.x >= 0 && point.y >= 0 && point.x < globalThis.innerWidth && point.y < globalThis.innerHeight;
-
-/** Where to point: the stated position, or the middle of the first fragment that has an area. */
-const pointOn = (found, position, clip) => {
-  const box = rectOf(found);
-  if (position) return { x: box.x + position.x, y: box.y + position.y };
-  const fragments = Array.from(rectsOf(found)).filter((part) => part.width > 0 && part.height > 0);
-  if (!fragments.length) return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-  if (!clip) {
-    const part = fragments[0];
-    return { x: part.x + part.width / 2, y: part.y + part.height / 2 };
+/** A part of a fragment that lies in the viewport. */
+const clipToView = ({ left, top, right, bottom }) => {
+  const x = Math.max(0, left);
+  const y = Math.max(0, top);
+  return { x, y, width: Math.min(globalThis.innerWidth, right) - x, height: Math.min(globalThis.innerHeight, bottom) - y };
+};
+const within = ({ x, y, width, height }, across, down) => ({ x: x + width * across, y: y + height * down });
+/** A stated position counts from the inner edge of the border, as `offsetX` does. */
+const stated = (found, position) => {
+  const box = boxOf(found);
+  const scale = (shown, laid) => (laid > 0 && shown > 0 ? shown / laid : 1);
+  const [wide, high] = found instanceof HTMLElement ? [scale(box.width, offsetWidth(found)), scale(box.height, offsetHeight(found))] : [1, 1];
+  return { x: box.x + clientLeft(found) * wide + position.x, y: box.y + clientTop(found) * high + position.y };
+};
+const offsetWidth = getter(HTMLElement.prototype, "offsetWidth");
+const offsetHeight = getter(HTMLElement.prototype, "offsetHeight");
+const SHARES = [0.5, 0.25, 0.75, 0.1, 0.9];
+/** Where to point, best first: the stated position and nothing else, or the middle, or wherever the element shows. */
+const pointsOn = (found, position, effort) => {
+  if (position) return [stated(found, position)];
+  const parts = fragmentsOf(found);
+  if (!parts.length) return [within(boxOf(found), 0.5, 0.5)];
+  if (effort === "middle") return [within(parts[0], 0.5, 0.5)];
+  const shown = parts.map(clipToView).filter(hasArea);
+  if (effort === "shown") return shown.slice(0, 5).map((part) => within(part, 0.5, 0.5));
+  return shown.slice(0, 3).flatMap((part) => SHARES.flatMap((down) => SHARES.map((across) => within(part, across, down))));
+};
+/** The first of these points that receives the event. `effort`: `middle` of the element, of what is `shown` of it, or `any` point. */
+const tryPoints = (found, need, effort) => {
+  let failed = { fail: "notInView" };
+  for (const point of pointsOn(found, need.position, effort)) {
+    if (!inView(point)) continue;
+    if (!need.hit) return { point };
+    const hit = cb.elementAt(point.x, point.y);
+    if (receives(found, hit)) return { point };
+    if (failed.fail !== "covered") failed = { fail: "covered", by: hit ? blockerOf(hit, found) : "the edge of the page" };
   }
-  for (const part of fragments) {
-    const left = Math.max(0, part.left);
-    const top = Math.max(0, part.top);
-    const right = Math.min(globalThis.innerWidth, part.right);
-    const bottom = Math.min(globalThis.innerHeight, part.bottom);
-    if (right > left && bottom > top) return { x: (left + right) / 2, y: (top + bottom) / 2 };
+  return failed;
+};
+const scrollOffset = {
+  left: getter(Element.prototype, "scrollLeft"),
+  top: getter(Element.prototype, "scrollTop"),
+};
+const scrollToOffset = method(Element.prototype, "scrollTo");
+/** Scrolls what holds the element until a stated point of it is in view: of something larger than the view, any end may be. */
+const revealPoint = (found, position) => {
+  const page = scrollingElement(document) ?? rootElement(document);
+  for (let scroller = cb.scrollerOf(found); ; scroller = scroller === page ? null : cb.scrollerOf(scroller)) {
+    const at = scroller ?? page;
+    const view = at === page ? { x: 0, y: 0, width: globalThis.innerWidth, height: globalThis.innerHeight } : rectOf(at);
+    const point = stated(found, position);
+    const beyond = (value, from, size) => (value >= from && value < from + size ? 0 : value - from - size / 2);
+    const right = beyond(point.x, view.x, view.width);
+    const down = beyond(point.y, view.y, view.height);
+    if (right || down) scrollToOffset(at, { left: scrollOffset.left(at) + right, top: scrollOffset.top(at) + down, behavior: "instant" });
+    if (at === page) return;
   }
-  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+};
+const CONTROL = "button, [role=button], [role=checkbox], [role=radio]";
+/** The control whose being enabled decides for an element: the button that it is a part of, or what it labels. */
+const controlFor = (found) => {
+  for (let up = found; up; up = cb.composedParentOf(up)) if (matches(up, CONTROL)) return up;
+  const label = found instanceof HTMLElement ? labelAround(found) : null;
+  return (label && controlOf(label)) || found;
+};
+const isInert = (found) => {
+  for (let up = found; up; up = cb.parentOf(up)) if (cb.tools.hasAttribute(up, "inert")) return true;
+  return false;
 };
 
-const tryPoint = (found, need, clip) => {
-  const point = pointOn(found, need.position, clip);
-  if (!inView(point)) return { fail: "notInView" };
-  if (!need.hit) return { point };
-  const hit = cb.elementAt(point.x, point.y);
-  if (receives(found, hit)) return { point };
-  return { fail: "covered", by: hit ? blockerOf(hit, found) : "the edge of the page" };
+const animationsOf = (root) => (root instanceof Document ? documentAnimations : shadowAnimations)(root);
+const documentAnimations = method(Document.prototype, "getAnimations");
+const shadowAnimations = method(ShadowRoot.prototype, "getAnimations");
+/** Whether an animation runs that may move an element: its own, or one of what stands around it. */
+const isAnimated = (found) => {
+  for (let root = rootOf(found); root; root = root instanceof ShadowRoot ? rootOf(root.host) : null) {
+    if (!(root instanceof Document || root instanceof ShadowRoot)) return false;
+    if (animationsOf(root).some(({ playState }) => playState === "running")) return true;
+  }
+  return false;
+};
+/** Whether two frames in a row draw an element in one place. Between frames, the clock of animations runs ahead to the next one. */
+const standsStill = async (found) => {
+  await frame();
+  const last = boxOf(found);
+  await frame();
+  return isConnected(found) && sameBox(last, boxOf(found));
 };
 
 const check = async (id, need, round) => {
   const found = element(id);
   if (!found) return { fail: "stale" };
-  const shown = need.standIn ? cb.standInOf(found) ?? found : found;
-  if (need.visible && !cb.isVisible(shown)) return { fail: "notVisible" };
+  const shown = need.standIn && !isThere(found) ? cb.standInOf(found) ?? found : found;
+  if (need.visible && !isThere(shown)) return { fail: "notVisible" };
   const states = need.enabled || need.editable ? cb.statesOf(found) : {};
-  if (need.enabled && states.disabled) return { fail: "notEnabled" };
+  if (need.enabled && (states.disabled || cb.statesOf(controlFor(found)).disabled || isInert(found))) return { fail: "notEnabled" };
   const slides = found instanceof HTMLInputElement && inputType(found) === "range";
   if (need.editable && !states.editable && !slides) return { fail: states.disabled ? "notEnabled" : "notEditable" };
   if (need.stable) {
@@ -55,28 +137,31 @@ const check = async (id, need, round) => {
     await later(0);
     if (!isConnected(found)) return { fail: "stale" };
     if (!sameBox(last, boxOf(shown))) return { fail: "notStable" };
+    if (isAnimated(shown) && !(await standsStill(shown))) return { fail: isConnected(found) ? "notStable" : "stale" };
   }
   if (!need.scroll) return { ok: true, box: boxOf(shown) };
-  let tried = tryPoint(shown, need, false);
-  if (tried.fail) {
-    const clipped = tryPoint(shown, need, true);
-    if (!clipped.fail && round > 0) tried = clipped;
-  }
-  for (let turn = 0; tried.fail && round < ALIGN.length && turn < 1; turn++) {
-    const align = ALIGN[round % ALIGN.length];
+  let tried = tryPoints(shown, need, "middle");
+  if (tried.fail && round > 0) tried = better(tried, tryPoints(shown, need, "shown"));
+  if (tried.fail && round < ALIGN.length) {
+    const align = ALIGN[round];
     const before = boxOf(shown);
     scrollTo(shown, { block: align, inline: align, behavior: "instant" });
+    if (need.position) revealPoint(shown, need.position);
     await frame();
-    tried = tryPoint(shown, need, true);
+    tried = tryPoints(shown, need, "shown");
     if (!tried.fail && need.stable && !sameBox(before, boxOf(shown))) {
       const settled = boxOf(shown);
       await frame();
       if (!sameBox(settled, boxOf(shown))) return { fail: "notStable" };
     }
   }
+  // No way of scrolling uncovers the middle: any point where the element itself is hit will do.
+  if (tried.fail && round >= ALIGN.length - 1) tried = better(tried, tryPoints(shown, need, "any"));
   if (tried.fail) return tried;
   return { ok: true, x: tried.point.x, y: tried.point.y, box: boxOf(shown), receiver: cb.idOf(shown) };
 };
+/** The second answer, unless it fails and tells less. */
+const better = (first, second) => (!second.fail || first.fail === "notInView" ? second : first);
 
 /** Checks until all holds or `budget` milliseconds are over; the last reason is the answer then. */
 act.ready = async (id, need, budget) => {
@@ -84,7 +169,7 @@ act.ready = async (id, need, budget) => {
   for (let round = 0; ; round++) {
     const answer = await check(id, need, round);
     const left = end - performance.now();
-    if (answer.ok || answer.fail === "stale" || left <= 0) return answer;
+    if (answer.ok || answer.fail === "stale" || left <= 0) return { ...answer, now: performance.now() };
     const patience = round < ALIGN.length && (answer.fail === "covered" || answer.fail === "notInView") ? 0 : BACKOFF[Math.min(round, BACKOFF.length - 1)];
     await later(Math.min(left, patience));
   }

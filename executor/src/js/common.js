@@ -35,10 +35,11 @@ const element = (id) => {
   return found && isConnected(found) ? found : null;
 };
 const later = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
-/** The next animation frame; a hidden tab draws none, so a timer stands in. */
+const visibility = getter(Document.prototype, "visibilityState");
+/** The next animation frame; a hidden tab draws none, so a timer stands in. A busy browser draws one late. */
 const frame = () => new Promise((resolve) => {
   requestAnimationFrame(() => resolve());
-  setTimeout(resolve, 120);
+  setTimeout(resolve, visibility(document) === "hidden" ? 120 : 1000);
 });
 
 /** An element in short: `dialog "Newsletter"`, `div#overlay`, `span.badge`. */
@@ -69,6 +70,12 @@ const labelAround = (inner) => {
   return null;
 };
 const INTERACTIVE = "button, a[href], summary, option, [role=button], [role=link], [role=option], [role=menuitem], [role=menuitemcheckbox], [role=menuitemradio], [role=tab], [role=checkbox], [role=radio], [role=switch], [role=treeitem]";
+const closestInteractive = (inner) => {
+  for (let up = inner; up; up = cb.composedParentOf(up)) if (matches(up, INTERACTIVE)) return up;
+  return null;
+};
+/** Whether a click there would do something: a control, a field or another frame. */
+const takesClicks = (hit) => !!closestInteractive(hit) || !!labelAround(hit) || matches(hit, "input, select, textarea, iframe, frame, object, embed, [contenteditable], [onclick], [tabindex]");
 /** Whether an event at `hit` is one for `target`: within it, or between a label and its control. */
 const receives = (target, hit) => {
   if (!isElement(hit)) return false;
@@ -81,9 +88,9 @@ const receives = (target, hit) => {
     const owned = controlOf(own);
     if (hit === own || (owned && cb.contains(owned, hit))) return true;
   }
-  // A part that lets the pointer through belongs to the control around it.
+  // All of a control is one: a part of it that lets the pointer through, or lies under another part.
   for (let up = target; up; up = cb.composedParentOf(up)) {
-    if (matches(up, INTERACTIVE)) return hit === up;
+    if (matches(up, INTERACTIVE)) return closestInteractive(hit) === up;
     if (up !== target && tagOf(up) === "select") return hit === up;
   }
   return false;
@@ -111,4 +118,31 @@ const activeElement = () => {
   }
   return active;
 };
+/** Whether an element still stands in a thing of this role that has these words; `true` where none of them can be checked. */
+act.standsIn = (id, role, words) => {
+  const target = element(id);
+  if (!target) return false;
+  for (let up = cb.parentOf(target); up; up = cb.parentOf(up)) {
+    if (cb.roleOf(up) !== role) continue;
+    const text = ` ${cb.textOf(up)} ${cb.nameOf(up)} `;
+    return words.every((word) => text.includes(word));
+  }
+  return false;
+};
 act.origin = () => String(globalThis.origin);
+
+const examined = new WeakSet();
+const HOSTS = "article, aside, blockquote, body, div, footer, h1, h2, h3, h4, h5, h6, header, main, nav, p, section, span";
+/** Elements that may hold a closed shadow root, each told once; the wire has to look. */
+act.suspects = (limit) => {
+  const found = [];
+  cb.everyElement((host) => {
+    if (found.length >= limit) return false;
+    if (examined.has(host) || cb.shadowOf(host) || !(tagOf(host).includes("-") || matches(host, HOSTS))) return;
+    // What stands in a host beside its shadow root shows only through slots.
+    if (!tagOf(host).includes("-") && (cb.tools.firstChild(host) || !hasArea(rectOf(host)))) return;
+    examined.add(host);
+    found.push(host);
+  });
+  return found;
+};

@@ -11,7 +11,7 @@ const EDITABLE = "input, textarea, select, [contenteditable]:not([contenteditabl
 /** The element that text goes into: the target, its label's control, or the only field within it. */
 const fieldOf = (target) => {
   if (target instanceof HTMLLabelElement) return controlOf(target) ?? target;
-  if (!(target instanceof HTMLElement) || matches(target, EDITABLE) || editable(target)) return target;
+  if (!(target instanceof HTMLElement) || matches(target, `html, body, ${EDITABLE}`) || editable(target)) return target;
   const inner = queryWithin(target, EDITABLE);
   return inner.length === 1 ? inner[0] : target;
 };
@@ -31,10 +31,28 @@ act.field = (id) => {
   const field = fieldOf(target);
   return { id: cb.idOf(field), kind: kindOf(field), empty: textIn(field) === "", sensitive: cb.isSensitive(field) };
 };
-/** Gives the focus and places the caret: `keep`, `end` or `all`. Tells whether the target has the focus. */
-act.focus = (id, caret) => {
+/** What is on or off of a target: a box, a switch, a button that stays down; `null` of what is neither. */
+act.checkedOf = (id) => {
   const target = element(id);
   if (!target) return null;
+  const { checked, pressed } = cb.statesOf(target);
+  const seen = checked ?? pressed ?? (["option", "treeitem"].includes(cb.roleOf(target)) ? "false" : null);
+  return seen && { seen, native: target instanceof HTMLInputElement && inputType(target) === "radio" };
+};
+const selectionStart = getter(HTMLInputElement.prototype, "selectionStart");
+const selectionEnd = getter(HTMLInputElement.prototype, "selectionEnd");
+/** Whether a part of the text of what has the focus is selected: what is typed takes its place. */
+const hasSelection = (into) => {
+  if (into instanceof HTMLInputElement && selectionStart(into) !== null) return selectionStart(into) !== selectionEnd(into);
+  if (into instanceof HTMLTextAreaElement) return into.selectionStart !== into.selectionEnd;
+  const selection = getSelection();
+  if (into instanceof HTMLInputElement) return String(selection) !== "";
+  return !!selection && !selection.isCollapsed && into.contains(selection.anchorNode) && into.contains(selection.focusNode);
+};
+/** Gives the focus and places the caret: `keep`, `start`, `end` or `all`; `start` does nothing to what has the focus already, `end` leaves a selection alone that was made in it. Tells whether the target has the focus. */
+act.focus = (id, caret) => {
+  const target = element(id);
+  if (!target || isLate()) return null;
   watching?.begin();
   const field = fieldOf(target);
   const had = activeElement();
@@ -47,11 +65,16 @@ act.focus = (id, caret) => {
   let atEnd = true;
   const into = focused && active instanceof HTMLElement ? active : field;
   try {
-    if (caret === "end") {
+    if (caret === "end" && had === active && hasSelection(into)) {
+      atEnd = true;
+    } else if (caret === "end") {
       const end = textIn(into).length;
       if (into instanceof HTMLInputElement) setRange(into, end, end);
       else if (into instanceof HTMLTextAreaElement) setAreaRange(into, end, end);
       else if (editable(into)) getSelection().selectAllChildren(into), getSelection().collapseToEnd();
+    } else if (caret === "start" && had !== active) {
+      if (into instanceof HTMLInputElement) setRange(into, 0, 0);
+      else if (into instanceof HTMLTextAreaElement) setAreaRange(into, 0, 0);
     } else if (caret === "all") {
       if (into instanceof HTMLInputElement) selectInput(into);
       else if (into instanceof HTMLTextAreaElement) selectArea(into);
@@ -65,7 +88,7 @@ act.focus = (id, caret) => {
 };
 act.selectText = (id) => {
   const target = element(id);
-  if (!target) return false;
+  if (!target || isLate()) return false;
   if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || (target instanceof HTMLElement && editable(target))) return !!act.focus(id, "all");
   getSelection().selectAllChildren(target);
   return true;
@@ -81,7 +104,7 @@ const setInputValue = (() => {
 act.setWhole = (id, value) => {
   const target = element(id);
   const field = target && fieldOf(target);
-  if (!(field instanceof HTMLInputElement)) return null;
+  if (!(field instanceof HTMLInputElement) || isLate()) return null;
   watching?.begin();
   const before = inputValue(field);
   const wanted = inputType(field) === "color" ? value.toLowerCase() : value;
@@ -112,10 +135,10 @@ const setSelected = (() => {
 act.choose = (id, choices) => {
   const target = element(id);
   const field = target && fieldOf(target);
-  if (!(field instanceof HTMLSelectElement)) return { native: false };
+  if (!(field instanceof HTMLSelectElement) || isLate()) return { native: false };
   const options = Array.from(getter(HTMLSelectElement.prototype, "options")(field));
   const labels = (option) => [optionLabel(option), optionText(option)].map(cb.collapse);
-  const known = options.slice(0, 50).map((option) => cb.cut(labels(option)[0] || optionValue(option), 100));
+  const known = options.slice(0, 1000).map((option) => cb.cut(labels(option)[0] || optionValue(option), 100));
   const multiple = getter(HTMLSelectElement.prototype, "multiple")(field);
   if (choices.length > 1 && !multiple) return { native: true, single: true, known };
   const find = (choice) => {
@@ -142,22 +165,63 @@ act.choose = (id, choices) => {
   }
   return { native: true, ok: true, known };
 };
-/** The options of an open list box: those that the control names, or else all that are shown. */
-act.listed = (id) => {
+const CHOICES = new Set(["option", "treeitem", "menuitem", "menuitemradio", "menuitemcheckbox"]);
+const dataListOf = getter(HTMLInputElement.prototype, "list");
+const dataOptions = getter(HTMLDataListElement.prototype, "options");
+const byIdIn = (root, name) => (root instanceof Document || root instanceof DocumentFragment ? root : document).getElementById(name);
+/** What a control opens: what it names, or what its only combo box names. */
+const popupsOf = (target) => {
+  const combos = [target, ...(attr(target, "role") === "combobox" ? [] : queryWithin(target, "[role=combobox]"))].slice(0, 5);
+  const names = combos.flatMap((combo) => `${attr(combo, "aria-controls") ?? ""} ${attr(combo, "aria-owns") ?? ""}`.trim().split(/\s+/)).filter((name) => name);
+  return names.map((name) => byIdIn(rootOf(target), name) ?? byDomId(document, name)).filter((found) => found);
+};
+const isListBox = (target) => cb.roleOf(target) === "listbox";
+/** The elements that may be chosen for a target: in its list, or, where it names none, those that came since `before`. */
+const choicesOf = (target, before) => {
+  const popups = popupsOf(target);
+  const scope = isListBox(target) ? [target] : popups.length ? popups : null;
+  const found = [];
+  cb.everyElement((choice) => {
+    if (found.length >= 500) return false;
+    const role = cb.roleOf(choice);
+    if (!CHOICES.has(role) || (!scope && role !== "option") || !cb.isVisible(choice)) return;
+    if (tagOf(choice) === "option" && !isListBox(target)) return;
+    const isIn = scope ? scope.some((outer) => cb.contains(outer, choice)) : cb.contains(target, choice) || !before?.includes(cb.idOf(choice));
+    if (isIn) found.push(choice);
+  });
+  return found;
+};
+/** The options that can be chosen now, and what kind of control the target is. `before`: the options that were shown before it was opened. */
+act.listed = (id, before) => {
   const target = element(id);
   if (!target) return null;
-  const owned = `${attr(target, "aria-controls") ?? ""} ${attr(target, "aria-owns") ?? ""}`.trim().split(/\s+/).filter((name) => name);
-  const popups = owned.map((name) => byDomId(document, name)).filter((found) => found);
-  const scope = popups.length ? popups : cb.roleOf(target) === "listbox" ? [target] : null;
-  const rows = [];
-  cb.everyElement((found) => {
-    if (rows.length >= 500) return false;
-    if (cb.roleOf(found) !== "option" || !cb.isVisible(found)) return;
-    if (scope && !scope.some((outer) => cb.contains(outer, found))) return;
-    const states = cb.statesOf(found);
-    rows.push({ id: cb.idOf(found), label: cb.cut(cb.nameOf(found) || cb.textOf(found), 200), value: attr(found, "data-value") ?? attr(found, "value"), disabled: !!states.disabled, selected: !!states.selected });
-  });
-  return { rows, expanded: cb.statesOf(target).expanded === true };
+  const field = fieldOf(target);
+  const list = field instanceof HTMLInputElement ? dataListOf(field) : null;
+  const row = (choice) => {
+    const states = cb.statesOf(choice);
+    return { id: cb.idOf(choice), label: cb.cut(cb.nameOf(choice) || cb.textOf(choice), 200), value: attr(choice, "data-value") ?? attr(choice, "value"), disabled: !!states.disabled, selected: !!states.selected || states.checked === "true" };
+  };
+  const data = (option) => ({ id: 0, label: cb.cut(optionLabel(option), 200), value: cb.cut(optionValue(option), 2000), disabled: false, selected: false });
+  return {
+    rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before).map(row),
+    expanded: cb.statesOf(target).expanded === true,
+    kind: list ? "data" : isListBox(target) ? "list" : matches(target, "html, body, form, fieldset, table, main") ? "none" : "control",
+    several: attr(target, "aria-multiselectable") === "true",
+    typed: kindOf(field) === "text",
+  };
+};
+/** Scrolls an open list on, or back to its start; tells whether it moved. Lists that draw only what is in view show the rest of their options so. */
+act.scrollList = async (id, before, back) => {
+  const target = element(id);
+  const first = target && choicesOf(target, before)[0];
+  const scroller = first && cb.scrollerOf(first);
+  if (!scroller || scroller === scrollingElement(document) || isLate()) return false;
+  const top = scrollOffset.top(scroller);
+  scrollToOffset(scroller, { top: back ? 0 : top + scroller.clientHeight * 0.8, behavior: "instant" });
+  if (scrollOffset.top(scroller) === top) return false;
+  await frame();
+  await frame();
+  return true;
 };
 
 const innerText = getter(HTMLElement.prototype, "innerText");
@@ -178,7 +242,7 @@ act.read = (id, what) => {
 /** Scrolls the page or what `id` names. */
 act.scrollBy = (id, how) => {
   const target = id === null ? scrollingElement(document) ?? rootElement(document) : element(id);
-  if (!target) return null;
+  if (!target || isLate()) return null;
   const scroller = id === null || target.scrollHeight > target.clientHeight || target.scrollWidth > target.clientWidth ? target : cb.scrollerOf(target) ?? scrollingElement(document) ?? target;
   watching?.begin();
   const before = [scroller.scrollLeft, scroller.scrollTop];
@@ -193,11 +257,27 @@ act.scrollBy = (id, how) => {
   else scroller.scrollBy({ left: (delta?.[0] ?? 0) + (how.x ?? 0), top: (delta?.[1] ?? 0) + (how.y ?? 0), ...options });
   return { moved: scroller.scrollLeft !== before[0] || scroller.scrollTop !== before[1] };
 };
-/** Whether a file field takes several files; `null` for what is no file field. */
-act.takesFiles = (id) => {
+/** What files given to a target go to: the file field, or the target itself. */
+act.taker = (id) => {
   const target = element(id);
-  if (!(target instanceof HTMLInputElement) || inputType(target) !== "file") return null;
-  return getter(HTMLInputElement.prototype, "multiple")(target);
+  if (!target) return null;
+  const field = fieldOf(target);
+  const isFile = field instanceof HTMLInputElement && inputType(field) === "file";
+  const taker = isFile ? field : target;
+  return { id: cb.idOf(taker), multiple: isFile ? getter(HTMLInputElement.prototype, "multiple")(field) : null, pressed: !!closestInteractive(target) || target instanceof HTMLLabelElement };
+};
+/** The last thing that was dragged over this document. */
+let over = null;
+/** Follows what is dragged over this document from now on. */
+act.followDrag = () => {
+  if (!over) globalThis.addEventListener("dragover", (event) => { over = { event, origin: originOf(event) }; }, true);
+  over = {};
+  return true;
+};
+/** Whether the page takes what is dragged, at the target. */
+act.takesDrop = (id) => {
+  const target = element(id);
+  return !!target && !!over?.event && getter(Event.prototype, "defaultPrevented")(over.event) && receives(target, over.origin);
 };
 const outerHtml = getter(Element.prototype, "outerHTML");
 /** The document in a compact form: no scripts, styles or drawings, and no text of sensitive fields. */

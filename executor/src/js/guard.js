@@ -1,31 +1,35 @@
 // Listeners that stand before the page's own, in every document from its start. They decide nothing:
-// what a gesture may reach is decided by the handler that is set here later. A document that is
-// younger than a second and has no handler yet takes no trusted input at all: it may have come under
-// the pointer in the middle of a gesture that was meant for the document before it.
+// what a gesture may reach is decided by the handler that is set here later. Until there is one, a closed
+// document takes no trusted input at all; an open one takes none while it is younger than a second: it may
+// have come under the pointer in the middle of a gesture that was meant for the document before it.
 (() => {
   if (globalThis.__cuebookGuard) return;
-  const guard = { handle: null, born: performance.now() };
+  const guard = { handle: null, born: performance.now(), closed: false };
   const stop = Event.prototype.stopImmediatePropagation;
   const prevent = Event.prototype.preventDefault;
   guard.block = (event) => {
     Reflect.apply(stop, event, []);
     Reflect.apply(prevent, event, []);
   };
+  /** Clicks that the browser makes of a key, a label or a script; what they come from was judged itself. */
+  guard.isMade = (event) => event.type === "click" && event.pointerType === "";
   const listen = (event) => {
     if (!event.isTrusted) return;
     if (guard.handle) guard.handle(event);
-    else if (!passing.has(event.type) && performance.now() - guard.born < 1000) guard.block(event);
+    else if (!passing.has(event.type) && !guard.isMade(event) && (guard.closed || performance.now() - guard.born < 1000)) guard.block(event);
   };
   const add = EventTarget.prototype.addEventListener;
   const options = { capture: true, passive: false };
   /** Moving over things harms nobody; it only tells that a gesture has begun. */
   const passing = new Set(["pointerover", "pointermove"]);
   guard.passing = passing;
-  const types = [...passing, "pointerdown", "pointerup", "mousedown", "mouseup", "click", "auxclick", "dblclick", "contextmenu", "touchstart", "touchend", "keydown", "keypress", "keyup", "beforeinput"];
+  const types = [...passing, "pointerdown", "pointerup", "mousedown", "mouseup", "click", "auxclick", "dblclick", "contextmenu", "drop", "touchstart", "touchend", "keydown", "keypress", "keyup", "beforeinput"];
   /** Again is harmless; after `document.open()` it is necessary. */
   guard.listen = () => {
     for (const type of types) Reflect.apply(add, globalThis, [type, listen, options]);
   };
   guard.listen();
+  // `document.open()` takes all listeners away, but not who watches for changes.
+  new MutationObserver(guard.listen).observe(document, { childList: true });
   Object.defineProperty(globalThis, "__cuebookGuard", { value: guard });
 })();

@@ -1,8 +1,36 @@
 // What changes while a step is under way: facts of the watched targets, and a summary of all else.
-const NOTABLE = "dialog, [role=dialog], [role=alertdialog], [role=alert], [role=status], [role=menu], [role=listbox], [role=tooltip], [role=row], tr, [popover]";
 const MAX_SAMPLES = 300;
 let watching = null;
 
+/** For each row, which of the others it lies within. */
+const outersOf = (rows, outers, itself) => {
+  const position = new Map(outers.map((outer, index) => [outer, index]));
+  return rows.map((row) => {
+    const found = new Set();
+    for (const next of [cb.composedParentOf, cb.parentOf]) {
+      for (let up = itself ? row : next(row); up; up = next(up)) if (position.has(up)) found.add(position.get(up));
+    }
+    return [...found];
+  });
+};
+/** What a locator may mean here, and how that stands to what its inner locators may mean. Which of it is meant is decided elsewhere, over all frames. */
+const follow = (filter, ask) => {
+  const { rows, skipped } = cb.locate(filter, ask);
+  // Beyond a handful only their number matters; a locator by text compares the texts of all.
+  const told = { rows: rows.map(({ facts, parent }) => ({ facts, parent })), skipped };
+  const elements = rows.map(({ id }) => cb.byId(id));
+  for (const [name, inner] of Object.entries(filter.inner ?? {})) {
+    const other = follow(inner, { testIds: ask.testIds, text: inner.readsText });
+    let of;
+    if (name === "within") of = outersOf(elements, other.elements, filter.by === "text");
+    else {
+      of = elements.map(() => []);
+      outersOf(other.elements, elements, inner.by === "text" || inner.by === "xpath").forEach((outers, index) => { for (const outer of outers) of[outer].push(index); });
+    }
+    told[name] = { target: other.told, of };
+  }
+  return { told, elements };
+};
 const sampleTargets = (watch) => {
   const targets = {};
   for (const { ref, id, filter, ask } of watch.targets) {
@@ -11,9 +39,7 @@ const sampleTargets = (watch) => {
       targets[ref] = { rows: found ? [{ facts: cb.factsOf(found, ask) }] : [] };
     } else if (filter) {
       try {
-        const { rows, skipped } = cb.locate(filter, ask);
-        // Beyond a handful only their number matters; a locator by text compares the texts of all.
-        targets[ref] = { rows: rows.map(({ facts, parent }) => ({ facts, parent })), skipped };
+        targets[ref] = follow(filter, ask).told;
       } catch (error) {
         targets[ref] = null;
       }
@@ -32,7 +58,7 @@ const startWatch = (spec) => {
   const origin = performance.now();
   const watch = {
     targets: spec.targets, geometry: spec.geometry, pending: [], waiters: [], last: null, cost: 0, ended: 0, timer: 0, started: false,
-    added: 0, removed: 0, attributes: 0, texts: 0, notable: [], scrolled: false, told: false,
+    summary: startSummary(), scrolled: false, told: false, scroll: [globalThis.scrollX, globalThis.scrollY],
     focus: activeElement(), main: spec.main ? element(spec.main) : null, state: null, url: location.href, title: titleOf(document),
   };
   watch.state = stateOf(watch.main);
@@ -55,7 +81,9 @@ const startWatch = (spec) => {
     watch.pending.push(sample);
     wake();
   };
-  watch.hasEffect = () => watch.added + watch.removed + watch.attributes + watch.texts > 0 || watch.scrolled || activeElement() !== watch.focus || stateOf(watch.main) !== watch.state || location.href !== watch.url || titleOf(document) !== watch.title;
+  const hasScrolled = () => watch.scrolled || globalThis.scrollX !== watch.scroll[0] || globalThis.scrollY !== watch.scroll[1];
+  watch.hasScrolled = hasScrolled;
+  watch.hasEffect = () => watch.summary.count() > 0 || hasScrolled() || activeElement() !== watch.focus || stateOf(watch.main) !== watch.state || location.href !== watch.url || titleOf(document) !== watch.title;
   const changed = () => {
     // A costly question is not asked more than half of the time.
     const rest = watch.cost > 4 ? watch.cost - (performance.now() - watch.ended) : 0;
@@ -63,47 +91,16 @@ const startWatch = (spec) => {
     else if (!watch.timer) watch.timer = setTimeout(() => { watch.timer = 0; if (watching === watch) take(); }, rest);
     if (!watch.told && watch.hasEffect()) wake();
   };
-  const note = (sign, node) => {
-    if (watch.notable.length >= 10 || !isElement(node)) return;
-    const of = (found) => {
-      if (watch.notable.length >= 10) return;
-      const role = cb.roleOf(found);
-      const name = sign === "+" ? cb.nameOf(found) : attr(found, "aria-label");
-      watch.notable.push(cb.cut(`${sign}${role === "generic" ? describe(found) : role}${name ? ` ${JSON.stringify(name)}` : ""}`, 200));
-    };
-    if (matches(node, NOTABLE)) return of(node);
-    let budget = 5;
-    for (const inner of queryWithin(node, NOTABLE)) {
-      if (budget-- <= 0) break;
-      of(inner);
-    }
-  };
   const observed = new WeakSet();
   const observer = new MutationObserver((records) => {
     if (watching !== watch) return;
-    for (const record of records) {
-      if (record.type === "attributes") watch.attributes++;
-      else if (record.type === "characterData") watch.texts++;
-      else {
-        for (const node of record.addedNodes) {
-          if (nodeType(node) !== 1) { watch.texts++; continue; }
-          watch.added++;
-          adopt(node);
-          note("+", node);
-        }
-        for (const node of record.removedNodes) {
-          if (nodeType(node) !== 1) { watch.texts++; continue; }
-          watch.removed++;
-          note("-", node);
-        }
-      }
-    }
+    for (const record of records) watch.summary.take(record, adopt);
     changed();
   });
   const observe = (root) => {
     if (observed.has(root)) return;
     observed.add(root);
-    observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+    observer.observe(root, { ...ANY_CHANGE, attributeOldValue: true });
   };
   const adopt = (node) => {
     const roots = (found) => {
@@ -121,10 +118,17 @@ const startWatch = (spec) => {
     if (root) observe(root);
   });
   const onEvent = () => { if (watching === watch) changed(); };
+  const onChange = (event) => { watch.summary.toggled(originOf(event)); };
+  // Errors of the page's own scripts, where the browser tells other worlds of them.
+  const onError = (event) => {
+    if (event instanceof ErrorEvent && watch.summary.errors.length < MAX_WORDS) watch.summary.errors.push(cb.cut(String(event.message), 300));
+  };
   const onScroll = () => { watch.scrolled = true; onEvent(); };
   const events = ["input", "change", "focusin", "focusout", "toggle", "hashchange", "popstate", "transitionend", "animationend"];
   for (const type of events) globalThis.addEventListener(type, onEvent, true);
   globalThis.addEventListener("scroll", onScroll, true);
+  globalThis.addEventListener("change", onChange, true);
+  globalThis.addEventListener("error", onError, true);
   // Properties that script sets and styles that change tell nobody.
   const poll = () => {
     if (watching !== watch) return;
@@ -138,6 +142,8 @@ const startWatch = (spec) => {
     clearTimeout(watch.timer);
     for (const type of events) globalThis.removeEventListener(type, onEvent, true);
     globalThis.removeEventListener("scroll", onScroll, true);
+    globalThis.removeEventListener("change", onChange, true);
+    globalThis.removeEventListener("error", onError, true);
     wake();
   };
   watch.take = take;
@@ -160,7 +166,8 @@ const startWatch = (spec) => {
 /** The page as it is, for these questions, once. */
 act.look = (spec) => cb.once(() => ({ t: 0, url: cb.cut(location.href, 2000), title: cb.cut(titleOf(document), 500), targets: sampleTargets(spec) }));
 /** Begins to watch and opens the gesture; answers with the page as it is just before the input. */
-act.arm = ({ watch, gesture: spec }) => {
+act.arm = ({ watch, gesture: spec, by, ms }) => {
+  deadline = by ?? performance.now() + ms;
   if (watch) {
     watching?.stop();
     watching = startWatch(watch);
@@ -194,11 +201,11 @@ act.disarm = () => {
   const drained = drain();
   const now = activeElement();
   const summary = {
-    added: watch.added, removed: watch.removed, attributes: watch.attributes, texts: watch.texts, notable: watch.notable,
-    scrolled: watch.scrolled, targetChanged: watch.main !== null && stateOf(watch.main) !== watch.state,
+    ...watch.summary.tell(), scrolled: watch.hasScrolled(), targetChanged: watch.main !== null && stateOf(watch.main) !== watch.state,
     focus: now !== watch.focus && now ? describe(now) : null, url: cb.cut(location.href, 2000), urlBefore: cb.cut(watch.url, 2000),
   };
   watch.stop();
   watching = null;
+  lookOn();
   return { report, ...drained, summary };
 };

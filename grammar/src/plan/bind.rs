@@ -12,7 +12,7 @@ use crate::observation::Observation;
 use crate::plan::check::{Plan, StatedCondition};
 use crate::plan::draft::Author;
 use crate::plan::violation::{Violation, ViolationCode};
-use crate::policy::Consent;
+use crate::policy::{Consent, Policy};
 use crate::risk::{self, RiskClass};
 use crate::step::Step;
 
@@ -47,6 +47,7 @@ pub struct BoundStep {
     origin: String,
     consent: Consent,
     author: Author,
+    policy: Policy,
 }
 
 impl BoundStep {
@@ -99,6 +100,11 @@ impl BoundStep {
     #[must_use]
     pub const fn consent(&self) -> &Consent {
         &self.consent
+    }
+    /// The policy that it was bound under.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
     }
     /// Who wrote it.
     #[must_use]
@@ -175,8 +181,13 @@ impl Plan {
         }
         let risk = risk::of(&step.action, main);
         let author = if self.amended.contains(&index) { Author::Controller } else { self.author };
-        let consent = self.policy.consent(risk, &origin, author, step.estimated_risk);
+        let origin = match &step.action {
+            Action::Fetch(fetch) => origin_of_url(&fetch.url),
+            _ => origin,
+        };
+        let consent = self.policy.consent_to(&step.action, risk, &origin, author, step.estimated_risk);
         Ok(BoundStep {
+            policy: self.policy.clone(),
             plan_index: index,
             step: step.clone(),
             post: checked.post.clone(),

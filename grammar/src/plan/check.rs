@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::action::{Action, ActionKind, Owner, TargetNeed};
+use crate::action::{Action, ActionKind, Extract, ExtractKind, Owner, TargetNeed};
 use crate::condition::{self, Condition, Nothing, SelectedValues, UrlChanges, Valued};
 use crate::effect::EffectClass;
 use crate::id::TargetRef;
@@ -180,7 +180,11 @@ impl StepCheck<'_> {
             self.target(target, left_page_at);
         }
         self.main_target(step);
+        if let Err(denied) = self.policy.verb(&step.action) {
+            self.deny(denied.rule, "type", denied.message);
+        }
         self.arguments(&step.action);
+        self.outside(step);
         self.conditions("pre", &step.pre);
         self.conditions("post", &step.post);
         if let Some(condition) = step.action.condition() {
@@ -255,6 +259,20 @@ impl StepCheck<'_> {
             Action::SetValue(a) => {
                 self.one_of_two("value", a.value.is_some(), "credentialRef", a.credential_ref.is_some());
             }
+            Action::Extract(Extract { query }) => {
+                let needs = |kind: ExtractKind| query.kind == kind;
+                let parts = [
+                    ("schema", needs(ExtractKind::Schema), query.schema.is_some()),
+                    ("name", needs(ExtractKind::Attribute), query.name.is_some()),
+                ];
+                for (field, needed, given) in parts {
+                    if needed != given {
+                        let what = if needed { "expected" } else { "expected no" };
+                        let kind = query.kind.as_str();
+                        self.report(ViolationCode::InvalidArgument, "query", format!("{what} `{field}` with {kind}"));
+                    }
+                }
+            }
             Action::ResolveSelector(a) => self.one_of_two("css", a.css.is_some(), "xpath", a.xpath.is_some()),
             Action::Select(a) if a.option.choices.is_empty() && !a.option.is_list => {
                 self.report(ViolationCode::InvalidArgument, "option", "expected an option, saw none");
@@ -285,11 +303,51 @@ impl StepCheck<'_> {
         let raw = matches!(
             kind,
             ActionKind::ClickPoint | ActionKind::DragPoints | ActionKind::LongPressPoint | ActionKind::ResolveSelector
-        ) || (kind.meta().owner == Owner::Handler && kind != ActionKind::Call);
+        );
         if raw && !is_operator && !self.policy.profile().opens_raw_access() {
             let message =
                 format!("expected a profile that opens `{}`, saw {}", kind.meta().name, self.policy.profile().as_str());
             self.deny(Rule::Profile, "type", message);
+        }
+    }
+
+    /// What reaches beyond what a person could do with the page: the profile opens it, whoever wrote the plan,
+    /// and then only what the operator declared.
+    fn outside(&mut self, step: &Step) {
+        let kind = step.action.kind();
+        let is_outside = kind.meta().owner == Owner::Handler;
+        if is_outside && !(step.pre.is_empty() && step.post.is_empty()) {
+            let message =
+                format!("expected no conditions of the page on `{}`, which is no part of it", kind.meta().name);
+            let field = if step.pre.is_empty() { "post" } else { "pre" };
+            self.report(ViolationCode::InvalidCondition, field, message);
+        }
+        let is_raw = is_outside && kind != ActionKind::Call || kind == ActionKind::Evaluate;
+        if is_raw && !self.policy.profile().opens_raw_access() {
+            let message =
+                format!("expected a profile that opens `{}`, saw {}", kind.meta().name, self.policy.profile().as_str());
+            return self.deny(Rule::Profile, "type", message);
+        }
+        let outside = self.policy.outside();
+        let no_root = outside.write_roots.is_empty();
+        match &step.action {
+            Action::Fetch(fetch) => {
+                if let Err(denied) = self.policy.fetching(&fetch.url) {
+                    self.deny(denied.rule, "url", denied.message);
+                }
+            }
+            Action::Shell(shell) => {
+                if let Err(denied) = outside.command(&shell.command) {
+                    self.deny(denied.rule, "command", denied.message);
+                }
+            }
+            Action::ReadFile(_) if no_root && outside.read_roots.is_empty() => {
+                self.deny(Rule::Root, "path", "expected a declared directory to read from, saw none");
+            }
+            Action::WriteFile(_) if no_root => {
+                self.deny(Rule::Root, "path", "expected a declared directory to write to, saw none");
+            }
+            _ => {}
         }
     }
 

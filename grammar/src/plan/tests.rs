@@ -232,3 +232,69 @@ fn what_was_true_in_between_counts_as_seen() {
     assert!(!appears.evaluate(&facts(&[false, false])).holds());
     assert!(!appears.was_vacuous(&facts(&[true])));
 }
+
+#[test]
+fn outside_actions_need_the_profile_and_a_declaration() {
+    use crate::policy::PolicyFile;
+    use crate::profile::Profile;
+    let file = json!({
+        "hosts": ["https://api.test"], "roots": { "read": ["/data"] }, "commands": ["date"],
+        "deny": ["clickPoint"], "confirm": ["shell"],
+    });
+    let file = PolicyFile::read(&file.to_string()).unwrap();
+    let closed = policy().with_file(&file).unwrap();
+    let open = Policy::new(Profile::Unleashed).starting_at("https://shop.test/").unwrap();
+    let declared = open.clone().with_file(&file).unwrap();
+    let rule = |policy: &Policy, step: Value| -> Option<String> {
+        let plan = json!({ "version": "1.0", "steps": [step] });
+        let draft = PlanDraft::read_value(plan, Author::Operator).unwrap();
+        draft.check(&page(), policy).err().and_then(|mut violations| violations.remove(0).rule)
+    };
+    let steps = [
+        (json!({ "type": "fetch", "url": "https://api.test/x" }), Some("origin"), None),
+        (json!({ "type": "fetch", "url": "https://evil.test/x" }), Some("origin"), Some("origin")),
+        (json!({ "type": "fetch", "url": "http://169.254.169.254/" }), Some("privateAddress"), Some("privateAddress")),
+        (json!({ "type": "fetch", "url": "file:///etc/passwd" }), Some("scheme"), Some("scheme")),
+        (json!({ "type": "readFile", "path": "a" }), Some("root"), None),
+        (json!({ "type": "writeFile", "path": "a", "content": "" }), Some("root"), Some("root")),
+        (json!({ "type": "shell", "command": "date" }), Some("command"), None),
+        (json!({ "type": "shell", "command": "date; id" }), Some("command"), Some("command")),
+        (json!({ "type": "evaluate", "script": "1" }), None, None),
+        (json!({ "type": "clickPoint", "point": { "x": 1, "y": 1 } }), None, Some("action")),
+    ];
+    for (step, undeclared, with_file) in steps {
+        if step["type"] != "clickPoint" {
+            assert_eq!(rule(&closed, step.clone()).as_deref(), Some("profile"), "{step}");
+        }
+        assert_eq!(rule(&open, step.clone()).as_deref(), undeclared, "{step}");
+        assert_eq!(rule(&declared, step.clone()).as_deref(), with_file, "{step}");
+    }
+    let plan = json!({ "version": "1.0", "steps": [{ "type": "shell", "command": "date" }] });
+    let draft = PlanDraft::read_value(plan, Author::Operator).unwrap();
+    let consent = |policy: &Policy| draft.check(&page(), policy).unwrap().bind(0, &page()).unwrap().consent().clone();
+    let asks = Consent::Ask { grant: "destructive@https://shop.test".into() };
+    assert_eq!(consent(&declared), asks);
+    assert_eq!(consent(&declared.granting("destructive@https://shop.test").unwrap()), Consent::Granted);
+}
+
+#[test]
+fn conditions_of_the_page_do_not_fit_steps_outside_of_it() {
+    let step = json!({ "type": "shell", "command": "date", "post": [{ "kind": "urlChanges" }] });
+    assert!(codes(Author::Operator, json!([step])).contains(&ViolationCode::InvalidCondition));
+}
+
+#[test]
+fn a_list_of_open_verbs_closes_the_others_but_reading() {
+    use crate::policy::PolicyFile;
+    let file = PolicyFile::read(r#"{ "allow": ["click"] }"#).unwrap();
+    let policy = policy().with_file(&file).unwrap();
+    let is_open = |step: Value| {
+        let plan = json!({ "version": "1.0", "steps": [step] });
+        PlanDraft::read_value(plan, Author::Operator).unwrap().check(&page(), &policy).is_ok()
+    };
+    assert!(is_open(json!({ "type": "click", "targetRef": "c1" })));
+    assert!(is_open(json!({ "type": "screenshot" })));
+    assert!(is_open(json!({ "type": "navigate", "url": "https://shop.test/" })));
+    assert!(!is_open(json!({ "type": "navigate", "url": "https://shop.test/other" })));
+    assert!(!is_open(json!({ "type": "check", "targetRef": "c7" })));
+}

@@ -12,10 +12,12 @@ use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 
-use super::{Bounds, Known, WalkCache, closed_roots, overlays};
+use super::told::{self, Renamed};
+use super::{Bounds, Known, ListenerCache, WalkCache, closed_roots, overlays};
 use crate::model::candidates::Placed;
 use crate::model::clean;
 use crate::model::rows::FrameWalk;
+use crate::modeler::Memory;
 
 /// One frame that answered.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub(crate) struct CapturedFrame {
     pub(crate) world: ProbeWorld,
     /// What the walk told; its rows have moved to `rows`.
     pub(crate) walk: FrameWalk,
+    /// Whose names the browser has to be asked for again.
+    pub(crate) renamed: Renamed,
     /// Where it lies.
     pub(crate) placement: Placement,
     /// Its owner element's number, and the index of the frame that holds it.
@@ -70,7 +74,7 @@ pub(crate) async fn capture(
     known: &mut Known,
     until: Instant,
 ) -> Result<Captured, ProbeError> {
-    let Known { names, walks } = known;
+    let Known { names, walks, listeners } = known;
     let all = probe.page().frames();
     let known: Vec<Frame> = all.iter().take(bounds.frames).cloned().collect();
     let left_out = u64::try_from(all.len().saturating_sub(known.len())).unwrap_or(u64::MAX);
@@ -80,9 +84,10 @@ pub(crate) async fn capture(
     let patience = until.saturating_duration_since(now) / 2;
     let child_until = until.min(now + patience.max(Duration::from_millis(200)));
     let asked: &WalkCache = walks;
+    let listened: &ListenerCache = listeners;
     let answers = join_all(known.iter().map(|frame| async move {
         let limit = if frame.parent.is_some() { child_until } else { until };
-        join(walk(probe, &frame.id, scope, bounds, asked, limit), async {
+        join(walk(probe, &frame.id, scope, bounds, (asked, listened), limit), async {
             match frame.parent {
                 Some(_) => probe.frame_owner(&frame.id, limit).await.ok(),
                 None => None,
@@ -104,7 +109,7 @@ pub(crate) async fn capture(
             out_of_process: frame.is_session_root && frame.parent.is_some(),
             omitted: None,
         };
-        let (world, walk) = match answer {
+        let (world, walk, renamed) = match answer {
             Ok(answer) => answer,
             Err(error) if frame.parent.is_none() => return Err(error),
             Err(ProbeError::Gone) => {
@@ -131,6 +136,7 @@ pub(crate) async fn capture(
                     index,
                     world,
                     walk,
+                    renamed,
                     placement,
                     owner,
                     locators,
@@ -141,6 +147,7 @@ pub(crate) async fn capture(
         captured.summaries.push(summary);
     }
     walks.keep(scope, &captured.frames);
+    listeners.retain(&captured.frames.iter().map(CapturedFrame::document_key).collect());
     place_rows(&mut captured, scope, bounds);
     overlays::mark(&mut captured.frames, until).await?;
     names.fill(probe, &mut captured.frames, until).await?;
@@ -183,8 +190,9 @@ fn place_rows(captured: &mut Captured, scope: Scope, bounds: Bounds) {
         captured.truncated.candidates += frame.walk.beyond;
         captured.truncated.elements += frame.walk.unwalked;
         captured.truncated.off_view += frame.walk.off_view;
-        for row in std::mem::take(&mut frame.walk.rows) {
-            let rect = frame.placement.rect(row.rect);
+        let places = std::mem::take(&mut frame.walk.places);
+        for (row, place) in std::mem::take(&mut frame.walk.rows).into_iter().zip(places) {
+            let rect = frame.placement.rect(place.rect);
             if scope == Scope::View && rect.share_within(&near) == 0.0 && rect.has_area() {
                 captured.truncated.off_view += 1;
                 continue;
@@ -194,9 +202,9 @@ fn place_rows(captured: &mut Captured, scope: Scope, bounds: Bounds) {
                 continue;
             }
             room -= 1;
-            let in_view = row.in_view && rect.share_within(&frame.placement.clip) > 0.0;
-            let occlusion = row.occlusion.clone();
-            frame.rows.push(Placed { key: frame.world.key(row.id), row, rect, in_view, occlusion, browser: None });
+            let in_view = place.in_view && rect.share_within(&frame.placement.clip) > 0.0;
+            let key = frame.world.key(row.id);
+            frame.rows.push(Placed { key, row, rect, in_view, occlusion: place.cover, browser: None });
         }
     }
 }
@@ -206,33 +214,43 @@ async fn walk(
     frame: &FrameId,
     scope: Scope,
     bounds: Bounds,
-    walks: &WalkCache,
+    (walks, listeners): (&WalkCache, &ListenerCache),
     until: Instant,
-) -> Result<(ProbeWorld, FrameWalk), ProbeError> {
+) -> Result<(ProbeWorld, FrameWalk, Renamed), ProbeError> {
     let world = probe.world(frame, until).await?;
-    let last = walks.last(&world, scope);
-    let options = json!({
-        "known": last.map_or(0, |last| last.stamp),
-        "scope": if scope == Scope::View { "view" } else { "full" },
-        "elements": bounds.elements,
-        "candidates": bounds.candidates,
-        "depth": bounds.depth,
-        "testIds": probe.options().test_id_attributes,
-    });
+    if listeners.is_new(&world) {
+        listeners.tell(&world, None, until).await?;
+    }
+    let mut last = walks.last(&world, scope).cloned();
+    let mut renamed = Renamed::Rows(Vec::new());
     for turn in 0..NESTING {
+        let options = json!({
+            "known": last.as_ref().map_or(0, |last| last.stamp),
+            "scope": if scope == Scope::View { "view" } else { "full" },
+            "elements": bounds.elements,
+            "candidates": bounds.candidates,
+            "depth": bounds.depth,
+            "budget": bounds.time.as_millis(),
+            "anew": bounds.memory == Memory::None,
+            "testIds": probe.options().test_id_attributes,
+        });
         let text: String =
             world.call("(cb, options) => cb.walk.run(options)", std::slice::from_ref(&options), until).await?;
-        let walk: FrameWalk = serde_json::from_str(&text)?;
-        if walk.same {
-            let last = last.ok_or(ProbeError::Gone)?;
-            return Ok((world, last.clone()));
+        let (walk, news) = told::read(&text, last.as_ref())?;
+        renamed = renamed.and(news);
+        let mut news = 0;
+        if turn + 1 < NESTING {
+            if !walk.suspects.is_empty() {
+                news += closed_roots::register(&world, &walk.suspects, until).await?;
+            }
+            if listeners.is_due(&world, walk.elements) {
+                news += listeners.tell(&world, Some(walk.elements), until).await?;
+            }
         }
-        if walk.suspects.is_empty()
-            || turn + 1 == NESTING
-            || closed_roots::register(&world, &walk.suspects, until).await? == 0
-        {
-            return Ok((world, walk));
+        if news == 0 {
+            return Ok((world, walk, renamed));
         }
+        last = Some(walk);
     }
     Err(ProbeError::Gone)
 }

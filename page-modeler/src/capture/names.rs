@@ -1,4 +1,4 @@
-//! The browser's own roles and names, kept while nothing in their document changed.
+//! The browser's own roles and names, kept while the walk finds nothing that they depend on changed.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -7,6 +7,7 @@ use cuebook_grammar::id::NodeKey;
 use cuebook_probe::{AxFacts, Probe, ProbeError};
 
 use super::frames::CapturedFrame;
+use super::told::Renamed;
 use crate::model::candidates::BrowserWords;
 
 /// Rows of one frame that are asked about. The browser takes time linear in the siblings of an element for
@@ -17,10 +18,10 @@ const PART: usize = 128;
 /// After this time the walk's word stands for the rest.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// What the browser said, by document and the document's generation.
+/// What the browser said, by document and element.
 #[derive(Debug, Default)]
 pub(crate) struct NameCache {
-    documents: HashMap<(String, String), (u64, HashMap<u64, AxFacts>)>,
+    documents: HashMap<(String, String), HashMap<u64, AxFacts>>,
 }
 
 impl NameCache {
@@ -36,17 +37,22 @@ impl NameCache {
         let mut wanted: Vec<NodeKey> = Vec::new();
         for frame in frames.iter() {
             let known = self.documents.entry(frame.document_key()).or_default();
-            if known.0 != frame.walk.generation {
-                *known = (frame.walk.generation, HashMap::new());
+            match &frame.renamed {
+                Renamed::All => known.clear(),
+                Renamed::Rows(rows) => {
+                    for row in rows {
+                        known.remove(row);
+                    }
+                }
             }
             let rows = frame.rows.iter().filter(|placed| placed.in_view).take(ASKED);
-            wanted.extend(rows.map(|placed| &placed.key).filter(|key| !known.1.contains_key(&key.node)).cloned());
+            wanted.extend(rows.map(|placed| &placed.key).filter(|key| !known.contains_key(&key.node)).cloned());
         }
         let start = Instant::now();
         for part in wanted.chunks(PART) {
             for (key, facts) in probe.browser_names(part, until).await? {
                 if let Some(known) = self.documents.get_mut(&(key.frame, key.document)) {
-                    known.1.insert(key.node, facts);
+                    known.insert(key.node, facts);
                 }
             }
             if start.elapsed() > PATIENCE {
@@ -54,7 +60,7 @@ impl NameCache {
             }
         }
         for frame in frames.iter_mut() {
-            let Some((_, known)) = self.documents.get(&frame.document_key()) else { continue };
+            let Some(known) = self.documents.get(&frame.document_key()) else { continue };
             for placed in frame.rows.iter_mut().filter(|placed| placed.in_view) {
                 // What assistive technology skips has no name there; the walk's word stands.
                 placed.browser = known.get(&placed.key.node).filter(|facts| !facts.ignored).map(|facts| BrowserWords {

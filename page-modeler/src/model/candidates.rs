@@ -1,6 +1,7 @@
 //! From the rows of all frames to candidates: names, twins, ids, locators, order.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use cuebook_grammar::candidate::{Candidate, Fingerprint, NameSource, Occlusion, Placement as Placed_};
 use cuebook_grammar::geometry::Rect;
@@ -19,7 +20,7 @@ use super::rows::Row;
 #[derive(Clone, Debug)]
 pub struct Placed {
     /// What the walk told.
-    pub row: Row,
+    pub row: Arc<Row>,
     /// Where its node lives.
     pub key: NodeKey,
     /// Its box in the tab's viewport.
@@ -102,8 +103,12 @@ pub fn candidates(frames: &[FrameRows], identities: &mut Identities, digest: &Di
         .iter()
         .zip(contexts)
         .map(|(draft, (context, ambiguous, place))| {
-            let home = draft.placed.row.home.as_deref().unwrap_or_default();
-            let id = identities.id(&draft.placed.key, draft.role, &draft.name, home);
+            let row = &draft.placed.row;
+            let home = row.home.as_deref().unwrap_or_default();
+            // The walk's words, not the browser's: those are asked for in view only, and scrolling must not
+            // make another candidate of an element.
+            let name = if row.name.is_empty() { row.fallback.as_deref().unwrap_or_default() } else { &row.name };
+            let id = identities.id(&draft.placed.key, row.role, name, home);
             let context = context.map(|text| scrubbed(&clean::name(&text, &[]), &secrets));
             candidate(draft, id, context, ambiguous, place, &secrets, digest)
         })
@@ -129,6 +134,8 @@ fn draft<'a>(frame: &'a FrameRows, placed: &'a Placed, secrets: &[String]) -> Dr
     let first = clean::name(said, &row.icons);
     let (name, source) = if first.is_empty() {
         let others = [
+            // The browser names no row or generic that is not focusable; what it reads as is known all the same.
+            Some(clean::name(&row.name, &row.icons)),
             row.fallback.as_deref().map(|text| clean::name(text, &row.icons)),
             row.title.clone(),
             row.placeholder.clone(),
@@ -157,7 +164,7 @@ fn twin(draft: &Draft<'_>) -> Twin {
     more("test id", row.test_id.as_ref());
     more("title", row.title.as_ref().filter(|title| **title != draft.name));
     more("frame", Some(&draft.frame.title));
-    Twin { context }
+    Twin { context, place: row.css.clone() }
 }
 
 fn scrubbed(text: &str, secrets: &[String]) -> String {
@@ -236,7 +243,7 @@ mod tests {
 
     fn placed(id: u64, role: Role, name: &str) -> Placed {
         Placed {
-            row: Row { id, role, name: name.into(), ..Row::default() },
+            row: Arc::new(Row { id, role, name: name.into(), ..Row::default() }),
             key: NodeKey { page: PageId::new("p"), frame: "f".into(), document: "d".into(), node: id },
             rect: Rect::default(),
             in_view: true,
@@ -255,7 +262,7 @@ mod tests {
     fn twins_in_rows_carry_their_context_and_a_locator_within_it() {
         let mut rows = vec![placed(1, Role::Button, "Edit"), placed(2, Role::Button, "Edit")];
         for (row, mail) in rows.iter_mut().zip(["john@example.com", "jane@example.com"]) {
-            row.row.context = vec![("row".into(), mail.into())];
+            Arc::make_mut(&mut row.row).context = vec![("row".into(), mail.into())];
         }
         let found = model(rows, &[]);
         assert_eq!(found[0].context.as_deref(), Some("row: john@example.com"));
@@ -275,11 +282,12 @@ mod tests {
     #[test]
     fn a_typed_password_is_in_no_part_of_a_candidate() {
         let mut field = placed(1, Role::TextBox, "Password");
-        field.row.value = Some("hunter2".into());
-        field.row.sensitive = true;
-        field.row.control = ControlKind::Password;
+        let row = Arc::make_mut(&mut field.row);
+        row.value = Some("hunter2".into());
+        row.sensitive = true;
+        row.control = ControlKind::Password;
         let mut echo = placed(2, Role::Button, "Use hunter2");
-        echo.row.context = vec![("row".into(), "hunter2".into())];
+        Arc::make_mut(&mut echo.row).context = vec![("row".into(), "hunter2".into())];
         let json = serde_json::to_string(&model(vec![field, echo], &["hunter2"])).unwrap();
         assert!(!json.contains("hunter2"), "{json}");
     }
@@ -287,7 +295,7 @@ mod tests {
     #[test]
     fn a_name_of_nothing_but_an_icon_falls_back_to_the_title() {
         let mut row = placed(1, Role::Button, "\u{e872}");
-        row.row.title = Some("Delete".into());
+        Arc::make_mut(&mut row.row).title = Some("Delete".into());
         assert_eq!(model(vec![row], &[])[0].name, "Delete");
     }
 }

@@ -23,7 +23,9 @@ pub fn delta(before: &Observation, now: &[Candidate]) -> Delta {
 
 fn looks_different(a: &Candidate, b: &Candidate) -> bool {
     let covered = |c: &Candidate| c.occlusion.as_ref().map(|o| o.by.clone());
-    a.states != b.states
+    // The same words from another source are no difference.
+    a.name_source == b.name_source && (a.role, &a.name) != (b.role, &b.name)
+        || a.states != b.states
         || a.value != b.value
         || a.options != b.options
         || a.description != b.description

@@ -51,7 +51,8 @@ pub fn locators(row: &Row, candidate: &Candidate, place: Place, frame: &[Locator
         && place.of > 1
     {
         // The row or list item that the context names leads further than a position does.
-        match candidate.context.as_deref().and_then(container) {
+        let alone = |context: &&str| row.context.iter().any(|(kind, text)| format!("{kind}: {text}") == **context);
+        match candidate.context.as_deref().filter(alone).and_then(container) {
             Some(within) => locator.within = Some(Box::new(within)),
             None => locator.nth = i32::try_from(place.index).ok().map(Nth::clamped),
         }
@@ -70,7 +71,8 @@ fn container(context: &str) -> Option<Locator> {
         "group" => return Some(named(Role::Group, text)),
         _ => return None,
     };
-    let mut locator = Locator::from(Strategy::Role(ByRole { role, name: None, exact: None, states: None }));
+    let mut locator =
+        Locator::from(Strategy::Role(ByRole { role, name: None, exact: None, states: None, include_hidden: None }));
     locator.has_text = Some(TextPattern::literal(text));
     Some(locator)
 }

@@ -3,6 +3,7 @@
 //! Invariant: these types are no wire format of ours; the script and they change together.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cuebook_grammar::candidate::{ControlKind, Occlusion, SelectOption};
 use cuebook_grammar::facts::States;
@@ -31,9 +32,6 @@ pub struct Row {
     pub states: States,
     /// The kind of control.
     pub control: ControlKind,
-    /// The box, in the frame's own viewport.
-    #[serde(rename = "box")]
-    pub rect: Rect,
     /// How deep it stands, counted in elements that have a role.
     pub depth: u16,
     /// Tags, hand-written ids and roles from the root down.
@@ -66,10 +64,6 @@ pub struct Row {
     pub destination: Option<String>,
     /// The form.
     pub form: Option<String>,
-    /// Some of it can be seen in the frame's own viewport.
-    pub in_view: bool,
-    /// What covers it, within the frame.
-    pub occlusion: Option<Occlusion>,
     /// What scrolls it.
     pub scroller: Option<String>,
     /// What it stands in, nearest first: kind and text.
@@ -78,6 +72,17 @@ pub struct Row {
     pub home: Option<String>,
     /// A CSS selector of its place.
     pub css: Option<String>,
+}
+
+/// Where a row is at the moment, in the frame's own viewport.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowPlace {
+    /// The box.
+    pub rect: Rect,
+    /// Some of it can be seen.
+    pub in_view: bool,
+    /// What covers it, within the frame.
+    pub cover: Option<Occlusion>,
 }
 
 /// The box of a frame's owner element in the document that holds it.
@@ -118,8 +123,6 @@ pub struct Meta {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FrameWalk {
-    /// Nothing changed since the walk that was asked about: all else here is empty.
-    pub same: bool,
     /// Names this walk when the next one asks; 0 if it cannot be repeated by name.
     pub stamp: u64,
     /// The document's URL.
@@ -131,7 +134,11 @@ pub struct FrameWalk {
     /// The frame's own viewport.
     pub viewport: Viewport,
     /// What can be acted on.
-    pub rows: Vec<Row>,
+    #[serde(skip)]
+    pub rows: Vec<Arc<Row>>,
+    /// Where it is, row by row.
+    #[serde(skip)]
+    pub places: Vec<RowPlace>,
     /// Owners of frames, by registry number.
     pub owners: BTreeMap<u64, OwnerRow>,
     /// Headings.
@@ -144,8 +151,8 @@ pub struct FrameWalk {
     pub suspects: Vec<u64>,
     /// Values of password-like fields: to be removed from every text, and then dropped.
     pub secrets: Vec<String>,
-    /// Counts changes of the document.
-    pub generation: u64,
+    /// Elements that were walked.
+    pub elements: u64,
     /// Candidates beyond the bound.
     pub beyond: u64,
     /// Candidates beyond the view.

@@ -1,12 +1,19 @@
-//! Observations as text, for planners and people.
+//! Observations as text, for planners and people: lines, YAML, JSON, and what changed, each within a budget
+//! of tokens, the most useful first, saying what was left out.
 //!
 //! Invariant: everything that a page controls is escaped: no line breaks, control or direction-changing
 //! characters, and no quote that ends a quoted text.
 
+mod budget;
+pub mod delta;
+pub mod json;
+mod line;
 pub mod text;
 pub mod yaml;
 
-use cuebook_grammar::candidate::{Candidate, ControlKind, Placement};
+pub use budget::estimate_tokens;
+
+use cuebook_grammar::candidate::Candidate;
 
 use crate::model::clean;
 
@@ -35,8 +42,8 @@ pub fn quoted(text: &str, limit: usize) -> String {
     out
 }
 
-/// The states that are worth a word, in brackets.
-pub(crate) fn states(candidate: &Candidate) -> String {
+/// The states that are worth a word.
+fn flags(candidate: &Candidate) -> Vec<String> {
     let states = &candidate.states;
     let mut words: Vec<String> = Vec::new();
     if let Some(checked) = states.checked {
@@ -64,17 +71,14 @@ pub(crate) fn states(candidate: &Candidate) -> String {
     flag(states.selected == Some(true), "selected");
     flag(states.expanded == Some(true), "expanded");
     flag(states.expanded == Some(false), "collapsed");
-    flag(candidate.placement == Placement::OffView, "off view");
     flag(candidate.ambiguous, "ambiguous");
-    if candidate.control == ControlKind::Password {
-        words.push("password".into());
-    }
+    flag(line::is_password(candidate), "password");
     if let Some(occlusion) = &candidate.occlusion
         && occlusion.ratio >= 0.5
     {
         words.push(format!("covered by {}", quoted(&occlusion.by, 60)));
     }
-    words.iter().map(|word| format!(" [{word}]")).collect()
+    words
 }
 
 #[cfg(test)]

@@ -1,12 +1,18 @@
 //! An observation as indented lines, within a budget: `- button "Submit" [c2]`.
+//!
+//! Every token is paid for at each step of a model, so nothing is said twice: a line goes in by one space where
+//! it stands deeper than the one before, `(same)` stands for the context of the line before, `(row of c7)` for
+//! one that begins with a name that is told nearby, and a heading that is the name of a candidate is left to it.
 
 use std::fmt::Write as _;
 
-use cuebook_grammar::candidate::{Candidate, ControlKind, Placement};
+use cuebook_grammar::candidate::{Candidate, Placement};
+use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
-use cuebook_grammar::secret::FactText;
 
-use super::{quoted, states};
+use super::budget::{estimate_tokens, kept};
+use super::line::{Context, details, frame_title, head, left_out, named_by, place_line, value};
+use super::quoted;
 
 /// Whether boxes are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +27,7 @@ pub enum Boxes {
 /// How an observation is rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// At most so many characters; a token is about four of them.
+    /// At most so many tokens, as [`estimate_tokens`] counts them.
     pub budget: usize,
     /// Whether boxes are written.
     pub boxes: Boxes,
@@ -29,64 +35,83 @@ pub struct TextOptions {
     pub options: usize,
 }
 
+impl TextOptions {
+    /// All candidates, whatever they cost.
+    pub const WHOLE: Self = Self { budget: usize::MAX, boxes: Boxes::Omitted, options: 12 };
+}
+
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { budget: 24_000, boxes: Boxes::Omitted, options: 12 }
+        Self { budget: 6_000, ..Self::WHOLE }
     }
 }
 
+/// Tokens that the last line may take.
+const FOOTER: usize = 50;
+
 /// The observation as text. Of the candidates, those in view and not covered come first when the budget
-/// does not hold all; the last line says what was left out.
+/// does not hold all; the last line says what was left out. What follows `# off view` can be scrolled to.
 #[must_use]
 pub fn render(observation: &Observation, options: &TextOptions) -> String {
     let mut out = header(observation);
-    let lines: Vec<String> = observation.candidates.iter().map(|c| line(c, options)).collect();
-    let mut order: Vec<usize> = (0..lines.len()).collect();
-    order.sort_by_key(|index| observation.candidates.get(*index).map_or(9, usefulness));
-    let mut room = options.budget.saturating_sub(out.chars().count() + 120);
-    let mut kept = vec![false; lines.len()];
-    for index in order {
-        let Some(length) = lines.get(index).map(|line| line.chars().count() + 1) else { continue };
-        if length > room {
-            break;
-        }
-        room -= length;
-        if let Some(slot) = kept.get_mut(index) {
-            *slot = true;
-        }
-    }
+    let lines: Vec<String> = observation.candidates.iter().map(|c| line(c, options, Context::InWords)).collect();
+    let costs: Vec<usize> = lines.iter().map(|line| estimate_tokens(line) + 1).collect();
+    let room = options.budget.saturating_sub(estimate_tokens(&out) + FOOTER);
+    let kept = kept(&observation.candidates, &costs, room);
     let shallowest = observation.candidates.iter().map(|c| c.depth).min().unwrap_or(0);
     let mut frame = 0;
-    let mut reads: Vec<usize> = (0..lines.len()).collect();
+    let mut placement = Placement::InView;
+    let mut reads: Vec<usize> = (0..lines.len()).filter(|index| kept.get(*index) == Some(&true)).collect();
     reads.sort_by_key(|index| observation.candidates.get(*index).map_or(0, |c| c.frame));
+    let mut indent = 0;
+    let mut context = None;
     for index in reads {
-        let (Some(line), Some(candidate)) = (lines.get(index), observation.candidates.get(index)) else { continue };
-        if kept.get(index) != Some(&true) {
-            continue;
-        }
+        let (Some(whole), Some(candidate)) = (lines.get(index), observation.candidates.get(index)) else { continue };
         if candidate.frame != frame {
             frame = candidate.frame;
-            frame_line(&mut out, observation, frame);
+            context = None;
+            let _ = writeln!(out, "- frame {}:", quoted(frame_title(observation, frame), 120));
         }
-        let indent = usize::from(candidate.depth.saturating_sub(shallowest).min(8)) + usize::from(frame != 0);
-        for _ in 0..indent {
-            out.push_str("  ");
+        if candidate.placement != placement {
+            placement = candidate.placement;
+            context = None;
+            let _ = writeln!(out, "{}", place_line(placement));
         }
-        out.push_str(line);
+        let depth = usize::from(candidate.depth.saturating_sub(shallowest).min(8)) + usize::from(frame != 0);
+        indent = depth.min(indent + 1);
+        out.extend(std::iter::repeat_n(' ', indent));
+        let told = match namer(observation, index, &kept) {
+            _ if candidate.context.is_some() && candidate.context.as_deref() == context => Some(Context::Same),
+            namer => namer.map(Context::Of),
+        };
+        match told {
+            Some(told) => out.push_str(&line(candidate, options, told)),
+            None => out.push_str(whole),
+        }
+        context = candidate.context.as_deref();
         out.push('\n');
     }
-    footer(&mut out, observation, kept.iter().filter(|kept| !**kept).count());
+    let left_out = left_out(observation, kept.iter().filter(|kept| !**kept).count());
+    if !left_out.is_empty() {
+        let _ = writeln!(out, "left out: {left_out}");
+    }
     out
 }
 
-fn usefulness(candidate: &Candidate) -> usize {
-    let covered = candidate.occlusion.as_ref().is_some_and(|o| o.ratio >= 1.0);
-    match (candidate.placement, covered) {
-        (Placement::InView, false) if candidate.control != ControlKind::Plain => 0,
-        (Placement::InView, false) => 1,
-        (Placement::OffView, false) => 2,
-        (_, true) => 3,
-    }
+/// Whether a landmark says more than that there is an empty one, or a list or a group without a name.
+fn tells(summary: &str) -> bool {
+    !summary.contains(": 0 ") && !["div: ", "ul: ", "ol: "].iter().any(|nameless| summary.starts_with(nameless))
+}
+
+/// Candidates before and after one that may name what it stands in.
+const NEAR: usize = 6;
+
+/// The candidate that is told as well, and names what this one stands in.
+fn namer(observation: &Observation, index: usize, kept: &[bool]) -> Option<CandidateId> {
+    let all = &observation.candidates;
+    let near = index.saturating_sub(NEAR)..all.len().min(index.saturating_add(NEAR));
+    let told = all.get(near.clone())?.iter().zip(kept.get(near)?).filter(|(_, kept)| **kept).map(|(near, _)| near);
+    named_by(all.get(index)?, told)
 }
 
 fn header(observation: &Observation) -> String {
@@ -112,75 +137,30 @@ fn header(observation: &Observation) -> String {
             quoted(&live.text, 200)
         );
     }
-    for heading in observation.sketch.headings.iter().take(12) {
-        let _ = writeln!(out, "- heading {} [level={}]", quoted(&heading.text, 100), heading.level);
+    let is_told = |text: &str| observation.candidates.iter().any(|candidate| candidate.name == text);
+    for heading in observation.sketch.headings.iter().filter(|heading| !is_told(&heading.text)).take(12) {
+        let _ = writeln!(out, "- h{} {}", heading.level, quoted(&heading.text, 100));
     }
-    for landmark in observation.sketch.landmarks.iter().take(12) {
-        let _ = writeln!(out, "- {}", quoted(&landmark.summary, 120));
-    }
-    out
-}
-
-fn frame_line(out: &mut String, observation: &Observation, frame: u32) {
-    let summary = usize::try_from(frame).ok().and_then(|index| observation.frames.get(index));
-    let title = summary.map_or("", |summary| if summary.name.is_empty() { &summary.url } else { &summary.name });
-    let _ = writeln!(out, "- frame {}:", quoted(title, 120));
-}
-
-fn line(candidate: &Candidate, options: &TextOptions) -> String {
-    let mut out = format!("- {} {} [{}]", candidate.role, quoted(&candidate.name, 120), candidate.id);
-    if let Some(context) = &candidate.context {
-        let _ = write!(out, " ({})", quoted(context, 120));
-    }
-    out.push_str(&states(candidate));
-    match &candidate.value {
-        Some(FactText::Clear(value)) if !value.is_empty() => {
-            let _ = write!(out, " value={}", quoted(value, 80));
-        }
-        Some(FactText::Redacted { .. }) => out.push_str(" value=(hidden)"),
-        _ => {}
-    }
-    if let Some(description) = &candidate.description {
-        let _ = write!(out, " description={}", quoted(description, 80));
-    }
-    if let Some(placeholder) = candidate.placeholder.as_ref().filter(|text| **text != candidate.name) {
-        let _ = write!(out, " placeholder={}", quoted(placeholder, 60));
-    }
-    if !candidate.options.is_empty() {
-        let shown: Vec<String> =
-            candidate.options.iter().take(options.options).map(|option| quoted(&option.label, 40)).collect();
-        let more = candidate.options.len().saturating_sub(shown.len());
-        let _ = write!(out, " options={}", shown.join("|"));
-        if more > 0 {
-            let _ = write!(out, "|… {more} more");
-        }
-    }
-    if options.boxes == Boxes::Written
-        && let Some(rect) = candidate.rect
-    {
-        let _ = write!(out, " [box={:.0},{:.0},{:.0},{:.0}]", rect.x, rect.y, rect.width, rect.height);
+    let landmarks: Vec<String> = observation
+        .sketch
+        .landmarks
+        .iter()
+        .filter(|landmark| tells(&landmark.summary))
+        .take(12)
+        .map(|landmark| quoted(&landmark.summary.replace('"', "'"), 120).trim_matches('"').to_owned())
+        .collect();
+    if !landmarks.is_empty() {
+        let _ = writeln!(out, "landmarks {}", landmarks.join("; "));
     }
     out
 }
 
-fn footer(out: &mut String, observation: &Observation, unwritten: usize) {
-    let mut parts = Vec::new();
-    if unwritten > 0 {
-        parts.push(format!("{unwritten} candidates beyond the budget"));
+/// One candidate on one line, as it stands in [`render`].
+pub(super) fn line(candidate: &Candidate, options: &TextOptions, context: Context) -> String {
+    let mut out = format!("- {}", head(candidate, context));
+    if let Some(value) = value(candidate, 80) {
+        let _ = write!(out, " value={value}");
     }
-    if let Some(truncated) = &observation.truncated {
-        for (count, what) in [
-            (truncated.off_view, "candidates beyond the view (scroll to see them)"),
-            (truncated.candidates, "candidates beyond the bound"),
-            (truncated.elements, "elements not looked at"),
-            (truncated.frames, "frames not entered"),
-        ] {
-            if count > 0 {
-                parts.push(format!("{count} {what}"));
-            }
-        }
-    }
-    if !parts.is_empty() {
-        let _ = writeln!(out, "left out: {}", parts.join(", "));
-    }
+    out.push_str(&details(candidate, options));
+    out
 }

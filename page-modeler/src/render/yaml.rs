@@ -1,43 +1,64 @@
-//! An observation as a YAML sequence in the manner of an aria snapshot: `- button "Save" [ref=c1]`.
+//! An observation as a YAML sequence in the manner of an ARIA snapshot: `- button "Save" [c2]`.
 
 use std::fmt::Write as _;
 
+use cuebook_grammar::candidate::Placement;
 use cuebook_grammar::observation::Observation;
-use cuebook_grammar::secret::FactText;
 
-use super::{quoted, states};
+use super::budget::{estimate_tokens, kept};
+use super::line::{Context, details, frame_title, head, left_out, place_line, value};
+use super::quoted;
+use super::text::TextOptions;
 
-/// The candidates as YAML, grouped by frame, with values as scalars. Not bounded but by the observation.
+/// The candidates as YAML, those of a frame under it, with values as scalars and all else that belongs to a
+/// candidate in its key. Within the budget as [`text::render`](super::text::render); comments say what is off
+/// view and what was left out.
 #[must_use]
-pub fn render(observation: &Observation) -> String {
+pub fn render(observation: &Observation, options: &TextOptions) -> String {
+    let lines: Vec<String> = observation
+        .candidates
+        .iter()
+        .map(|candidate| {
+            let key = key(&format!("{}{}", head(candidate, Context::InWords), details(candidate, options)));
+            match value(candidate, 200) {
+                Some(value) => format!("- {key}: {value}"),
+                None => format!("- {key}"),
+            }
+        })
+        .collect();
+    let costs: Vec<usize> = lines.iter().map(|line| estimate_tokens(line) + 1).collect();
+    let kept = kept(&observation.candidates, &costs, options.budget.saturating_sub(50));
     let mut out = String::new();
     for (index, summary) in observation.frames.iter().enumerate() {
-        let inside: Vec<_> = observation.candidates.iter().filter(|c| usize::try_from(c.frame) == Ok(index)).collect();
+        let inside: Vec<_> = observation
+            .candidates
+            .iter()
+            .zip(&lines)
+            .zip(&kept)
+            .filter(|((candidate, _), kept)| **kept && usize::try_from(candidate.frame) == Ok(index))
+            .map(|(one, _)| one)
+            .collect();
         if inside.is_empty() {
             continue;
         }
         let mut indent = "";
         if index > 0 {
-            let _ = writeln!(out, "- {}:", key(&format!("iframe {}", quoted(&summary.name, 120))));
+            let title = u32::try_from(index).map_or(summary.name.as_str(), |index| frame_title(observation, index));
+            let _ = writeln!(out, "- {}:", key(&format!("iframe {}", quoted(title, 120))));
             indent = "  ";
         }
-        for candidate in inside {
-            let head = format!(
-                "{} {}{} [ref={}]",
-                candidate.role,
-                quoted(&candidate.name, 120),
-                states(candidate),
-                candidate.id
-            );
-            match &candidate.value {
-                Some(FactText::Clear(value)) if !value.is_empty() => {
-                    let _ = writeln!(out, "{indent}- {}: {}", key(&head), quoted(value, 200));
-                }
-                _ => {
-                    let _ = writeln!(out, "{indent}- {}", key(&head));
-                }
+        let mut placement = Placement::InView;
+        for (candidate, line) in inside {
+            if candidate.placement != placement {
+                placement = candidate.placement;
+                let _ = writeln!(out, "{indent}{}", place_line(placement));
             }
+            let _ = writeln!(out, "{indent}{line}");
         }
+    }
+    let left_out = left_out(observation, kept.iter().filter(|kept| !**kept).count());
+    if !left_out.is_empty() {
+        let _ = writeln!(out, "# left out: {left_out}");
     }
     out
 }

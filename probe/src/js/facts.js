@@ -2,13 +2,21 @@
 const TEXT_LIMIT = 20000;
 const BLOCK_TEXT = new Set(["br", "p", "div", "li", "tr", "td", "th", "h1", "h2", "h3", "h4", "h5", "h6", "option", "dt", "dd"]);
 /** The text of an element and of what is shown in it; the value of a button input. */
-const textOf = (element) => {
+const textOf = (element) => readText(element, flatChildren);
+/** The same with each text where it stands rather than where a slot shows it: light children, then those of the shadow root. */
+const composedTextOf = (element) => readText(element, (node) => {
+  const children = Array.from(childNodes(node));
+  const root = isElement(node) ? shadowOf(node) : null;
+  if (root) children.push(...childNodes(root));
+  return children;
+});
+const readText = (element, childrenOf) => {
   if (tagOf(element) === "input" && ["button", "submit", "reset"].includes(typeOf(element))) return controlValue(element) ?? "";
   const parts = [];
   let length = 0;
   const read = (node, depth) => {
     if (length > TEXT_LIMIT * 2 || depth > 200) return;
-    for (const child of flatChildren(node)) {
+    for (const child of childrenOf(node)) {
       if (nodeType(child) === 3) {
         const data = characterData(child).slice(0, TEXT_LIMIT * 2);
         length += data.length;
@@ -58,8 +66,28 @@ const propertyOf = (element, name) => {
   return undefined;
 };
 
+const CONTROLS = "input, textarea, select, button, a[href], [role=link], [role=button], [role=checkbox], [role=radio], [role=switch]";
+/** What an element's states and value are asked of: a label answers for its control, what stands in a button for the button. */
+const bearerOf = (element) => {
+  if (matches(element, CONTROLS) || inEditable(element)) return element;
+  const control = closest(element, "button, [role=button], [role=checkbox], [role=radio], [role=switch]");
+  if (control) return control;
+  const label = closest(element, "label");
+  return (label && isHtml(label, "label") ? controlOf(label) : null) ?? element;
+};
+cb.bearerOf = bearerOf;
+const BORNE = ["disabled", "readonly", "editable", "checked"];
+const borneStates = (element, bearer) => {
+  const states = statesOf(element);
+  if (bearer === element) return states;
+  const theirs = statesOf(bearer);
+  for (const name of BORNE) if (states[name] === undefined && theirs[name] !== undefined) states[name] = theirs[name];
+  return states;
+};
+
 const factsOf = (element, ask) => cb.once(() => {
-  const facts = { role: roleOf(element), name: nameOf(element), tag: cut(tagOf(element), 100), states: statesOf(element) };
+  const bearer = bearerOf(element);
+  const facts = { role: roleOf(element), name: nameOf(element), tag: cut(tagOf(element), 100), states: borneStates(element, bearer) };
   const put = (key, text) => { if (text) facts[key] = text; };
   put("description", descriptionOf(element));
   put("errorMessage", errorMessageOf(element));
@@ -70,7 +98,7 @@ const factsOf = (element, ask) => cb.once(() => {
     if (text !== null) facts[name] = cut(text, 2000);
   }
   put("testId", testIdOf(element, ask.testIds ?? ["data-testid"]));
-  const value = valueOf(element);
+  const value = valueOf(element) ?? (bearer === element ? undefined : valueOf(bearer));
   if (value !== undefined && value !== null) facts.value = cut(value, TEXT_LIMIT);
   if (isHtml(element, "select")) {
     const chosen = selectedOptions(element).slice(0, 200);
@@ -82,14 +110,16 @@ const factsOf = (element, ask) => cb.once(() => {
     const seen = propertyOf(element, name);
     if (seen !== undefined) (facts.properties ??= {})[name] = seen;
   }
-  if (ask.text) facts.text = textOf(element);
+  if (ask.text) facts.text = composedTextOf(element);
   const classes = (attr(element, "class") ?? "").split(/\s+/).filter((name) => name).slice(0, 50).map((name) => cut(name, 200));
   if (classes.length) facts.classes = classes;
-  facts.visible = isVisible(element);
-  facts.inViewport = facts.visible ? shareInView(element) : 0;
+  // An option is drawn by its list only while that is open.
+  const isListed = (isHtml(element, "option") || isHtml(element, "optgroup")) && !clientRects(element).length;
+  facts.visible = !isListed && isVisible(element);
+  facts.inViewport = shareInView(element);
   const box = boxOf(element);
   if (facts.visible || hasArea(box)) facts.box = box;
-  if (isSensitive(element)) facts.sensitive = true;
+  if (isSensitive(element) || bearer !== element && isSensitive(bearer)) facts.sensitive = true;
   return facts;
 });
 cb.factsOf = factsOf;
@@ -97,7 +127,9 @@ cb.factsOf = factsOf;
 // What extensions build on: the same guarded reads.
 cb.tools = {
   attr, tagOf, typeOf, matches, hasAttribute, collapse, cut, lookOf, roleOf, rootNode, queryAll, parentNode, firstChild,
-  nextSibling, previousSibling,
+  nextSibling, previousSibling, attributeNames, isConnected,
+  firstElement: getter(Element.prototype, "firstElementChild"), nextElement: getter(Element.prototype, "nextElementSibling"), ownerDocument: getter(Node.prototype, "ownerDocument"),
+  isExcluded, generatedText, referenced,
   nodeType, textContent, closest, namespace, controlValue, boundingRect, valueOf, labelsOf,
   shows: (element) => Reflect.apply(Element.prototype.checkVisibility, element, [{ checkOpacity: true, checkVisibilityCSS: true }]),
   checked: getter(HTMLInputElement.prototype, "checked"), indeterminate: getter(HTMLInputElement.prototype, "indeterminate"),

@@ -1,32 +1,18 @@
 // Rough filters: what a locator may mean. Whether it does is decided on the facts, elsewhere.
 const refuse = (message) => { throw { badSelector: cut(String(message), 300) }; };
-const byCss = (selector) => {
-  const found = [];
-  // Selectors that span a shadow boundary do not match; each tree is searched on its own.
-  const search = (root) => {
-    let hits;
-    try { hits = new Set(queryAll(root, selector)); } catch (error) { refuse(error.message); }
-    everyInOrder(root, hits, found);
-  };
-  const everyInOrder = (root, hits, out) => {
-    for (const element of queryAll(root, "*")) {
-      if (hits.has(element)) out.push(element);
-      const shadow = shadowOf(element);
-      if (shadow) everyInOrder(shadow, new Set(queryAll(shadow, selector)), out);
+const byXPath = (expression, within) => {
+  const found = new Set();
+  for (const context of within ?? [document]) {
+    let result;
+    // Below a context, an absolute path starts there.
+    const path = within && /^\s*\//.test(expression) ? `.${expression.trim()}` : expression;
+    try {
+      result = Reflect.apply(Document.prototype.evaluate, document, [path, context, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null]);
+    } catch (error) { refuse(error.message); }
+    for (let i = 0; i < result.snapshotLength && found.size < 5000; i++) {
+      const node = result.snapshotItem(i);
+      if (isElement(node)) found.add(node);
     }
-  };
-  search(document);
-  return found;
-};
-const byXPath = (expression) => {
-  let result;
-  try {
-    result = document.evaluate(expression, document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null);
-  } catch (error) { refuse(error.message); }
-  const found = [];
-  for (let i = 0; i < result.snapshotLength && found.length < 5000; i++) {
-    const node = result.snapshotItem(i);
-    if (isElement(node)) found.push(node);
   }
   return found;
 };
@@ -38,29 +24,37 @@ cb.locate = (filter, ask) => cb.once(() => {
   const inner = (ids) => ids?.map(cb.byId).filter((element) => element);
   const within = inner(filter.within);
   const has = inner(filter.has);
+  const hasNot = inner(filter.hasNot);
   const texts = new Map();
   const textual = (element) => {
     let text = texts.get(element);
-    if (text === undefined) texts.set(element, text = textOf(element));
+    if (text === undefined) texts.set(element, text = composedTextOf(element));
     return text;
   };
+  // A text is looked for first, and what narrows it is told: the smallest element with a text is that whatever it has.
+  const isText = filter.by === "text";
+  const hasOne = (element) => has.some((one) => (filter.hasItself || one !== element) && contains(element, one));
+  const hasNone = (element) => !hasNot.some((one) => (filter.hasNotItself || one !== element) && contains(element, one));
   const relates = (element) => {
-    if (within && !within.some((outer) => outer !== element && contains(outer, element))) return false;
-    if (has && !has.some((one) => one !== element && contains(element, one))) return false;
+    // An XPath was evaluated from there.
+    if (within && filter.by !== "xpath" && !within.some((outer) => (isText || outer !== element) && contains(outer, element))) return false;
+    if (isText) return true;
+    if (has && !hasOne(element) || hasNot && !hasNone(element)) return false;
+    if (filter.visible !== undefined && isVisible(element) !== filter.visible) return false;
     return filter.hasText === undefined || holds(textual(element), filter.hasText);
   };
   const consider = (element, fits) => {
     if (!fits(element) || !relates(element)) return;
     if (found.length < filter.limit) found.push(element); else skipped++;
   };
-  const every = (fits) => everyElement(document, (element) => { consider(element, fits); });
+  const every = (fits) => inTreeOrder(document, (element) => { consider(element, fits); });
   const withAttribute = (name) => (element) => hasAttribute(element, name) && holds(attr(element, name), filter.text);
   let selector;
   switch (filter.by) {
     case "testId": every((element) => holds(testIdOf(element, ask.testIds), filter.text)); break;
     case "role": {
       const presentational = filter.role === "none" || filter.role === "presentation";
-      every((element) => roleOf(element) === filter.role && (presentational || !isExcluded(element)) && (filter.text === undefined || holds(nameOf(element), filter.text)));
+      every((element) => roleOf(element) === filter.role && (presentational || filter.includeHidden || !isExcluded(element)) && (filter.text === undefined || holds(nameOf(element), filter.text)));
       break;
     }
     case "label": every((element) => (LABELABLE.has(tagOf(element)) || hasAttribute(element, "aria-label") || hasAttribute(element, "aria-labelledby")) && labelTexts(element).some((text) => holds(text, filter.text))); break;
@@ -74,7 +68,7 @@ cb.locate = (filter, ask) => cb.once(() => {
       return text !== "" && holds(text, filter.text);
     }); break;
     case "css": selector = true; for (const element of byCss(filter.selector)) consider(element, () => true); break;
-    case "xpath": selector = true; for (const element of byXPath(filter.selector)) consider(element, () => true); break;
+    case "xpath": selector = true; for (const element of byXPath(filter.selector, within)) consider(element, () => true); break;
   }
   const position = new Map(found.map((element, index) => [element, index]));
   let budget = 4_000_000;
@@ -86,11 +80,12 @@ cb.locate = (filter, ask) => cb.once(() => {
     const relations = {};
     if (selector) relations.selector = true;
     if (within) relations.within = true;
-    if (has) relations.has = true;
+    if (has) relations.has = !isText || hasOne(element);
+    if (hasNot) relations.hasNot = !isText || hasNone(element);
     facts.relations = relations;
     const row = { id: cb.idOf(element), facts };
     if (filter.by === "text") {
-      for (let up = flatParent(element); up; up = flatParent(up)) {
+      for (let up = composedParent(element); up; up = composedParent(up)) {
         if (position.has(up)) { row.parent = position.get(up); break; }
       }
     }
@@ -98,4 +93,3 @@ cb.locate = (filter, ask) => cb.once(() => {
   }
   return { rows, skipped };
 });
-cb.byCss = byCss;

@@ -70,10 +70,32 @@ const labelsOf = (element) => {
 };
 const LABELS = Object.fromEntries(Object.entries({ button: HTMLButtonElement, input: HTMLInputElement, meter: HTMLMeterElement, output: HTMLOutputElement, progress: HTMLProgressElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement }).map(([tag, type]) => [tag, getter(type.prototype, "labels")]));
 Object.setPrototypeOf(LABELS, null);
+const controlOf = getter(HTMLLabelElement.prototype, "control");
+// Chromium searches the whole tree for the labels of one control. So many are asked for one by one; for
+// more, each label is asked once what it labels.
+const ASKED_SINGLY = 8;
+const labelsIn = (root) => {
+  let known = memo.labelled.get(root);
+  if (!known) {
+    memo.labelled.set(root, known = new Map());
+    for (const label of queryAll(root, "label")) {
+      const control = isHtml(label, "label") ? controlOf(label) : null;
+      if (!control) continue;
+      const labels = known.get(control);
+      if (labels) labels.push(label); else known.set(control, [label]);
+    }
+  }
+  return known;
+};
 const readLabels = (element) => {
   if (namespace(element) !== XHTML) return [];
   const read = LABELS[tagOf(element)];
-  const labels = read ? read(element) : null;
+  if (!read) return [];
+  if (memo && memo.labels.size >= ASKED_SINGLY) {
+    const root = rootNode(element);
+    if (nodeType(root) !== 1) return labelsIn(root).get(element) ?? [];
+  }
+  const labels = read(element);
   return labels ? Array.from(labels) : [];
 };
 cb.labelsOf = labelsOf;
@@ -87,16 +109,80 @@ const generatedText = (element, which) => {
   }
   return text;
 };
+// Whether an element has generated text is expensive to ask. So the rules that generate any are asked first
+// what they are about: `true` means that the element itself has to be asked.
+const GENERATING_LIMIT = 60;
+const RULES_LIMIT = 20000;
+const generatorsIn = (root) => {
+  let known = memo.generators.get(root);
+  if (known === undefined) {
+    known = readGenerators(root);
+    memo.generators.set(root, known);
+  }
+  return known;
+};
+const readGenerators = (root) => {
+  const found = new Set();
+  let left = RULES_LIMIT;
+  const read = (rules, depth) => {
+    for (const rule of rules) {
+      if (--left < 0 || depth > 20) return false;
+      if (rule instanceof CSSImportRule) { if (rule.styleSheet && !read(rule.styleSheet.cssRules, depth + 1)) return false; continue; }
+      if (rule instanceof CSSStyleRule) {
+        const selector = rule.selectorText;
+        const nested = rule.cssRules.length > 0;
+        if (nested && /::?(?:before|after)/.test(rule.cssText)) return false;
+        if (!/:(?:before|after)/.test(selector)) continue;
+        const content = rule.style.content;
+        if (!content || /^(?:none|normal|""|'')$/.test(content)) continue;
+        // A selector that depends on where its sheet lives is not taken apart.
+        if (/[\\&"']|:host|:slotted|:part|:scope/.test(selector)) return false;
+        found.add(selector.replace(/::?(?:before|after)/g, ""));
+        if (found.size > GENERATING_LIMIT) return false;
+      } else if (rule.cssRules && !read(rule.cssRules, depth + 1)) return false;
+    }
+    return true;
+  };
+  try {
+    const { prototype } = nodeType(root) === 9 ? Document : ShadowRoot;
+    for (const sheet of [...getter(prototype, "styleSheets")(root), ...getter(prototype, "adoptedStyleSheets")(root)]) if (!read(sheet.cssRules, 0)) return true;
+    if (!found.size) return "";
+    // A part may have become empty, as in `a > ::before`; what the browser then refuses is asked singly.
+    const selector = Array.from(found, (one) => one.split(",").map((part) => (!part.trim() || /[\s>+~]$/.test(part) ? `${part}*` : part)).join(",")).join(",");
+    matches(document.documentElement, selector);
+    return selector;
+  } catch {
+    // Sheets of other origins do not tell.
+    return true;
+  }
+};
+const mayGenerate = (element) => {
+  if (!memo || tagOf(element) === "q") return true;
+  const root = rootNode(element);
+  const parent = parentNode(element);
+  // Shadow roots style their hosts and what is slotted into them.
+  if (nodeType(root) === 1 || shadowOf(element) || isElement(parent) && shadowOf(parent)) return true;
+  const selector = generatorsIn(root);
+  return selector === true || selector !== "" && matches(element, selector);
+};
 const readGenerated = (element, which) => {
+  if (!mayGenerate(element)) return "";
   const style = getComputedStyle(element, which);
   const content = style.content;
   if (!content || content === "none" || content === "normal" || style.display === "none" || style.visibility !== "visible") return "";
   const [shown, alternative] = splitAlternative(content);
   let text = "";
-  for (const part of (alternative ?? shown).matchAll(/"((?:[^"\\]|\\.)*)"|attr\(\s*"?([\w-]+)"?[^)]*\)/g)) {
-    text += part[2] !== undefined ? attr(element, part[2]) ?? "" : part[1].replace(/\\([0-9a-fA-F]{1,6})\s?|\\(.)/g, (_, code, plain) => (code ? String.fromCodePoint(Math.min(Number.parseInt(code, 16) || 0xfffd, 0x10ffff)) : plain));
+  for (const part of (alternative ?? shown).matchAll(/"((?:[^"\\]|\\.)*)"|attr\(\s*"?([\w-]+)"?[^)]*\)|(open|close)-quote/g)) {
+    if (part[3]) text += quoteMark(element, part[3]);
+    else text += part[2] !== undefined ? attr(element, part[2]) ?? "" : part[1].replace(/\\([0-9a-fA-F]{1,6})\s?|\\(.)/g, (_, code, plain) => (code ? String.fromCodePoint(Math.min(Number.parseInt(code, 16) || 0xfffd, 0x10ffff)) : plain));
   }
   return style.display === "inline" ? text : ` ${text} `;
+};
+/** Quotations within quotations have single marks. */
+const quoteMark = (element, side) => {
+  let depth = 0;
+  for (let up = parentNode(element); up; up = parentNode(up)) if (isElement(up) && tagOf(up) === "q") depth++;
+  return depth % 2 ? (side === "open" ? "‘" : "’") : side === "open" ? "“" : "”";
 };
 const splitAlternative = (content) => {
   let quoted = false;
@@ -111,6 +197,7 @@ const splitAlternative = (content) => {
 const NAME_BUDGET = 5000;
 const contentName = (element, state) => {
   const parts = [];
+  const isBranch = roleOf(element) === "treeitem";
   const push = (text, apart) => parts.push(apart ? ` ${text} ` : text);
   push(generatedText(element, "::before"), false);
   const owned = hasAttribute(element, "aria-owns") ? referenced(element, "aria-owns") : [];
@@ -121,6 +208,8 @@ const contentName = (element, state) => {
       state.budget -= text.length;
       push(text, false);
     } else if (isElement(child) && !state.visited.has(child)) {
+      // What a branch of a tree holds is not what it is called.
+      if (isBranch && roleOf(child) === "group") continue;
       const display = tagOf(child) === "br" || isHidden(child) ? "block" : styleOf(child).display;
       const inline = display === "inline" || display === "contents" || tagOf(child) === "slot";
       push(part(child, { ...state, embedded: true, direct: false, root: state.root, budget: state.budget }, state), !inline);
@@ -150,10 +239,13 @@ const embeddedValue = (element, role, state) => {
   }
   if (role === "combobox" || role === "listbox") {
     if (isHtml(element, "select")) return selectedOptions(element).map((option) => collapse(textContent(option))).join(" ");
-    const list = role === "combobox" ? [...referenced(element, "aria-controls"), ...queryAll(element, "[role=listbox]")][0] ?? element : element;
+    const listed = (name) => referenced(element, name).filter((one) => roleOf(one) === "listbox");
+    const list = role === "combobox" ? [...listed("aria-controls"), ...listed("aria-owns"), ...queryAll(element, "[role=listbox]")][0] ?? element : element;
     const chosen = Array.from(queryAll(list, '[aria-selected="true"]')).map((option) => compute(option, { ...state, visited: new Set(state.visited), direct: false })).join(" ");
     if (chosen.trim()) return chosen;
-    return isHtml(element, "input") ? (isSensitive(element) ? "" : controlValue(element)) : "";
+    if (isHtml(element, "input")) return isSensitive(element) ? "" : controlValue(element);
+    // What a person typed or chose stands in the box itself; a list without a choice has no value.
+    return role === "combobox" && list === element ? contentName(element, state) : "";
   }
   if (["slider", "spinbutton", "progressbar", "scrollbar", "meter"].includes(role)) {
     return attr(element, "aria-valuetext") ?? attr(element, "aria-valuenow") ?? controlValue(element) ?? attr(element, "value") ?? "";
@@ -211,7 +303,8 @@ const nativeName = (element, state) => {
 
 /** What an element is called where another one refers to it: the same for all who do, but for itself. */
 const nameByReference = (target, state) => {
-  const own = target === state.root;
+  // What holds the one that refers to it is called something else by it than by others.
+  const own = contains(target, state.root);
   let text = own ? undefined : memo?.referenced.get(target);
   if (text === undefined) {
     text = cut(compute(target, { root: state.root, visited: new Set(), by: true, label: false, embedded: true, direct: true, hidden: false, reading: false, depth: state.depth, budget: NAME_BUDGET }).trim(), NAME_BUDGET);
@@ -245,25 +338,38 @@ const compute = (element, state) => {
     const text = nativeName(element, { ...state, visited });
     if (text.trim()) return text;
   }
-  const reading = state.reading || state.by || state.label || (state.embedded && !NOT_READ_THROUGH.has(role));
+  // The white space in an element that has nothing else still parts the words around it.
+  let space = "";
+  const reading = (state.direct || !NOT_READ_THROUGH.has(role)) && (state.reading || state.by || state.label || state.embedded);
   if (FROM_CONTENT.has(role) || (role !== "none" || state.embedded) && reading && (state.embedded || state.by || state.label)) {
     const inner = { ...state, visited, reading: state.reading || state.by || state.label };
     const text = contentName(element, inner);
     state.budget = inner.budget;
     if (text.trim()) return text;
+    if (text && state.embedded) space = " ";
   }
   const title = attr(element, "title");
   if (title?.trim() && role !== "none" && role !== "presentation") return title;
-  return "";
+  return space;
 };
 // What stands on its own within a name that is read from content gives only its own name.
 const NOT_READ_THROUGH = new Set(["combobox", "listbox", "grid", "tree", "treegrid", "menu", "menubar", "img", "iframe", "slider", "meter", "progressbar"]);
 const fresh = (root, extra) => ({ root, visited: new Set(), by: false, label: false, embedded: false, direct: true, hidden: false, reading: false, depth: 0, budget: NAME_BUDGET, ...extra });
 
+// Elements without a role of their own that are named by their title (HTML-AAM 1.0: text-level elements, iframe).
+const TITLED = new Set(["abbr", "b", "bdi", "bdo", "cite", "embed", "frame", "i", "iframe", "kbd", "object", "q", "rp", "rt", "ruby", "s", "samp", "small", "u", "var"]);
+/** ARIA forbids some roles a name; browsers compute one all the same where the page states it. */
+const hasNoName = (element) => {
+  const role = roleOf(element);
+  if (!NO_NAME.has(role)) return false;
+  if (role === "none" || role === "presentation") return true;
+  if (attr(element, "aria-label")?.trim() || labelledBy(element).length) return false;
+  return !(role === "generic" && TITLED.has(tagOf(element)) && !explicitRole(element));
+};
 const nameOf = (element) => {
   let name = memo?.name.get(element);
   if (name === undefined) {
-    name = NO_NAME.has(roleOf(element)) ? "" : cut(collapse(compute(element, fresh(element))), 2000);
+    name = hasNoName(element) ? "" : cut(collapse(compute(element, fresh(element))), 2000);
     memo?.name.set(element, name);
   }
   return name;

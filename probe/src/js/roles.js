@@ -36,6 +36,7 @@ const implicitRole = (element) => {
     if (tag === "a") return hasAttribute(element, "href") || hasAttribute(element, "xlink:href") ? "link" : "generic";
     return "generic";
   }
+  if (namespace(element) === MATHML) return tag === "math" ? "math" : "generic";
   switch (tag) {
     case "a": case "area": return hasAttribute(element, "href") ? "link" : "generic";
     case "aside": return !inSectioning(element, SECTIONING_CONTENT) || hasAriaName(element) ? "complementary" : "generic";

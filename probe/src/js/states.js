@@ -7,7 +7,10 @@ const toggle = (element, name) => {
   const stated = attr(element, name)?.trim().toLowerCase();
   return stated === "true" || stated === "false" || stated === "mixed" ? stated : undefined;
 };
+// `aria-disabled` says nothing on what cannot be operated; from there on it holds for all within (WAI-ARIA 1.2).
+const SUPPORTS_DISABLED = new Set(["application", "button", "cell", "checkbox", "columnheader", "combobox", "grid", "gridcell", "group", "link", "listbox", "menu", "menubar", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "radiogroup", "row", "rowheader", "scrollbar", "searchbox", "separator", "slider", "spinbutton", "switch", "tab", "tablist", "textbox", "toolbar", "tree", "treegrid", "treeitem"]);
 const isAriaDisabled = (element) => {
+  if (!SUPPORTS_DISABLED.has(roleOf(element))) return false;
   for (let up = element; up; up = flatParent(up)) {
     const stated = flag(up, "aria-disabled");
     if (stated !== undefined) return stated;
@@ -32,8 +35,10 @@ const statesOf = (element) => {
   const type = typeOf(element);
   const disabled = isNativelyDisabled(element) || isAriaDisabled(element);
   if (disabled) states.disabled = true;
+  // A field of the browser's own takes text whatever ARIA says of it.
+  const isField = tag === "input" || tag === "textarea" || tag === "select";
   const takesText = tag === "textarea" || (tag === "input" && TYPED.has(type));
-  const readonly = (takesText && hasAttribute(element, "readonly")) || (SUPPORTS_READONLY.has(role) && flag(element, "aria-readonly") === true);
+  const readonly = (takesText && hasAttribute(element, "readonly")) || (!isField && SUPPORTS_READONLY.has(role) && flag(element, "aria-readonly") === true);
   if (readonly) states.readonly = true;
   if ((takesText || tag === "select" || inEditable(element)) && !disabled && !readonly) states.editable = true;
   if (((tag === "input" || tag === "select" || tag === "textarea") && hasAttribute(element, "required")) || flag(element, "aria-required") === true) states.required = true;

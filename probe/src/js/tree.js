@@ -19,6 +19,7 @@ const method = (prototype, name) => {
 };
 const parentNode = getter(Node.prototype, "parentNode");
 const firstChild = getter(Node.prototype, "firstChild");
+const childNodes = getter(Node.prototype, "childNodes");
 const nextSibling = getter(Node.prototype, "nextSibling");
 const previousSibling = getter(Node.prototype, "previousSibling");
 const nodeType = getter(Node.prototype, "nodeType");
@@ -41,6 +42,7 @@ const characterData = getter(CharacterData.prototype, "data");
 const assignedNodes = method(HTMLSlotElement.prototype, "assignedNodes");
 const XHTML = "http://www.w3.org/1999/xhtml";
 const SVG = "http://www.w3.org/2000/svg";
+const MATHML = "http://www.w3.org/1998/Math/MathML";
 
 const queryAll = (root, selector) => {
   const proto = nodeType(root) === 9 ? Document.prototype
@@ -176,7 +178,7 @@ cb.elementAt = (x, y) => {
 let memo = null;
 cb.once = (work) => {
   if (memo) return work();
-  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), clip: new Map(), labels: new Map(), before: new Map(), after: new Map(), referenced: new Map(), name: new Map(), content: new Map(), fade: new Map(), rect: new Map(), extent: null, fixed: new Map() };
+  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), clip: new Map(), labels: new Map(), before: new Map(), after: new Map(), referenced: new Map(), name: new Map(), content: new Map(), fade: new Map(), rect: new Map(), extent: null, fixed: new Map(), labelled: new Map(), generators: new Map() };
   try { return work(); } finally { memo = null; }
 };
 const styleOf = (element) => {

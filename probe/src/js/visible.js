@@ -101,7 +101,12 @@ cb.clippedBox = (element) => clipped(element, boxOf(element), false);
 /** The share of an element's box that can be seen now: 0 to 1. */
 const shareInView = (element) => {
   const box = boxOf(element);
-  if (!hasArea(box)) return 0;
+  if (!hasArea(box)) {
+    // A line or a point is in view or not, if it is drawn at all.
+    if (!clientRects(element).length) return 0;
+    const area = intersect(clipped(element, { ...box, width: Math.max(box.width, 1), height: Math.max(box.height, 1) }, false), viewBox());
+    return hasArea(area) ? 1 : 0;
+  }
   const shown = intersect(clipped(element, box, false), viewBox());
   return Math.min(1, (shown.width * shown.height) / (box.width * box.height));
 };
@@ -175,20 +180,41 @@ const isFixed = (element) => {
 cb.isShown = isShown;
 cb.isOffPage = isOffPage;
 cb.isOffered = (element) => isShown(element) && !isAriaHidden(element);
-/** The box through which an element is seen and used: its own, or that of the label that stands for a hidden input. */
+/** Whether the pointer reaches an element or something in it; what is disabled need not be reached to be known. */
+const isReached = (element) => {
+  if (styleOf(element).pointerEvents !== "none" || isNativelyDisabled(element) || isAriaDisabled(element)) return true;
+  const inner = queryAll(element, "*");
+  for (let i = 0; i < inner.length && i < 50; i++) if (styleOf(inner[i]).pointerEvents !== "none" && isShown(inner[i])) return true;
+  return false;
+};
+/** What an element without a box of its own (`display: contents`, floating content) shows first. */
+const shownWithin = (element) => {
+  if (lookOf(element).display !== "contents" && hasArea(rectOf(element))) return null;
+  const stack = [element];
+  for (let asked = 0; stack.length && asked < 50; asked++) {
+    const one = stack.pop();
+    if (one !== element && isShown(one)) return one;
+    const children = flatChildren(one);
+    for (let i = children.length - 1; i >= 0; i--) if (isElement(children[i])) stack.push(children[i]);
+  }
+  return null;
+};
+/** The box through which an element is seen and used: its own, or that of what stands for it. */
 cb.standInOf = (element) => {
-  if (isShown(element)) return element;
+  const reached = isReached(element);
+  if (reached && isShown(element)) return element;
   const type = typeOf(element);
   if (type === "checkbox" || type === "radio" || type === "file") {
-    for (const label of labelsOf(element)) if (isShown(label)) return label;
+    for (const label of labelsOf(element)) if (isShown(label) && isReached(label)) return label;
     // A styled control that lies under its wrapper: transparent but as large as what is seen.
-    if (isVisible(element) && !lookOf(element).clippedAway) {
+    if (reached && isVisible(element) && !lookOf(element).clippedAway) {
       const box = rectOf(element);
       const parent = flatParent(element);
       if (box.width > 4 && box.height > 4 && parent && isShown(parent)) return element;
     }
+    return null;
   }
-  return null;
+  return reached ? shownWithin(element) : null;
 };
 /** What scrolls an element, short of the page itself. */
 cb.scrollerOf = (element) => {

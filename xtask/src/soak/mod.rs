@@ -1,5 +1,5 @@
 //! Large counts that a test run has no time for: `cuebook` is killed again and again, and its log and
-//! the server's count are compared.
+//! the server's count are compared; pages change under the pointer again and again.
 //!
 //! Invariants:
 //! - The server counts clicks itself; `cuebook` is asked for nothing but its log.
@@ -8,6 +8,7 @@
 
 mod ledger;
 mod leftovers;
+mod races;
 mod random;
 mod trial;
 
@@ -32,13 +33,19 @@ pub(crate) struct Arguments {
     /// How often cuebook is killed
     #[arg(long, default_value_t = 1_000, value_name = "N")]
     kills: u32,
+    /// How often a page changes under the pointer instead; nothing is killed then
+    #[arg(long, value_name = "N", conflicts_with = "kills")]
+    races: Option<u32>,
     /// What the moments of the kills are drawn from; the clock unless stated
     #[arg(long)]
     seed: Option<u64>,
 }
 
-/// Kills, compares, and writes `target/soak/kills.json`.
+/// Kills, compares, and writes `target/soak/kills.json`; or races, and writes `bench/races.json`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(count) = arguments.races {
+        return races::run(count, arguments.seed.unwrap_or_else(seed_of_now), &fresh_folder()?);
+    }
     let chrome = chrome::find_or_install()?;
     let cuebook = build_cuebook()?;
     let site = Site::start(&cuebook)?;

@@ -76,7 +76,7 @@ fn complaint_about(complaints: &[Complaint], field: &str) -> Option<&'static str
     complaints.iter().find(|complaint| complaint.field == field).map(|complaint| complaint.message)
 }
 
-/// The text under a control that its `aria-describedby` names.
+/// The text under a control that its `aria-errormessage` names.
 fn complaint_text(name: &str, message: Option<&str>) -> Markup {
     html! { @if let Some(message) = message { p.complaint id={ (name) "-error" } { (message) } } }
 }
@@ -103,7 +103,7 @@ fn checkout_page(filled: &Fields, complaints: &[Complaint], cents: u64) -> Marku
                     label for=(name) { (label) }
                     input id=(name) name=(name) type=(kind) autocomplete=(autocomplete) value=(value)
                         required aria-invalid=[message.map(|_| "true")]
-                        aria-describedby=[message.map(|_| format!("{name}-error"))];
+                        aria-errormessage=[message.map(|_| format!("{name}-error"))];
                     (complaint_text(name, message))
                 }
                 label for="notes" { "Notes for the courier" }
@@ -112,7 +112,7 @@ fn checkout_page(filled: &Fields, complaints: &[Complaint], cents: u64) -> Marku
                 label.check {
                     input #terms name="terms" type="checkbox" value="yes" required
                         checked[filled.has("terms")] aria-invalid=[terms.map(|_| "true")]
-                        aria-describedby=[terms.map(|_| "terms-error")];
+                        aria-errormessage=[terms.map(|_| "terms-error")];
                     " I accept the terms"
                 }
                 (complaint_text("terms", terms))

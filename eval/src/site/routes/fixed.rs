@@ -17,6 +17,8 @@ pub(in crate::site) fn routes() -> Router<App> {
         .route("/shadow", fixed("Shadow", include_str!("../pages/shadow.html")))
         .route("/toast", fixed("Toast", include_str!("../pages/toast.html")))
         .route("/covered", fixed("Covered", include_str!("../pages/covered.html")))
+        .route("/widgets", fixed("Widgets", include_str!("../pages/widgets.html")))
+        .route("/virtual", fixed("Seats", include_str!("../pages/virtual.html")))
         .route("/hostile", get(hostile))
 }
 

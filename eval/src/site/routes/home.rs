@@ -11,7 +11,7 @@ use crate::site::layout;
 use crate::site::text::price;
 use crate::site::visitor::Visitor;
 
-const ROOMS: [(&str, &str, &str); 24] = [
+const ROOMS: [(&str, &str, &str); 26] = [
     ("/login", "Sign in", "Email, password, session cookie"),
     ("/dashboard", "Dashboard", "Quick order, for customers"),
     ("/orders", "Order desk", "Rows that look alike, sort, filter, pages"),
@@ -33,6 +33,8 @@ const ROOMS: [(&str, &str, &str); 24] = [
     ("/covered", "Covered", "A transparent overlay"),
     ("/hostile", "Hostile", "Built-ins overridden, mutations watched"),
     ("/editors", "Editors", "Every kind of input"),
+    ("/widgets", "Widgets", "Calendar, suggestions, gestures, popover"),
+    ("/virtual", "Seats", "A thousand rows, a dozen at a time"),
     ("/counter", "Counter", "Clicks, counted by the server"),
     ("/grid?n=100", "Grid", "As many controls as you ask for"),
     ("/download", "Price list", "A file to download"),

@@ -187,6 +187,10 @@ pub(super) enum Act {
         files: Vec<String>,
         field: Option<Phrase>,
     },
+    /// What was bought is to be ordered: the page must say so.
+    Conclude {
+        verb: String,
+    },
     /// Asked for nothing: `select nothing`, `don't tick B`.
     Nothing,
     /// Not understood.

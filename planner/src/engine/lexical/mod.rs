@@ -14,6 +14,7 @@
 mod answers;
 mod clause;
 mod clauses;
+mod dates;
 mod entries;
 mod grounding;
 mod lexicon;

@@ -280,6 +280,12 @@ pub(super) fn give(hit: Hit<'_>, value: &Value, manner: Manner) -> Result<Option
             let action = OnTarget { target_ref };
             return Ok(Some(on(if wanted { Action::Check(action) } else { Action::Uncheck(action) }, hit)));
         }
+        // A date field holds a day in one form only, however it was said.
+        if candidate.control == ControlKind::DateTime
+            && let Some(day) = super::dates::iso(text)
+        {
+            return give(hit, &Value::Text(day), Manner::Replace);
+        }
         if candidate.value.as_ref().and_then(|seen| seen.clear()) == Some(text) && !text.is_empty() {
             return Ok(None);
         }

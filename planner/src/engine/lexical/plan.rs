@@ -156,7 +156,10 @@ impl<'a> Writer<'a> {
 
     /// A name that reaches over what was taken for the end of a clause: `click Save and close`.
     fn across(&self, page: &Page<'_>, at: usize) -> Option<(Served, usize)> {
-        let next = self.clauses.get(at + 1).filter(|next| next.place.0 >= page.clause.place.1)?;
+        let next = self
+            .clauses
+            .get(at + 1)
+            .filter(|next| next.place.0 >= page.clause.place.1 && !matches!(next.act, Act::Conclude { .. }))?;
         let clause = page.clause;
         let between = self.request.task.get(clause.place.1..next.place.1)?;
         let said = match &clause.act {

@@ -93,6 +93,8 @@ pub(super) struct Progress {
     pub(super) read: Vec<(usize, Json)>,
     /// The target of the last step that typed or chose something.
     pub(super) last_target: Option<String>,
+    /// The title of what was clicked last.
+    pub(super) last_pressed: Option<String>,
 }
 
 /// A step that was done.
@@ -113,6 +115,9 @@ pub(super) fn progress(clauses: &[Clause], history: &[HistoryEntry]) -> Progress
         let serving = Serving::read(explanation).filter(|(serving, _)| serving.of == clauses.len());
         if entry.failure.is_none() && changes_field(&entry.step.action) {
             progress.last_target = entry.step.action.target().map(|target| target.as_str().to_owned());
+        }
+        if entry.failure.is_none() && entry.step.action.kind() == ActionKind::Click {
+            progress.last_pressed.clone_from(&entry.target);
         }
         match serving {
             Some((serving, label)) => progress.take(serving, label, entry),
@@ -141,6 +146,7 @@ impl Progress {
                 next: to,
                 read: std::mem::take(&mut self.read),
                 last_target: self.last_target.take(),
+                last_pressed: self.last_pressed.take(),
                 ..Self::default()
             };
         }

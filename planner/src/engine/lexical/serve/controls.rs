@@ -159,6 +159,9 @@ pub(super) fn named(page: &Page<'_>, verb: &str, object: Option<&Phrase>) -> Ser
             }
             Served::Steps(vec![page.click(hit)])
         }),
+        None if object.raw.starts_with("as ") || object.raw.contains(',') && object.raw.starts_with("with ") => {
+            with_values(page, &verb_phrase, object)
+        }
         None if object.raw.starts_with("with ") => with_value(page, &verb_phrase, object),
         None if object.is_bare() || generic.contains(&object.raw.to_lowercase().as_str()) => {
             submit(page, &verb_phrase, submits)
@@ -199,6 +202,57 @@ fn with_value(page: &Page<'_>, verb: &Phrase, object: &Phrase) -> Served {
             Err(reason) => Served::Cannot(reason),
         }
     })
+}
+
+/// `pay as Bob, b@x.org`: each value goes into the one field of the button's form that its shape fits.
+fn with_values(page: &Page<'_>, verb: &Phrase, object: &Phrase) -> Served {
+    let said = object.raw.trim_start_matches("as ").trim_start_matches("with ");
+    page.with_one(verb, page.find(verb, &is_button, &is_button), |button| {
+        let mut taken: Vec<&Candidate> = Vec::new();
+        let mut steps = Vec::new();
+        for text in said.split(',').map(|part| part.trim().trim_start_matches("and ").trim()) {
+            if text.is_empty() {
+                continue;
+            }
+            let kinds = kinds_of(text);
+            let fields = page.all(&|candidate| {
+                is_open_entry(candidate)
+                    && !candidate.is_sensitive()
+                    && candidate.form == button.candidate.form
+                    && !taken.iter().any(|other| other.id == candidate.id)
+                    && words(&candidate.name).iter().any(|word| kinds.contains(&word.as_str()))
+            });
+            let [field] = fields[..] else { return missing(&Phrase::named(text), &fields) };
+            if field.ambiguous {
+                return page.ask(object, &[Hit { candidate: field, ..button }]);
+            }
+            taken.push(field);
+            let hit = Hit { candidate: field, score: 0.7, confidence: 0.7 };
+            match give(hit, &Value::Text(text.to_owned()), Manner::Enter) {
+                Ok(step) => steps.extend(step.filter(|_| !page.is_done_on(field))),
+                Err(reason) => return Served::Cannot(reason),
+            }
+        }
+        steps.push(page.click(button));
+        Served::Steps(steps)
+    })
+}
+
+/// The words by which fields for such a value are called.
+fn kinds_of(text: &str) -> &'static [&'static str] {
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    let is_number = text.chars().all(|c| c.is_ascii_digit() || c == ' ' || c == '-' || c == '+');
+    if text.contains('@') && !text.contains(' ') {
+        &["email", "mail", "e-mail"]
+    } else if super::super::dates::iso(text).is_some() || (digits == 8 && text.matches('-').count() == 2) {
+        &["date", "day", "birthday"]
+    } else if is_number && (12..=19).contains(&digits) {
+        &["card"]
+    } else if is_number {
+        &["phone", "telephone", "mobile", "number", "amount"]
+    } else {
+        &["name"]
+    }
 }
 
 /// `sort by price`: an option of the list that is called by the verb.

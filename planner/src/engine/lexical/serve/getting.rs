@@ -77,16 +77,44 @@ pub(super) fn get(page: &Page<'_>, verb: &str, object: &Phrase) -> Option<Served
             Found::One(hit) if !hit.candidate.ambiguous && !hit.candidate.states.disabled => Some(hit),
             _ => None,
         }
-    })?;
+    });
+    let Some(button) = button else { return listed(page, verb, &wish) };
     let of = |candidate: &Candidate| match &button.candidate.context {
         Some(context) => candidate.context.as_ref() == Some(context),
         None => button.candidate.form.is_some() && candidate.form == button.candidate.form,
     };
-    let mut steps = Vec::new();
+    Some(with_wishes(page, &wish, button, &of, Vec::new()))
+}
+
+/// `order a notebook` where the things stand in one list, beside the button: the list says what is got.
+fn listed(page: &Page<'_>, verb: &str, wish: &Wish<'_>) -> Option<Served> {
+    let name = wish.thing.meant();
+    let offers = |candidate: &Candidate| option_of(candidate, &name).is_some_and(|(_, fit)| fit >= 0.9);
+    let lists = page.all(&|candidate| offers(candidate) && !candidate.ambiguous && !candidate.states.disabled);
+    let [list] = lists[..] else { return None };
+    let beside = |candidate: &Candidate| is_button(candidate) && candidate.form == list.form;
+    let Found::One(button) = page.find(&Phrase::named(verb), &beside, &is_button) else { return None };
+    if button.candidate.ambiguous || button.candidate.states.disabled {
+        return None;
+    }
+    let of = |candidate: &Candidate| candidate.form == list.form && candidate.id != list.id;
+    let hit = Hit { candidate: list, score: 0.9, confidence: 0.85 };
+    let choice = choose_option(hit, &name).ok()?;
+    Some(with_wishes(page, wish, button, &of, vec![choice]))
+}
+
+/// The steps for how many and of which sort, then the button; what cannot be set is not left out.
+fn with_wishes(
+    page: &Page<'_>,
+    wish: &Wish<'_>,
+    button: Hit<'_>,
+    of: &dyn Fn(&Candidate) -> bool,
+    mut steps: Vec<Proposed>,
+) -> Served {
     for manner in &wish.manners {
-        match set(page, *manner, &of) {
+        match set(page, *manner, of) {
             Some(set) => steps.extend(set),
-            None => return Some(missing(&Phrase::of(*manner), &[button.candidate])),
+            None => return missing(&Phrase::of(*manner), &[button.candidate]),
         }
     }
     if let Some(count) = wish.count {
@@ -96,11 +124,11 @@ pub(super) fn get(page: &Page<'_>, verb: &str, object: &Phrase) -> Option<Served
             Found::One(hit) if !hit.candidate.ambiguous => {
                 match give(hit, &Value::Text(count.to_string()), Manner::Replace) {
                     Ok(step) => steps.extend(step),
-                    Err(reason) => return Some(Served::Cannot(reason)),
+                    Err(reason) => return Served::Cannot(reason),
                 }
             }
             _ if count == 1 => {}
-            _ => return Some(missing(&named, &[button.candidate])),
+            _ => return missing(&named, &[button.candidate]),
         }
     }
     let is_left = |step: &Proposed| {
@@ -109,7 +137,7 @@ pub(super) fn get(page: &Page<'_>, verb: &str, object: &Phrase) -> Option<Served
     };
     steps.retain(is_left);
     steps.push(page.click(button));
-    Some(Served::Steps(steps))
+    Served::Steps(steps)
 }
 
 /// The step that sets one thing that was said, none if it is so already; nothing if it is not met.

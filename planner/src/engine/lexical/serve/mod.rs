@@ -3,6 +3,7 @@
 //! Invariant: pure; what is proposed names candidates of the page at hand only.
 
 mod choices;
+mod conclude;
 mod controls;
 mod fields;
 mod getting;
@@ -62,6 +63,7 @@ pub(super) fn serve(page: &Page<'_>, policy: &Policy) -> Served {
         Act::CloseTab => Served::Steps(vec![left(Action::CloseTab(CloseTab { tab: None }))]),
         Act::Drag { what, to } => drag(page, what, to),
         Act::Upload { files, field } => upload(page, files, field.as_ref()),
+        Act::Conclude { verb } => conclude::conclude(page, verb),
         Act::Nothing => Served::Done,
         Act::Unknown => Served::Cannot(format!(
             "expected an instruction that can be read without a model, saw {:?}",

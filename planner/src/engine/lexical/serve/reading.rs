@@ -32,11 +32,12 @@ pub(super) fn read(page: &Page<'_>, what: &Phrase, question: &str) -> Served {
         let query = ExtractQuery {
             target_ref: Some(TargetRef::from(hit.candidate.id)),
             kind: ExtractKind::Value,
+            name: None,
             schema: None,
         };
         return Served::Steps(vec![on(Action::Extract(Extract { query }), hit)]);
     }
-    let query = ExtractQuery { target_ref: None, kind: ExtractKind::Text, schema: None };
+    let query = ExtractQuery { target_ref: None, kind: ExtractKind::Text, name: None, schema: None };
     Served::Steps(vec![free(Action::Extract(Extract { query }))])
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A line is a candidate: `role "name"`, then any of `[context]`, `form=…`, `value=…`, `label="…"`,
 //! `placeholder="…"`, `testid=…`, `options=a|b|c`, `to=/path`, and the words `checked`, `disabled`, `ambiguous`,
-//! `expanded`, `collapsed`, `popup`, `password`, `email`, `multiline`, `multi`, `pressed`. Ids count from c1.
+//! `expanded`, `collapsed`, `popup`, `password`, `email`, `multiline`, `multi`, `pressed`, `required`. Ids count
+//! from c1. A line `heading Thank you` is a heading of the page.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use cuebook_grammar::candidate::{Candidate, ControlKind, Fingerprint, SelectOpti
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::facts::{States, Toggle};
 use cuebook_grammar::id::{CandidateId, ObservationId, PageId, TargetRef};
-use cuebook_grammar::observation::{FrameSummary, OBSERVATION_VERSION, Observation, Scope, Sketch, Viewport};
+use cuebook_grammar::observation::{FrameSummary, Heading, OBSERVATION_VERSION, Observation, Scope, Sketch, Viewport};
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::role::Role;
@@ -26,7 +27,10 @@ const HERE: &str = "http://shop.test/start";
 
 /// A page of these candidates.
 pub(super) fn page(lines: &str) -> Observation {
-    let candidates = lines.lines().map(str::trim).filter(|line| !line.is_empty()).enumerate();
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    let (headings, lines): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("heading "));
+    let headings = headings.into_iter().map(|line| Heading { level: 1, text: line["heading ".len()..].to_owned() });
+    let candidates = lines.into_iter().enumerate();
     let candidates = candidates.map(|(index, line)| candidate(u32::try_from(index + 1).unwrap(), line)).collect();
     Observation {
         schema_version: OBSERVATION_VERSION.to_owned(),
@@ -52,7 +56,7 @@ pub(super) fn page(lines: &str) -> Observation {
         }],
         candidates,
         recent: Vec::new(),
-        sketch: Sketch::default(),
+        sketch: Sketch { headings: headings.collect(), ..Sketch::default() },
         dialog: None,
         tabs: Vec::new(),
         truncated: None,
@@ -96,6 +100,7 @@ fn candidate(id: u32, line: &str) -> Candidate {
     let states = States {
         disabled: has("disabled"),
         readonly: has("readonly"),
+        required: has("required"),
         editable: role.is_text_entry(),
         focused: has("focused"),
         multiselectable: has("multi"),

@@ -166,3 +166,80 @@ fn a_dialog_is_answered_once_it_is_open() {
         ],
     );
 }
+
+#[test]
+fn a_purchase_goes_on_to_the_checkout_and_ends_where_the_page_says_that_it_is_ordered() {
+    let cart = "button \"Remove\" [row: Kettle]\n link \"Check out\" to=/checkout\n link \"Cart (1)\" to=/cart";
+    let pay = "link \"Help\"\n textbox \"Name\" value=Ann form=f\n button \"Place order\" form=f";
+    let placed = "heading Thank you for your order\n link \"Shop\" to=/shop";
+    assert_eq!(
+        run("Buy the kettle", &[SHELF, cart, pay, placed]),
+        ["click c8", "click c2", "click c3", "finish"],
+        "the shelf, the cart, the checkout, the thanks"
+    );
+    assert_eq!(
+        run("Buy the kettle, check out and place the order", &[SHELF, cart, pay, placed]).last().unwrap(),
+        "finish"
+    );
+}
+
+#[test]
+fn a_purchase_that_ends_in_the_cart_is_not_done() {
+    let stuck = "button \"Remove\" [row: Kettle]\n link \"Continue shopping\" to=/start";
+    for task in ["Buy the kettle", "Order the kettle and log out"] {
+        let said = run(task, &[SHELF, stuck]);
+        assert!(said.last().is_some_and(|last| last.starts_with("fail")), "{task}: {said:?}");
+    }
+    // What was only to be added is done when it is added.
+    assert_eq!(run("Add the kettle to the cart", &[SHELF, stuck]), ["click c8", "finish"]);
+}
+
+#[test]
+fn a_checkout_that_wants_more_than_was_said_asks_for_it() {
+    let pay = "textbox \"Full name\" value=\"\" required form=f\n checkbox \"I accept the terms\" required form=f\n \
+               button \"Place order\" form=f";
+    let said = run("Buy the kettle", &[SHELF, pay]);
+    let asked = said.last().unwrap();
+    assert!(asked.starts_with("askUser") && asked.contains("Full name") && asked.contains("terms"), "{said:?}");
+}
+
+#[test]
+fn a_button_that_buys_by_itself_is_believed() {
+    let page = "button \"Buy\" [article: Kettle]\n button \"Buy\" [article: Pot]";
+    assert_eq!(run("Buy the kettle", &[page, "button \"Close\""]), ["click c1", "finish"]);
+    // A cart or a checkout on the next page is believed more.
+    let said = run("Buy the kettle", &[page, "link \"Checkout\" to=/checkout", "button \"Close\""]);
+    assert!(said.last().is_some_and(|last| last.starts_with("fail")), "{said:?}");
+}
+
+#[test]
+fn what_stands_only_in_a_list_is_got_from_the_list() {
+    let desk = page(
+        "combobox \"Product\" options=Notebook|Kettle form=q\n combobox \"Size\" options=Small|Large form=q\n \
+         spinbutton \"Quantity\" value=1 form=q\n button \"Order\" form=q",
+    );
+    assert_plans(
+        &desk,
+        &[
+            ("Order a kettle", "select c1 Kettle; click c4"),
+            ("Order 2 kettles in size Large", "select c1 Kettle; select c2 Large; setValue c3 2; click c4"),
+        ],
+    );
+}
+
+#[test]
+fn values_go_where_their_shape_belongs() {
+    let page = page(
+        "textbox \"Full name\" form=f\n textbox \"Email\" email form=f\n textbox \"Card number\" form=f\n \
+         textbox \"Delivery date\" date form=f\n button \"Pay\" form=f",
+    );
+    assert_plans(
+        &page,
+        &[
+            ("Pay as Bob, b@x.org", "type c1 Bob; type c2 b@x.org; click c5"),
+            ("Pay with b@x.org, 4242 4242 4242 4242", "type c2 b@x.org; type c3 4242 4242 4242 4242; click c5"),
+        ],
+    );
+    let seen = plan("Pay as Bob, Ann", &page);
+    assert!(seen.starts_with("fail"), "two names and one field: {seen}");
+}

@@ -225,3 +225,17 @@ fn two_forms_do_not_mix() {
     );
     assert_plans(&page, &[("Log in with email a@b.c and password pw", "type c4 a@b.c; type c5 pw; click c6")]);
 }
+
+#[test]
+fn a_date_field_gets_a_day_however_it_was_said() {
+    let page = page("textbox \"Delivery date\" date\n textbox \"Note\"");
+    assert_plans(
+        &page,
+        &[
+            ("Set the delivery date to 3 March 2027", "setValue c1 2027-03-03"),
+            ("Enter \"March 3, 2027\" into Delivery date", "setValue c1 2027-03-03"),
+            ("Set Delivery date to 2027-03-03", "setValue c1 2027-03-03"),
+            ("Type \"3 March 2027\" into Note", "type c2 3 March 2027"),
+        ],
+    );
+}

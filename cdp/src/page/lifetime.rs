@@ -1,0 +1,129 @@
+//! How a tab's sessions come and go: set up, moved, crashed, closed.
+
+use serde_json::json;
+
+use super::state::{PageInner, PageState, announce};
+use super::worlds::{ADD_SCRIPT, NewDocumentScript};
+use crate::domain::Domain;
+use crate::events::PageEvent;
+use crate::ids::FrameId;
+use crate::session::{Session, SessionKind};
+
+impl PageInner {
+    /// Sends what a session needs from the start, except its release. Called once per session, before
+    /// anything else is sent on it.
+    pub(crate) fn set_up(&self, session: &Session) {
+        let mut state = self.lock();
+        match session.kind() {
+            SessionKind::Worker => state.workers.push(session.clone()),
+            _ => {
+                if session.kind() == SessionKind::Frame {
+                    state.sessions.push(session.clone());
+                }
+                for script in &state.scripts {
+                    session.post(ADD_SCRIPT, &NewDocumentScript::new(script));
+                }
+            }
+        }
+        for domain in state.domains.keys() {
+            if session.kind() != SessionKind::Worker || domain.covers_workers() {
+                session.post(domain.enable(), &json!({}));
+            }
+        }
+        if session.kind() != SessionKind::Page {
+            state.emit(&PageEvent::SessionAttached { session: session.clone() });
+        }
+    }
+
+    pub(super) fn toggle(&self, state: &PageState, domain: Domain, method: &'static str) {
+        let workers = if domain.covers_workers() { state.workers.as_slice() } else { &[] };
+        for session in std::iter::once(&self.session).chain(&state.sessions).chain(workers) {
+            session.post(method, &json!({}));
+        }
+    }
+
+    /// An out-of-process frame has its own session.
+    pub(crate) fn frame_moved(&self, id: &FrameId, parent: Option<&FrameId>, session: &Session) {
+        let mut state = self.lock();
+        let is_new = state.frames.moved_to(id, parent, session);
+        state.worlds.remove(id);
+        if is_new {
+            announce(&mut state, id);
+        }
+    }
+
+    /// The sessions below one that is gone, itself included; they are taken off the page's lists.
+    pub(crate) fn take_sessions_below(&self, session: &Session) -> Vec<Session> {
+        let mut state = self.lock();
+        let mut taken = vec![session.clone()];
+        let mut at = 0;
+        while let Some(parent) = taken.get(at).cloned() {
+            let below = |child: &Session| child.inner.parent.as_ref() == Some(&parent);
+            let found = state.sessions.extract_if(.., |child| below(child)).collect::<Vec<_>>();
+            taken.extend(found);
+            let found = state.workers.extract_if(.., |child| below(child)).collect::<Vec<_>>();
+            taken.extend(found);
+            at += 1;
+        }
+        state.sessions.retain(|other| other != session);
+        state.workers.retain(|other| other != session);
+        if state.dialog.as_ref().is_some_and(|dialog| taken.contains(&dialog.session)) {
+            state.dialog = None;
+            state.emit(&PageEvent::DialogClosed { accepted: false });
+        }
+        let taken_ref = &taken;
+        state.worlds.retain(|_, world| !taken_ref.contains(world.session()));
+        taken
+    }
+
+    /// The parent's session has told all it knew when the frame's own session ended. If the frame has not
+    /// moved back by then, it is gone.
+    pub(crate) fn frame_lost(&self, id: &FrameId, session: &Session) {
+        let mut state = self.lock();
+        if state.frames.get(id).is_some_and(|record| record.session == *session) {
+            let removed = state.frames.removed(id);
+            state.emit_removed(removed);
+        }
+    }
+
+    pub(crate) fn crashed(&self, session: &Session) {
+        let mut state = self.lock();
+        if *session == self.session {
+            state.is_crashed = true;
+        }
+        state.worlds.retain(|_, world| world.session() != session);
+        if state.dialog.as_ref().is_some_and(|dialog| dialog.session == *session) {
+            state.dialog = None;
+        }
+        state.emit(&PageEvent::Crashed { session: session.clone() });
+    }
+
+    pub(crate) fn revived(&self, session: &Session) {
+        if *session == self.session {
+            self.lock().is_crashed = false;
+        }
+    }
+
+    /// Returns all sessions of the page, to be failed by the caller without the lock.
+    pub(crate) fn close(&self) -> Vec<Session> {
+        let mut state = self.lock();
+        if std::mem::replace(&mut state.is_closed, true) {
+            return Vec::new();
+        }
+        state.dialog = None;
+        state.worlds.clear();
+        state.emit(&PageEvent::Closed);
+        for lane in state.lanes.drain(..) {
+            if let Some(lane) = lane.upgrade() {
+                lane.close();
+            }
+        }
+        for subscription in state.subscriptions.drain(..) {
+            subscription.close();
+        }
+        let mut sessions = std::mem::take(&mut state.sessions);
+        sessions.append(&mut state.workers);
+        sessions.push(self.session.clone());
+        sessions
+    }
+}

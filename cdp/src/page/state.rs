@@ -1,0 +1,91 @@
+//! What is known of a tab, behind one lock.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::domain::Domain;
+use crate::events::{DetachKind, OpenDialog, PageEvent};
+use crate::frames::FrameTree;
+use crate::ids::{FrameId, TargetId};
+use crate::queue::Queue;
+use crate::session::{Session, Subscription, Text, publish};
+use crate::world::World;
+
+pub(crate) struct PageInner {
+    pub(super) target: TargetId,
+    pub(super) session: Session,
+    /// The browser's own session.
+    pub(super) root: Session,
+    pub(super) opener: Option<TargetId>,
+    pub(super) state: Mutex<PageState>,
+}
+
+pub(super) struct PageState {
+    pub(super) frames: FrameTree<Session>,
+    /// Of out-of-process frames.
+    pub(super) sessions: Vec<Session>,
+    pub(super) workers: Vec<Session>,
+    pub(super) worlds: HashMap<FrameId, World>,
+    pub(super) scripts: Vec<Arc<str>>,
+    pub(super) domains: HashMap<Domain, usize>,
+    pub(super) dialog: Option<OpenDialog>,
+    pub(super) is_ready: bool,
+    pub(super) is_crashed: bool,
+    pub(super) is_closed: bool,
+    pub(super) lanes: Vec<Weak<Queue<PageEvent>>>,
+    pub(super) subscriptions: Vec<Subscription>,
+}
+
+impl PageState {
+    pub(super) fn emit(&mut self, event: &PageEvent) {
+        self.lanes.retain(|lane| match lane.upgrade() {
+            Some(lane) => {
+                lane.push(event.clone());
+                true
+            }
+            None => false,
+        });
+    }
+
+    pub(super) fn emit_removed(&mut self, frames: Vec<FrameId>) {
+        for frame in frames {
+            self.worlds.remove(&frame);
+            self.emit(&PageEvent::FrameDetached { frame, kind: DetachKind::Removed });
+        }
+    }
+}
+
+impl PageInner {
+    pub(super) fn lock(&self) -> MutexGuard<'_, PageState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_listed(&self) -> bool {
+        let state = self.lock();
+        state.is_ready && !state.is_closed
+    }
+
+    /// Returns whether this was the first time.
+    pub(crate) fn mark_ready(&self) -> bool {
+        let mut state = self.lock();
+        !state.is_closed && !std::mem::replace(&mut state.is_ready, true)
+    }
+
+    pub(crate) fn main_session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(crate) fn publish(&self, session: &Session, method: &str, params: &Text) {
+        let mut state = self.lock();
+        if !state.subscriptions.is_empty() {
+            publish(&mut state.subscriptions, session, method, params);
+        }
+    }
+}
+
+/// Tells of a frame that no `Page.frameAttached` told of.
+pub(super) fn announce(state: &mut PageState, id: &FrameId) {
+    if let Some(parent) = state.frames.get(id).and_then(|record| record.parent.clone()) {
+        state.emit(&PageEvent::FrameAttached { frame: id.clone(), parent });
+    }
+}

@@ -1,0 +1,252 @@
+//! The handle on a tab.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::state::{PageInner, PageState};
+use crate::domain::{Domain, DomainGuard};
+use crate::error::{CallError, PageError};
+use crate::events::{CONTROL_LANE, DialogAnswer, EventQueue, OpenDialog, PageEvent, PageEvents};
+use crate::frames::{Frame, FrameTree, Record};
+use crate::ids::{DocumentId, FrameId, TargetId};
+use crate::queue::Queue;
+use crate::session::{Session, Subscription};
+
+/// One tab. Cloning costs a reference count; two are equal if they are the same attachment.
+#[derive(Clone)]
+pub struct Page {
+    pub(crate) inner: Arc<PageInner>,
+}
+
+impl Page {
+    pub(crate) fn new(
+        session: Session,
+        root: Session,
+        target: TargetId,
+        opener: Option<TargetId>,
+        url: String,
+        scripts: Vec<Arc<str>>,
+    ) -> Self {
+        let frames = FrameTree::new(FrameId::from(target.as_str()), session.clone(), url);
+        let state = PageState {
+            frames,
+            sessions: Vec::new(),
+            workers: Vec::new(),
+            worlds: HashMap::new(),
+            scripts,
+            domains: HashMap::new(),
+            dialog: None,
+            is_ready: false,
+            is_crashed: false,
+            is_closed: false,
+            lanes: Vec::new(),
+            subscriptions: Vec::new(),
+        };
+        let inner = PageInner { target, session, root, opener, state: Mutex::new(state) };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The tab's target.
+    #[must_use]
+    pub fn target_id(&self) -> &TargetId {
+        &self.inner.target
+    }
+
+    /// The page's own session: its main frame and the frames in the same process.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.inner.session
+    }
+
+    /// The page that opened it, unless it asked not to tell.
+    #[must_use]
+    pub fn opener(&self) -> Option<&TargetId> {
+        self.inner.opener.as_ref()
+    }
+
+    /// The main frame's URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.main_frame().url
+    }
+
+    /// All frames, parents before children, across processes.
+    #[must_use]
+    pub fn frames(&self) -> Vec<Frame> {
+        let state = self.inner.lock();
+        state.frames.list().into_iter().map(|(id, record)| frame(id, record)).collect()
+    }
+
+    /// One frame.
+    #[must_use]
+    pub fn frame(&self, id: &FrameId) -> Option<Frame> {
+        self.inner.lock().frames.get(id).map(|record| frame(id, record))
+    }
+
+    /// The main frame. A page that is gone still answers with its last state.
+    #[must_use]
+    pub fn main_frame(&self) -> Frame {
+        let state = self.inner.lock();
+        let root = state.frames.root();
+        match state.frames.get(root) {
+            Some(record) => frame(root, record),
+            // The tree never loses its root.
+            None => Frame {
+                id: root.clone(),
+                parent: None,
+                session: self.inner.session.clone(),
+                url: String::new(),
+                name: String::new(),
+                document: DocumentId::from(""),
+                is_session_root: true,
+            },
+        }
+    }
+
+    /// The page's session, then those of its out-of-process frames.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<Session> {
+        let state = self.inner.lock();
+        std::iter::once(&self.inner.session).chain(&state.sessions).cloned().collect()
+    }
+
+    /// The sessions of its dedicated workers.
+    #[must_use]
+    pub fn workers(&self) -> Vec<Session> {
+        self.inner.lock().workers.clone()
+    }
+
+    /// Subscribes to the page's control events, from now on.
+    #[must_use]
+    pub fn events(&self) -> PageEvents {
+        let queue = Queue::new(CONTROL_LANE);
+        let mut state = self.inner.lock();
+        if state.is_closed {
+            queue.push(PageEvent::Closed);
+            queue.close();
+        } else {
+            state.lanes.push(Arc::downgrade(&queue));
+        }
+        drop(state);
+        PageEvents { queue }
+    }
+
+    /// Subscribes to raw events of all sessions of the page, present and future, workers included,
+    /// keeping at most `capacity` unread ones.
+    #[must_use]
+    pub fn session_events(&self, methods: &[&'static str], capacity: usize) -> EventQueue {
+        let (subscription, queue) = Subscription::new(methods, capacity);
+        let mut state = self.inner.lock();
+        if state.is_closed {
+            subscription.close();
+        } else {
+            state.subscriptions.push(subscription);
+        }
+        drop(state);
+        queue
+    }
+
+    /// The dialog that is open now.
+    #[must_use]
+    pub fn dialog(&self) -> Option<OpenDialog> {
+        self.inner.lock().dialog.clone()
+    }
+
+    /// Answers the dialog that is open now.
+    ///
+    /// # Errors
+    /// [`PageError::NoDialog`]; [`PageError::Call`] if it was answered meanwhile.
+    pub async fn answer_dialog(&self, answer: &DialogAnswer, until: Instant) -> Result<(), PageError> {
+        let dialog = self.dialog().ok_or(PageError::NoDialog)?;
+        dialog.answer(answer, until).await
+    }
+
+    /// Whether the main frame's renderer crashed and has not been replaced.
+    #[must_use]
+    pub fn crashed(&self) -> bool {
+        self.inner.lock().is_crashed
+    }
+
+    /// Whether the page is gone.
+    #[must_use]
+    pub fn closed(&self) -> bool {
+        self.inner.lock().is_closed
+    }
+
+    /// Keeps a domain enabled on all sessions, present and future, while the guard lives. Calls that are
+    /// started after this returns find it enabled.
+    #[must_use]
+    pub fn require(&self, domain: Domain) -> DomainGuard {
+        let mut state = self.inner.lock();
+        let holders = state.domains.entry(domain).or_default();
+        *holders = holders.saturating_add(1);
+        if *holders == 1 {
+            self.inner.toggle(&state, domain, domain.enable());
+        }
+        drop(state);
+        DomainGuard::new(self.clone(), domain)
+    }
+
+    pub(crate) fn release(&self, domain: Domain) {
+        let mut state = self.inner.lock();
+        let Some(holders) = state.domains.get_mut(&domain) else { return };
+        *holders = holders.saturating_sub(1);
+        if *holders == 0 {
+            state.domains.remove(&domain);
+            self.inner.toggle(&state, domain, domain.disable());
+        }
+    }
+
+    /// Makes it the visible tab of its window.
+    ///
+    /// # Errors
+    /// [`CallError`]
+    pub async fn bring_to_front(&self, until: Instant) -> Result<(), CallError> {
+        self.session().call_raw("Page.bringToFront", json!({}), until).await.map(drop)
+    }
+
+    /// Closes the tab without asking it, and waits until it is gone.
+    ///
+    /// # Errors
+    /// [`PageError`]
+    pub async fn close(&self, until: Instant) -> Result<(), PageError> {
+        let mut events = self.events();
+        let call = self.inner.root.call_raw("Target.closeTarget", json!({"targetId": self.inner.target}), until);
+        match call.await {
+            Ok(_) => {}
+            Err(_) if self.closed() => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        let closed = async { while events.next().await.is_some() {} };
+        tokio::time::timeout_at(until.into(), closed).await.map_err(|_| PageError::DeadlineExceeded)
+    }
+}
+
+impl PartialEq for Page {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Eq for Page {}
+
+impl std::fmt::Debug for Page {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Page({})", self.inner.target)
+    }
+}
+
+fn frame(id: &FrameId, record: &Record<Session>) -> Frame {
+    Frame {
+        id: id.clone(),
+        parent: record.parent.clone(),
+        session: record.session.clone(),
+        url: record.url.clone(),
+        name: record.name.clone(),
+        document: record.document.clone(),
+        is_session_root: record.session.target_id().is_some_and(|target| target.as_str() == id.as_str()),
+    }
+}

@@ -1,0 +1,170 @@
+//! What a page tells, and what is enabled on it.
+
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::{
+    Browser, BrowserEvent, CallError, Delivery, DialogAnswer, DialogKind, Domain, DownloadState, LaunchOptions,
+    PageEvent, SessionKind, WorldError,
+};
+use serde_json::{Value, json};
+
+use crate::lab::{eventually, lab, main_world, next_matching, open, options, serve, soon};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dialog_is_seen_and_answered_and_hangs_no_call_past_its_deadline() {
+    let lab = lab().await;
+    let page = lab.page();
+    let mut events = page.events();
+    let world = main_world(&page).await;
+    let asking = {
+        let world = world.clone();
+        tokio::spawn(async move { world.evaluate::<Value>("prompt('Name?', 'nobody')", soon()).await })
+    };
+    let dialog = next_matching(&mut events, |event| match event {
+        PageEvent::DialogOpening(dialog) => Some(dialog),
+        _ => None,
+    })
+    .await;
+    assert_eq!((dialog.kind, dialog.message.as_str()), (DialogKind::Prompt, "Name?"));
+    assert_eq!(dialog.default_prompt, "nobody");
+    let short = Instant::now() + Duration::from_millis(200);
+    let blocked = world.evaluate::<Value>("1", short).await;
+    assert!(matches!(blocked, Err(WorldError::Call(CallError::DeadlineExceeded { .. }))));
+
+    assert!(page.dialog().is_some());
+    page.answer_dialog(&DialogAnswer::Accept { text: Some("Ada".to_owned()) }, soon()).await.unwrap();
+    assert_eq!(asking.await.unwrap().unwrap(), json!("Ada"));
+    next_matching(&mut events, |event| matches!(event, PageEvent::DialogClosed { accepted: true }).then_some(())).await;
+    assert!(page.dialog().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_popup_is_seen_with_its_opener_and_runs_our_script_first() {
+    let port = serve(&[("/", "opener"), ("/popup", "<script>dispatchEvent(new Event('early'))</script>popup")]);
+    let lab = lab().await;
+    lab.browser.add_world_script("addEventListener('early', () => { globalThis.heard = location.pathname })");
+    let page = lab.page();
+    open(&page, &format!("http://127.0.0.1:{port}/")).await;
+    let mut events = lab.browser.events();
+    let opening = json!({"expression": "void window.open('/popup')", "userGesture": true});
+    page.session().call_raw("Runtime.evaluate", opening, soon()).await.unwrap();
+    let event = tokio::time::timeout_at(soon().into(), events.next()).await.unwrap().unwrap();
+    let BrowserEvent::PageOpened { page: popup, opener } = event else { panic!("expected a popup, saw {event:?}") };
+    assert_eq!(opener.as_ref(), Some(page.target_id()));
+    assert_eq!(popup.opener(), Some(page.target_id()));
+    assert_eq!(lab.browser.page(popup.target_id()), Some(popup.clone()));
+    // A popup starts with an empty document, which is replaced.
+    let until = soon();
+    let heard = loop {
+        assert!(Instant::now() < until, "the popup is not loaded within the deadline");
+        let world = main_world(&popup).await;
+        let asked = world.evaluate::<(String, Value)>("[document.body?.textContent ?? '', globalThis.heard]", until);
+        match asked.await {
+            Ok((text, heard)) if text.ends_with("popup") => break heard,
+            Ok(_) | Err(WorldError::ContextGone) => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(error) => panic!("expected the popup's text, saw {error:?}"),
+        }
+    };
+    assert_eq!(heard, json!("/popup"), "our listener hears what the page's first script does");
+
+    popup.close(soon()).await.unwrap();
+    assert!(popup.closed());
+    assert_eq!(lab.browser.pages(), [page]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_domain_is_enabled_only_while_somebody_holds_a_guard() {
+    let port = serve(&[("/", "<link rel=icon href=data:,>page"), ("/one", "1"), ("/two", "2"), ("/three", "3")]);
+    let lab = lab().await;
+    let page = lab.page();
+    open(&page, &format!("http://127.0.0.1:{port}/")).await;
+    let world = main_world(&page).await;
+    let mut requests = page.session_events(&["Network.requestWillBeSent"], 100);
+    let fetch = "path => fetch(path).then(reply => reply.text())";
+    let (first, second) = (page.require(Domain::Network), page.require(Domain::Network));
+    drop(first);
+    world.call::<String>(fetch, &[json!("/one")], soon()).await.unwrap();
+    drop(second);
+    world.call::<String>(fetch, &[json!("/two")], soon()).await.unwrap();
+    let _third = page.require(Domain::Network);
+    world.call::<String>(fetch, &[json!("/three")], soon()).await.unwrap();
+    let mut seen = Vec::new();
+    while let Some(Delivery::Event(event)) = requests.try_next() {
+        let sent: cuebook_cdp::wire::network::RequestWillBeSent<'_> = event.parse().unwrap();
+        seen.push(sent.request.url.rsplit('/').next().unwrap().to_owned());
+    }
+    assert_eq!(seen, ["one", "three"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn downloads_are_told_and_land_under_their_guid_or_are_refused() {
+    let port = serve(&[("/", "<a href=/file.bin download>file</a>"), ("/file.bin", "content")]);
+    for is_accepted in [true, false] {
+        let root = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let accept_downloads = is_accepted.then(|| folder.path().to_owned());
+        let options = LaunchOptions { accept_downloads, ..options(root.path()) };
+        let browser = Browser::launch(&options, soon()).await.unwrap();
+        let page = browser.pages().remove(0);
+        open(&page, &format!("http://127.0.0.1:{port}/")).await;
+        let mut events = browser.events();
+        main_world(&page).await.evaluate::<Value>("document.querySelector('a').click()", soon()).await.unwrap();
+        let mut started = None;
+        let (guid, end) = loop {
+            match tokio::time::timeout_at(soon().into(), events.next()).await.unwrap().unwrap() {
+                BrowserEvent::DownloadStarted { guid, suggested_filename, .. } => {
+                    assert_eq!(suggested_filename, "file.bin");
+                    started = Some(guid);
+                }
+                BrowserEvent::DownloadProgress { state: DownloadState::InProgress, .. } => {}
+                BrowserEvent::DownloadProgress { guid, state, .. } => break (guid, state),
+                other => panic!("expected a download, saw {other:?}"),
+            }
+        };
+        assert_eq!(started.as_ref(), Some(&guid));
+        assert_eq!(end, if is_accepted { DownloadState::Completed } else { DownloadState::Canceled });
+        let kept = std::fs::read_to_string(folder.path().join(&guid)).ok();
+        assert_eq!(kept.as_deref(), is_accepted.then_some("content"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_chooser_is_told_with_its_input() {
+    let lab = lab().await;
+    let page = lab.page();
+    open(&page, "data:text/html,<input type=file multiple>").await;
+    let mut events = page.events();
+    let click = json!({"expression": "document.querySelector('input').click()", "userGesture": true});
+    page.session().call_raw("Runtime.evaluate", click, soon()).await.unwrap();
+    let node = next_matching(&mut events, |event| match event {
+        PageEvent::FileChooserOpened { backend_node_id, multiple: true, .. } => backend_node_id,
+        _ => None,
+    })
+    .await;
+    let kind: String = main_world(&page).await.adopt(node, "input => input.type", &[], soon()).await.unwrap();
+    assert_eq!(kind, "file");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_is_attached_to_and_runs() {
+    let port = serve(&[
+        ("/", "<script>new Worker('/worker').onmessage = event => document.title = event.data</script>"),
+        ("/worker", "postMessage('hello')"),
+    ]);
+    let lab = lab().await;
+    let page = lab.page();
+    open(&page, &format!("http://127.0.0.1:{port}/")).await;
+    eventually("the worker is listed", || page.workers().len() == 1).await;
+    assert_eq!(page.workers()[0].kind(), SessionKind::Worker);
+    assert_eq!(page.sessions().len(), 1, "workers are no frames");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_viewport_is_what_was_asked_for_in_every_page() {
+    let lab = lab().await;
+    let other = lab.browser.new_page("about:blank", soon()).await.unwrap();
+    for page in [lab.page(), other] {
+        let size: (u32, u32) = main_world(&page).await.evaluate("[innerWidth, innerHeight]", soon()).await.unwrap();
+        assert_eq!(size, (1280, 720));
+    }
+}

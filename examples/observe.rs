@@ -1,0 +1,106 @@
+//! What a page offers, and what a change changes: language, wire and page modeler, no other crate of ours.
+//!
+//! `cargo run -p cuebook-page-modeler --example observe -- [URL]`; without a URL, a small page of its own.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use cuebook_cdp::{Browser, LaunchOptions, Page, PageEvent, SearchPlaces, find_chrome};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::observation::Scope;
+use cuebook_grammar::seam::PageModeler as _;
+use cuebook_grammar::secret::DigestKey;
+use cuebook_page_modeler::render::text::TextOptions;
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions, render};
+use serde_json::json;
+
+/// Two buttons of one name: the rows that they stand in tell them apart.
+const PAGE: &str = "data:text/html,<title>People</title><h1>People</h1>\
+    <label>Search <input type=search></label><table>\
+    <tr><td>Anna<td><button>Edit</button><tr><td>Bert<td><button>Edit</button></table>";
+
+/// A change that any page bears: something new at its end, and its first button disabled.
+const CHANGE: &str = "document.body.insertAdjacentHTML('beforeend', '<button>Something new</button>');\
+    document.querySelector('button').disabled = true";
+
+#[tokio::main]
+#[expect(clippy::disallowed_methods, clippy::print_stdout, reason = "an example is its own composition root")]
+async fn main() -> anyhow::Result<()> {
+    let url = std::env::args().nth(1).unwrap_or_else(|| PAGE.to_owned());
+    let places = SearchPlaces {
+        path: std::env::var_os("PATH"),
+        chrome_variable: std::env::var_os("CHROME"),
+        ..SearchPlaces::default()
+    };
+    for text in observe_twice(&url, &places).await? {
+        println!("{text}");
+    }
+    Ok(())
+}
+
+/// The page as text, and its difference after the change, as text too.
+async fn observe_twice(url: &str, places: &SearchPlaces) -> anyhow::Result<[String; 2]> {
+    // Nothing waits without a deadline. The whole of this has half a minute.
+    let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
+    let profiles = tempfile::tempdir()?;
+    let options = LaunchOptions::new(find_chrome(places)?, profiles.path());
+    let browser = Arc::new(Browser::launch(&options, deadline.instant()).await?);
+    let tab = browser.new_page("about:blank", deadline.instant()).await?;
+    open(&tab, url, deadline).await?;
+
+    // What stands in password fields is told as digests under this key: draw it at random where they are kept.
+    let mut modeler = LivePageModeler::new(browser.clone(), DigestKey::new([7; 32]), ModelerOptions::default());
+    let page = PageId::new(tab.target_id().as_str());
+
+    let first = modeler.observe(&page, Scope::Full, deadline).await?;
+    let whole = render::text::render(&first, &TextOptions::default());
+
+    let change = json!({ "expression": CHANGE });
+    tab.session().call_raw("Runtime.evaluate", change, deadline.instant()).await?;
+
+    // Only what changed is read again; candidates that stayed keep their ids.
+    let second = modeler.observe(&page, Scope::Full, deadline).await?;
+    let delta = render::delta::render(&second, &TextOptions::default()).context("expected an observation before")?;
+
+    browser.close(deadline.instant()).await?;
+    Ok([whole, delta])
+}
+
+/// Goes to a URL and waits until it is loaded. The wire makes no such choices by itself.
+async fn open(tab: &Page, url: &str, deadline: Deadline) -> anyhow::Result<()> {
+    let mut events = tab.events();
+    tab.session().call_raw("Page.navigate", json!({ "url": url }), deadline.instant()).await?;
+    let main = tab.main_frame().id;
+    let loaded = async {
+        while let Some(event) = events.next().await {
+            if matches!(&event, PageEvent::Lifecycle { frame, name, .. } if *frame == main && name == "load")
+                && tab.url() != "about:blank"
+            {
+                return Ok(());
+            }
+        }
+        anyhow::bail!("expected a page that stays open, saw it close")
+    };
+    tokio::time::timeout_at(deadline.instant().into(), loaded).await?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a test is its own composition root")]
+    async fn the_twins_are_told_apart_and_the_change_is_told() {
+        let places = SearchPlaces {
+            path: std::env::var_os("PATH"),
+            chrome_variable: std::env::var_os("CHROME"),
+            ..SearchPlaces::default()
+        };
+        let [whole, delta] = observe_twice(PAGE, &places).await.unwrap();
+        assert!(whole.contains("- button \"Edit\" [c2] (row: Anna)"), "{whole}");
+        assert!(delta.contains("1 came, 0 went, 1 changed"), "{delta}");
+        assert!(delta.contains("+ button \"Something new\" [c4]"), "{delta}");
+    }
+}

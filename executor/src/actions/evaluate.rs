@@ -1,0 +1,105 @@
+//! Scripts of a plan's own.
+//!
+//! They run in the page's world, not in ours: what they are for is the page's own variables, and what they
+//! break must not be the probe. Their answer is the page's word.
+
+use cuebook_cdp::Page;
+use cuebook_grammar::action::Evaluate;
+use cuebook_grammar::outcome::{Cause, Stage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::actions::Acted;
+use crate::error::ExecutorError;
+use crate::run::Run;
+use crate::stop::{Part, Stop, call_stop, failed};
+
+/// The most characters of JSON that a script may answer with.
+const MAX_ANSWER: usize = 200_000;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Params<'a> {
+    expression: &'a str,
+    return_by_value: bool,
+    await_promise: bool,
+    /// No rights that only a person's gesture gives.
+    user_gesture: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Returned<'a> {
+    #[serde(borrow)]
+    result: Remote<'a>,
+    #[serde(default)]
+    exception_details: Option<Thrown>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Remote<'a> {
+    #[serde(borrow, default)]
+    value: Option<&'a RawValue>,
+    /// Numbers that JSON cannot write.
+    #[serde(default)]
+    unserializable_value: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Thrown {
+    text: String,
+    #[serde(default)]
+    exception: Option<Exception>,
+}
+
+#[derive(Deserialize)]
+struct Exception {
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    value: Option<Value>,
+}
+
+impl Run<'_> {
+    /// Evaluates an expression in the page; a promise is awaited, and the value comes back as JSON.
+    pub(crate) async fn evaluate(&mut self, action: &Evaluate) -> Part<Acted> {
+        self.arm(None).await?;
+        self.about_to_send()?;
+        let params = Params {
+            expression: action.script.as_str(),
+            return_by_value: true,
+            await_promise: true,
+            user_gesture: false,
+        };
+        let page: Page = self.page.clone();
+        let call = page.session().call_raw("Runtime.evaluate", params, self.until);
+        let reply = match self.race(Stage::Act, call).await? {
+            Ok(reply) => reply,
+            Err(cuebook_cdp::CallError::Protocol { .. }) => {
+                let message = "expected a value that JSON can write, in a document that stays";
+                return failed(Stage::Act, Cause::InvalidArgument, message);
+            }
+            Err(error) => return Err(call_stop(error, Stage::Act)),
+        };
+        let returned: Returned<'_> = reply.parse().map_err(|error| Stop::Broken(ExecutorError::Wire(error)))?;
+        if let Some(thrown) = returned.exception_details {
+            let exception = thrown.exception.unwrap_or(Exception { description: None, value: None });
+            let told =
+                exception.description.or_else(|| exception.value.map(|value| value.to_string())).unwrap_or(thrown.text);
+            let first: String = told.lines().next().unwrap_or_default().chars().take(500).collect();
+            return failed(Stage::Act, Cause::InvalidArgument, format!("expected a script that ends, saw {first}"));
+        }
+        let raw = returned.result.value.map_or("null", RawValue::get);
+        if raw.len() > MAX_ANSWER {
+            let message = format!("expected an answer of at most {MAX_ANSWER} bytes, saw {}", raw.len());
+            return failed(Stage::Act, Cause::InvalidArgument, message);
+        }
+        let data = match returned.result.unserializable_value {
+            Some(number) => Value::String(number),
+            None => serde_json::from_str(raw).unwrap_or(Value::Null),
+        };
+        Ok(Acted { data: Some(data), ..Acted::default() })
+    }
+}

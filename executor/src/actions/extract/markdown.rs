@@ -1,0 +1,159 @@
+//! Clean HTML to Markdown: the article where the page is one, else all that it says.
+//!
+//! Invariant: nothing here recurses with the depth of the page, and the answer is bounded.
+
+use dom_query::{Document, NodeRef};
+use dom_smoothie::Readability;
+
+/// The largest document in which an article is looked for, in bytes: what does so costs more than its size.
+const MAX_FOR_ARTICLE: usize = 2 << 20;
+/// The least share of a page's text that an article must hold to stand for the page.
+const ARTICLE_SHARE: f64 = 0.6;
+
+/// How much of a page is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The page: what leads to other pages is left out.
+    Page,
+    /// A part that was asked for: all of it.
+    Part,
+}
+
+/// Writes Markdown.
+pub(super) fn markdown(html: &str, url: &str, extent: Extent) -> String {
+    let whole = Document::from(html);
+    if extent == Extent::Part {
+        return tidy(&whole.md(None));
+    }
+    without_ways(&whole);
+    let article = (html.len() <= MAX_FOR_ARTICLE).then(|| article(html, url)).flatten();
+    match article {
+        Some(article) if length(&article.root()) >= ARTICLE_SHARE * length(&whole.root()) => tidy(&article.md(None)),
+        _ => tidy(&whole.md(None)),
+    }
+}
+
+/// Takes out navigation and the page's own header and footer, unless nothing else is left.
+fn without_ways(document: &Document) {
+    let all = length(&document.root());
+    let ways = document.select("nav, body > footer, body > div > footer");
+    let theirs: f64 = ways.nodes().iter().map(length).sum();
+    if theirs < all * 0.9 {
+        ways.remove();
+    }
+}
+
+/// The article of the page, if it has one. Its headings keep their levels: what looks for articles demotes
+/// them, so they are hidden from it.
+fn article(html: &str, url: &str) -> Option<Document> {
+    let document = Document::from(html);
+    for heading in document.select("h1, h2, h3, h4, h5, h6").nodes() {
+        let name = heading.node_name()?;
+        heading.set_attr("data-level", &name);
+        heading.rename("h3");
+    }
+    let mut readability = Readability::with_document(document, Some(url).filter(|url| is_web(url)), None).ok()?;
+    if !readability.is_probably_readable() {
+        return None;
+    }
+    let article = Document::from(readability.parse().ok()?.content);
+    for heading in article.select("[data-level]").nodes() {
+        let level = heading.attr("data-level")?;
+        if matches!(&*level, "h1" | "h2" | "h3" | "h4" | "h5" | "h6") {
+            heading.rename(&level);
+        }
+    }
+    Some(article)
+}
+
+fn is_web(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
+}
+
+/// How many characters that are no white space a node shows.
+#[expect(clippy::cast_precision_loss, reason = "a share of a page needs no exact length")]
+fn length(node: &NodeRef<'_>) -> f64 {
+    node.normalized_char_count() as f64
+}
+
+/// Without blank lines beyond one, and without white space at the end of lines where Markdown means none.
+fn tidy(text: &str) -> String {
+    let mut tidy = String::with_capacity(text.len());
+    let mut blank = 0;
+    let mut is_code = false;
+    for line in text.lines() {
+        is_code ^= line.trim_start().starts_with("```");
+        if line.trim().is_empty() && !is_code {
+            blank += 1;
+            if blank > 1 {
+                continue;
+            }
+        } else {
+            blank = 0;
+        }
+        tidy.push_str(line);
+        tidy.push('\n');
+    }
+    tidy.trim_matches('\n').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_page_is_made_of_keeps_its_form() {
+        let html = r#"<body><nav><a href="https://a.test/home">Home</a></nav><h1>Title</h1>
+            <p>Read <a href="https://a.test/x">this</a> and <b>that</b>.</p>
+            <ul><li>one<ul><li>inner</li></ul></li></ul><ol start="3"><li>third</li></ol>
+            <table><tr><th>Name</th><th>Price</th></tr><tr><td>A | B</td><td>3</td></tr></table>
+            <pre><code class="language-rust">fn main() {
+
+                x();
+            }</code></pre><blockquote>Said</blockquote></body>"#;
+        let text = markdown(html, "https://a.test/", Extent::Page);
+        for part in [
+            "# Title",
+            "[this](https://a.test/x)",
+            "**that**",
+            "- one",
+            "    - inner",
+            "3. third",
+            "| Name",
+            "A \\| B",
+            "```rust\nfn main() {\n\n",
+            "> Said",
+        ] {
+            assert!(text.contains(part), "{part:?} in {text}");
+        }
+        assert!(!text.contains("Home"), "{text}");
+        assert!(markdown(html, "https://a.test/", Extent::Part).contains("Home"));
+    }
+
+    #[test]
+    fn an_article_is_told_without_its_surroundings_and_keeps_its_levels() {
+        let words = "It rained for days, and nobody left the house, and all the roads were closed. ".repeat(12);
+        let html = format!(
+            "<body><div class=\"sidebar\"><p>Subscribe now</p></div><article><h1>Rain</h1><p>{words}</p>\
+             <h2>Later</h2><p>{words}</p></article></body>"
+        );
+        let text = markdown(&html, "https://a.test/rain", Extent::Page);
+        assert!(text.starts_with("# Rain\n"), "{text}");
+        assert!(text.contains("\n## Later\n"), "{text}");
+        assert!(!text.contains("Subscribe"), "{text}");
+    }
+
+    #[test]
+    fn a_list_of_things_is_no_article_and_is_told_whole() {
+        let items: String =
+            (0..30).map(|at| format!("<div class=\"card\"><h3>Thing {at}</h3><span>{at},99</span></div>")).collect();
+        let text = markdown(&format!("<body><main>{items}</main></body>"), "https://a.test/", Extent::Page);
+        assert_eq!(text.matches("### Thing").count(), 30, "{text}");
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = format!("<body>{}end{}</body>", "<div>".repeat(1_000), "</div>".repeat(1_000));
+        assert_eq!(markdown(&deep, "about:blank", Extent::Part), "end");
+    }
+}

@@ -1,0 +1,105 @@
+//! What a page says of itself.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// The answer of the page.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Told {
+    pub(super) title: String,
+    pub(super) language: String,
+    pub(super) meta: Map<String, Value>,
+    #[serde(default)]
+    pub(super) canonical: Option<String>,
+    /// Unread JSON of scripts.
+    pub(super) json_ld: Vec<String>,
+    /// Items of microdata.
+    pub(super) items: Vec<Value>,
+    pub(super) headings: Vec<Value>,
+    pub(super) landmarks: Vec<Value>,
+    pub(super) headings_left: u64,
+}
+
+impl Told {
+    /// Every object that JSON-LD describes at the top, graphs opened up. What is no JSON is left out.
+    pub(super) fn linked_data(&self) -> Vec<Value> {
+        let mut all = Vec::new();
+        for text in &self.json_ld {
+            match serde_json::from_str(text) {
+                Ok(Value::Array(items)) => all.extend(items),
+                Ok(Value::Object(mut object)) => match object.remove("@graph") {
+                    Some(Value::Array(items)) => all.extend(items),
+                    _ => all.push(Value::Object(object)),
+                },
+                _ => {}
+            }
+        }
+        all.truncate(1_000);
+        all
+    }
+
+    /// What kind of page it is, by its own words.
+    fn page_type(&self, linked: &[Value]) -> Option<String> {
+        let of = |value: &Value| match value.get("@type") {
+            Some(Value::String(kind)) => Some(kind.clone()),
+            Some(Value::Array(kinds)) => kinds.first().and_then(Value::as_str).map(str::to_owned),
+            _ => None,
+        };
+        const FRAME: [&str; 4] = ["WebSite", "Organization", "BreadcrumbList", "WebPage"];
+        let kinds = || linked.iter().chain(&self.items).filter_map(of);
+        kinds()
+            .find(|kind| !FRAME.contains(&kind.as_str()))
+            .or_else(|| self.meta.get("og:type").and_then(Value::as_str).map(str::to_owned))
+            .or_else(|| kinds().next())
+    }
+
+    /// The answer of the step.
+    pub(super) fn data(self, url: &str) -> Value {
+        let linked = self.linked_data();
+        let page_type = self.page_type(&linked);
+        let is_graph =
+            |name: &str| name.starts_with("og:") || name.starts_with("article:") || name.starts_with("product:");
+        let (graph, rest): (Map<_, _>, Map<_, _>) = self.meta.into_iter().partition(|(name, _)| is_graph(name));
+        let mut data = json!({
+            "url": url, "title": self.title, "language": self.language, "pageType": page_type,
+            "canonical": self.canonical, "openGraph": graph, "meta": rest, "jsonLd": linked,
+            "microdata": self.items, "headings": self.headings, "landmarks": self.landmarks,
+        });
+        if self.headings_left > 0 {
+            data["truncated"] = json!({ "headings": self.headings_left });
+        }
+        if let Value::Object(data) = &mut data {
+            data.retain(|_, value| match value {
+                Value::Null => false,
+                Value::String(text) => !text.is_empty(),
+                Value::Array(items) => !items.is_empty(),
+                Value::Object(members) => !members.is_empty(),
+                _ => true,
+            });
+        }
+        data
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_a_page_is_that_of_its_thing() {
+        let told = Told {
+            title: "Mug".into(),
+            json_ld: vec![
+                r#"{"@type":"WebSite"}"#.into(),
+                "{ no json".into(),
+                r#"{"@graph":[{"@type":["Product","Thing"],"name":"Mug"}]}"#.into(),
+            ],
+            ..Told::default()
+        };
+        let data = told.data("https://a.test/");
+        assert_eq!(data["pageType"], "Product");
+        assert_eq!(data["jsonLd"].as_array().map(Vec::len), Some(2));
+        assert!(data.get("microdata").is_none());
+    }
+}

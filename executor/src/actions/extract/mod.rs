@@ -1,0 +1,212 @@
+//! Reading out of the page.
+//!
+//! Invariants:
+//! - What a password-like field holds is told as a digest.
+//! - Every answer is bounded, and says so where something was left out: texts end in a line that begins with
+//!   `[truncated:`, objects have a `truncated` member.
+//! - Nothing here asks a model: the same page gives the same answer.
+
+mod form;
+mod markdown;
+mod metadata;
+mod page;
+mod schema;
+
+use std::collections::BTreeSet;
+
+use cuebook_grammar::action::{ExtractKind, ExtractQuery};
+use cuebook_grammar::id::TargetRef;
+use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_probe::ProbeWorld;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::actions::Acted;
+use crate::run::Run;
+use crate::script::Reading;
+use crate::stop::{Part, Stop, failed, probe_stop};
+use markdown::{Extent, markdown};
+
+/// The most characters of a text that a step answers with.
+const MAX_TEXT: usize = 200_000;
+
+#[derive(Debug, Deserialize)]
+struct Markup {
+    text: String,
+    length: usize,
+}
+
+#[derive(Debug, Deserialize)]
+struct Attribute {
+    present: bool,
+    text: String,
+    sensitive: bool,
+}
+
+impl Run<'_> {
+    /// Reads what the query asks for.
+    pub(crate) async fn extract(&mut self, query: &ExtractQuery) -> Part<Acted> {
+        if !matches!(query.kind, ExtractKind::Text | ExtractKind::Value) {
+            let (probe, until) = (self.probe.clone(), self.until);
+            self.race(Stage::Act, async move { probe.extend(page::READ, until).await })
+                .await?
+                .map_err(|error| probe_stop(error, Stage::Act))?;
+        }
+        let (world, id) = self.place(query.target_ref.as_ref()).await?;
+        let data = match query.kind {
+            ExtractKind::Text => self.reading(&world, id, "text").await?,
+            ExtractKind::Value => self.reading(&world, id, "value").await?,
+            ExtractKind::Html => self.markup(&world, id, "inner").await?,
+            ExtractKind::OuterHtml => self.markup(&world, id, "outer").await?,
+            ExtractKind::Attribute => {
+                let name = query.name.as_ref().map_or("", |name| name.as_str());
+                self.attribute(&world, id, name).await?
+            }
+            ExtractKind::Markdown => Value::String(self.markdown(&world, &id).await?),
+            ExtractKind::Form => {
+                let told: Option<form::Told> =
+                    self.ask(&world, "(cb, id) => cb.read.form(id)", &[id], Stage::Act).await?;
+                self.still_there(told)?.data(self.probe.digest_key())
+            }
+            ExtractKind::Metadata => {
+                let told: metadata::Told = self.ask(&world, "(cb) => cb.read.metadata()", &[], Stage::Act).await?;
+                told.data(&self.page.url())
+            }
+            ExtractKind::Schema => {
+                let Some(wanted) = &query.schema else {
+                    return failed(Stage::Act, Cause::InvalidArgument, "expected a schema, saw none");
+                };
+                self.by_schema(&world, &id, wanted).await?
+            }
+        };
+        Ok(Acted { data: Some(data), ..Acted::default() })
+    }
+
+    /// Text or a live value.
+    async fn reading(&mut self, world: &ProbeWorld, id: Value, what: &str) -> Part<Value> {
+        let args = [id, what.into()];
+        let reading: Option<Reading> =
+            self.ask(world, "(cb, id, what) => cb.act.read(id, what)", &args, Stage::Act).await?;
+        let reading = self.still_there(reading)?;
+        if reading.none && what == "value" {
+            return failed(Stage::Act, Cause::InvalidArgument, "expected something that has a value, saw none");
+        }
+        Ok(if reading.sensitive {
+            json!({"redacted": self.probe.digest_key().digest(&reading.text)})
+        } else {
+            Value::String(reading.text)
+        })
+    }
+
+    async fn markup(&mut self, world: &ProbeWorld, id: Value, which: &str) -> Part<Value> {
+        let args = [id, which.into()];
+        let told: Option<Markup> =
+            self.ask(world, "(cb, id, which) => cb.read.markup(id, which)", &args, Stage::Act).await?;
+        let Markup { text, length } = self.still_there(told)?;
+        // The script counts as JavaScript does.
+        let seen = text.encode_utf16().count();
+        Ok(Value::String(if seen < length { with_note(text, &format!("{seen} of {length} characters")) } else { text }))
+    }
+
+    async fn attribute(&mut self, world: &ProbeWorld, id: Value, name: &str) -> Part<Value> {
+        let args = [id, name.into()];
+        let told: Option<Attribute> =
+            self.ask(world, "(cb, id, name) => cb.read.attribute(id, name)", &args, Stage::Act).await?;
+        Ok(match self.still_there(told)? {
+            Attribute { present: false, .. } => Value::Null,
+            Attribute { sensitive: true, text, .. } => json!({"redacted": self.probe.digest_key().digest(&text)}),
+            Attribute { text, .. } => Value::String(text),
+        })
+    }
+
+    async fn markdown(&mut self, world: &ProbeWorld, id: &Value) -> Part<String> {
+        let told = self.written(world, id).await?;
+        let page::Written { html, truncated } = self.still_there(told)?;
+        let extent = if id.is_null() { Extent::Page } else { Extent::Part };
+        let url = self.page.url();
+        let text = self.compute(move || markdown(&html, &url, extent)).await?;
+        Ok(bounded(text, &truncated))
+    }
+
+    async fn by_schema(&mut self, world: &ProbeWorld, id: &Value, wanted: &Value) -> Part<Value> {
+        if schema::is_empty(wanted) {
+            let text = self.markdown(world, id).await?;
+            return Ok(
+                json!({ "markdown": text, "$note": "the schema asks for nothing: this is the page as Markdown" }),
+            );
+        }
+        if let Err(message) = schema::admit(wanted) {
+            return failed(Stage::Act, Cause::InvalidArgument, message);
+        }
+        let told = self.written(world, id).await?;
+        let page::Written { html, truncated } = self.still_there(told)?;
+        let metadata: metadata::Told = if id.is_null() {
+            self.ask(world, "(cb) => cb.read.metadata()", &[], Stage::Act).await?
+        } else {
+            metadata::Told::default()
+        };
+        let (wanted, url) = (wanted.clone(), self.page.url());
+        let mut filled = self.compute(move || schema::fill(&wanted, &html, &metadata, &url)).await?;
+        filled.truncated.extend(truncated);
+        Ok(filled.data())
+    }
+
+    /// Runs what takes a while beside the browser's events, within the deadline.
+    async fn compute<T: Send + 'static>(&mut self, work: impl FnOnce() -> T + Send + 'static) -> Part<T> {
+        match self.race(Stage::Act, tokio::task::spawn_blocking(work)).await? {
+            Ok(done) => Ok(done),
+            Err(_) => failed(Stage::Act, Cause::Unsupported, "expected a page that can be read, saw one that cannot"),
+        }
+    }
+
+    /// Reads a compact form of the document.
+    pub(crate) async fn get_dom(&mut self, target: Option<&TargetRef>) -> Part<Acted> {
+        let (world, id) = self.place(target).await?;
+        let text: Option<String> = self.ask(&world, "(cb, id) => cb.act.dom(id)", &[id], Stage::Act).await?;
+        Ok(Acted { data: Some(self.still_there(text)?.into()), ..Acted::default() })
+    }
+
+    /// The document to read in, and the element, if one was named.
+    async fn place(&mut self, target: Option<&TargetRef>) -> Part<(ProbeWorld, Value)> {
+        if target.is_some() {
+            let main = self.resolve_main(self.ready_by()).await?;
+            let world = self.world_of(&main.key, Stage::Act).await?;
+            return Ok((world, main.key.node.into()));
+        }
+        let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
+        let world = self
+            .race(Stage::Act, async move { probe.world(&frame, until).await })
+            .await?
+            .map_err(|error| probe_stop(error, Stage::Act))?;
+        Ok((world, Value::Null))
+    }
+
+    fn still_there<T>(&self, told: Option<T>) -> Part<T> {
+        told.ok_or_else(|| self.removed())
+    }
+
+    fn removed(&self) -> Stop {
+        self.act_failure(Cause::TargetStale, "expected the target in the document, saw it removed".to_owned(), None)
+    }
+}
+
+/// The text cut to what a step may answer, with a last line that says so.
+fn bounded(text: String, truncated: &BTreeSet<String>) -> String {
+    let length = text.chars().count();
+    if length > MAX_TEXT {
+        let cut = text.chars().take(MAX_TEXT).collect();
+        return with_note(cut, &format!("{MAX_TEXT} of {length} characters"));
+    }
+    if truncated.is_empty() {
+        return text;
+    }
+    let what: Vec<&str> = truncated.iter().map(String::as_str).collect();
+    with_note(text, &format!("the page has more {}", what.join(", ")))
+}
+
+fn with_note(mut text: String, what: &str) -> String {
+    text.push_str("\n\n[truncated: ");
+    text.push_str(what);
+    text.push(']');
+    text
+}

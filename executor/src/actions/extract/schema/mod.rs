@@ -1,0 +1,502 @@
+//! Filling a JSON Schema from a page, by the page's own labels, without a model.
+//!
+//! The schema is walked from its root. An object takes each member from what the page calls by its name; an
+//! array of objects takes the set of like things that fits its members best; an array of scalars takes the list
+//! that is called by its name. What nothing on the page is called by stays unfilled, and the answer says so:
+//! it never guesses by position.
+//!
+//! Invariants:
+//! - The same page and schema give the same answer.
+//! - The answer is judged by the schema itself before it is given.
+//! - Depth, members, things and text are bounded, whatever the schema and the page say.
+
+mod convert;
+mod pairs;
+mod records;
+mod words;
+
+use std::collections::BTreeSet;
+
+use dom_query::{Document, NodeRef};
+use serde_json::{Map, Value, json};
+
+use crate::actions::extract::metadata::Told;
+use convert::{Content, Scalar, convert};
+use pairs::{Pair, content_of, pairs_of};
+use records::{MAX_RECORDS, Record, Set, names_of, pairs_in, plain_lists, sets_in, stated};
+use words::Words;
+
+/// The largest schema, in bytes of JSON.
+const MAX_SCHEMA: usize = 64 << 10;
+/// The deepest nesting of a schema that is walked.
+const MAX_DEPTH: usize = 12;
+/// The most members of an object.
+const MAX_MEMBERS: usize = 200;
+/// The least fit of a label with the name of a member.
+const MIN_FIT: f32 = 0.35;
+/// The most complaints of the schema that the answer tells.
+const MAX_COMPLAINTS: usize = 20;
+
+/// Whether the schema asks for nothing.
+pub(super) fn is_empty(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            members.keys().all(|key| key.starts_with('$') || key == "title" || key == "description")
+        }
+        Value::Bool(accepts) => *accepts,
+        Value::Null => true,
+        _ => false,
+    }
+}
+
+/// Refuses what is no schema, or too much of one.
+pub(super) fn admit(schema: &Value) -> Result<(), String> {
+    let length = schema.to_string().len();
+    if length > MAX_SCHEMA {
+        return Err(format!("expected a schema of at most {MAX_SCHEMA} bytes, saw {length}"));
+    }
+    jsonschema::validator_for(schema).map(drop).map_err(|error| {
+        let why: String = error.to_string().chars().take(300).collect();
+        format!("expected a JSON Schema, saw {why}")
+    })
+}
+
+/// What came of a schema.
+#[derive(Debug, Default)]
+pub(super) struct Filled {
+    value: Value,
+    /// JSON pointers to members that nothing on the page fits.
+    unfilled: Vec<String>,
+    /// What the schema itself says against the answer.
+    invalid: Vec<String>,
+    pub(super) truncated: BTreeSet<String>,
+}
+
+impl Filled {
+    /// The answer of the step. An object that fits the schema stands for itself; members that begin with `$`
+    /// tell what is missing. What is no object then stands under `value`.
+    pub(super) fn data(self) -> Value {
+        let mut notes = Map::new();
+        if !self.unfilled.is_empty() {
+            notes.insert("$unfilled".to_owned(), json!(self.unfilled));
+        }
+        if !self.invalid.is_empty() {
+            notes.insert("$invalid".to_owned(), json!(self.invalid));
+        }
+        if !self.truncated.is_empty() {
+            notes.insert("$truncated".to_owned(), json!(self.truncated));
+        }
+        match self.value {
+            value if notes.is_empty() => value,
+            Value::Object(mut members) => {
+                members.append(&mut notes);
+                Value::Object(members)
+            }
+            value => {
+                notes.insert("value".to_owned(), value);
+                Value::Object(notes)
+            }
+        }
+    }
+}
+
+/// Fills `schema` from a page's clean HTML and what it says of itself.
+pub(super) fn fill(schema: &Value, html: &str, told: &Told, url: &str) -> Filled {
+    let document = Document::from(html);
+    let linked = told.linked_data();
+    let root = document.body().unwrap_or_else(|| document.root());
+    let mut pairs = pairs_of(&root);
+    pairs.extend(page_pairs(told, &linked, url));
+    let data: Vec<Value> = linked.into_iter().chain(told.items.iter().cloned()).collect();
+    let mut filler = Filler { root: schema, data: &data, unfilled: Vec::new(), truncated: BTreeSet::new() };
+    let scope = Scope { pairs: &pairs, node: Some(&root), is_page: true };
+    let value = filler.value(schema, &Words::default(), &scope, "", 0).unwrap_or(Value::Null);
+    let Filler { mut unfilled, truncated, .. } = filler;
+    unfilled.truncate(200);
+    let invalid = match jsonschema::validator_for(schema) {
+        Ok(validator) => validator
+            .iter_errors(&value)
+            .take(MAX_COMPLAINTS)
+            .map(|error| format!("{}: {}", error.instance_path(), error).chars().take(300).collect())
+            .collect(),
+        Err(_) => Vec::new(),
+    };
+    Filled { value, unfilled, invalid, truncated }
+}
+
+/// What the page says of itself, as pairs; a little less sure than what it shows.
+fn page_pairs(told: &Told, linked: &[Value], url: &str) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = linked.iter().chain(&told.items).flat_map(pairs_in).collect();
+    for pair in &mut pairs {
+        pair.weight *= 0.9;
+    }
+    for (name, value) in &told.meta {
+        let name = name.rsplit(':').next().unwrap_or(name);
+        if let Some(text) = value.as_str() {
+            let link = text.starts_with("http").then(|| text.to_owned());
+            pairs.push(Pair::new(name, Content { text: text.to_owned(), url: link, exact: None }, 0.6));
+        }
+    }
+    pairs.push(Pair::new("title", Content::text(told.title.clone()), 0.55));
+    pairs.push(Pair::new("language", Content::text(told.language.clone()), 0.5));
+    let own = told.canonical.clone().filter(|canonical| !canonical.is_empty()).unwrap_or_else(|| url.to_owned());
+    pairs.push(Pair::new("url", Content { text: own.clone(), url: Some(own), exact: None }, 0.65));
+    pairs
+}
+
+/// Where members are looked for.
+struct Scope<'s, 'a> {
+    pairs: &'s [Pair],
+    node: Option<&'s NodeRef<'a>>,
+    is_page: bool,
+}
+
+struct Filler<'s> {
+    root: &'s Value,
+    data: &'s [Value],
+    unfilled: Vec<String>,
+    truncated: BTreeSet<String>,
+}
+
+impl<'s> Filler<'s> {
+    /// A value for `schema` that the page calls `name`; `None` if there is nothing.
+    fn value(
+        &mut self,
+        schema: &'s Value,
+        name: &Words,
+        scope: &Scope<'_, '_>,
+        path: &str,
+        depth: usize,
+    ) -> Option<Value> {
+        if depth > MAX_DEPTH {
+            self.truncated.insert("depth".to_owned());
+            return None;
+        }
+        let schema = self.resolved(schema);
+        if let Some(fixed) = schema.get("const") {
+            return Some(fixed.clone());
+        }
+        for choice in ["anyOf", "oneOf"] {
+            if let Some(Value::Array(choices)) = schema.get(choice) {
+                let kept = self.unfilled.len();
+                for choice in choices.iter().take(20) {
+                    self.unfilled.truncate(kept);
+                    if let Some(value) =
+                        self.value(choice, name, scope, path, depth + 1).filter(|value| !value.is_null())
+                    {
+                        return Some(value);
+                    }
+                }
+                return None;
+            }
+        }
+        match kind_of(schema) {
+            Kind::Object => Some(self.object(schema, name, scope, path, depth)),
+            Kind::Array => Some(self.array(schema, name, scope, path, depth)),
+            Kind::Scalar(kind) => scalar(schema, kind, name, scope.pairs),
+        }
+    }
+
+    /// What `$ref` leads to within the schema.
+    fn resolved(&self, schema: &'s Value) -> &'s Value {
+        let mut schema = schema;
+        for _ in 0..8 {
+            let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { break };
+            let Some(found) = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer)) else { break };
+            schema = found;
+        }
+        if let (Some(Value::Array(all)), None) = (schema.get("allOf"), schema.get("properties")) {
+            return all.first().unwrap_or(schema);
+        }
+        schema
+    }
+
+    fn object(&mut self, schema: &'s Value, name: &Words, scope: &Scope<'_, '_>, path: &str, depth: usize) -> Value {
+        let mut members = Map::new();
+        let Some(Value::Object(properties)) = schema.get("properties") else { return Value::Object(members) };
+        // A nested object is looked for in the part of the page that is called like it, if there is one.
+        let part = (!name.is_empty()).then(|| scope.node.and_then(|node| part_called(node, name))).flatten();
+        let own = part.as_ref().map(pairs_of);
+        let scope = Scope {
+            pairs: own.as_deref().unwrap_or(scope.pairs),
+            node: part.as_ref().or(scope.node),
+            is_page: scope.is_page && part.is_none(),
+        };
+        for (key, member) in properties.iter().take(MAX_MEMBERS) {
+            let at = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+            match self.member(key, member, &scope, &at, depth) {
+                Some(value) => drop(members.insert(key.clone(), value)),
+                None => {
+                    let nothing = accepts_null(self.resolved(member)).then_some(Value::Null);
+                    members.extend(nothing.map(|nothing| (key.clone(), nothing)));
+                    self.unfilled.push(at);
+                }
+            }
+        }
+        Value::Object(members)
+    }
+
+    /// A member by its key, or by the title that the schema gives it.
+    fn member(
+        &mut self,
+        key: &str,
+        schema: &'s Value,
+        scope: &Scope<'_, '_>,
+        path: &str,
+        depth: usize,
+    ) -> Option<Value> {
+        let kept = self.unfilled.len();
+        if let Some(value) = self.value(schema, &Words::of(key), scope, path, depth + 1).filter(is_something) {
+            return Some(value);
+        }
+        let title = self.resolved(schema).get("title").and_then(Value::as_str)?;
+        self.unfilled.truncate(kept);
+        self.value(schema, &Words::of(title), scope, path, depth + 1).filter(is_something)
+    }
+
+    fn array(&mut self, schema: &'s Value, name: &Words, scope: &Scope<'_, '_>, path: &str, depth: usize) -> Value {
+        let any = &Value::Null;
+        let items = self.resolved(schema.get("items").unwrap_or(any));
+        let limit = schema
+            .get("maxItems")
+            .and_then(Value::as_u64)
+            .and_then(|most| usize::try_from(most).ok())
+            .unwrap_or(MAX_RECORDS)
+            .min(MAX_RECORDS);
+        match kind_of(items) {
+            Kind::Object => self.things(items, name, scope, path, depth, limit),
+            Kind::Array => Value::Array(Vec::new()),
+            Kind::Scalar(kind) => {
+                let mut values = Vec::new();
+                let wants_unique = schema.get("uniqueItems") == Some(&Value::Bool(true));
+                for content in plain(name, scope) {
+                    let value = convert(&content, kind, format_of(items), options_of(items));
+                    values.extend(value.filter(|value| !wants_unique || !values.contains(value)));
+                }
+                values.truncate(limit);
+                Value::Array(values)
+            }
+        }
+    }
+
+    /// The set of like things that fits the members best.
+    fn things(
+        &mut self,
+        items: &'s Value,
+        name: &Words,
+        scope: &Scope<'_, '_>,
+        path: &str,
+        depth: usize,
+        limit: usize,
+    ) -> Value {
+        let mut sets = if scope.is_page { stated(self.data) } else { Vec::new() };
+        sets.extend(scope.node.map(sets_in).unwrap_or_default());
+        let wanted: Vec<(Words, &Value)> = match items.get("properties") {
+            Some(Value::Object(properties)) => properties
+                .iter()
+                .take(MAX_MEMBERS)
+                .map(|(key, schema)| (Words::of(key), self.resolved(schema)))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let mut best: Option<(f32, Set<'_>)> = None;
+        for mut set in sets {
+            let score = fit_of(&mut set, &wanted, name);
+            if score > best.as_ref().map_or(0.0, |(best, _)| *best) {
+                best = Some((score, set));
+            }
+        }
+        let Some((_, set)) = best else { return Value::Array(Vec::new()) };
+        if set.left > 0 || set.records.len() > limit {
+            self.truncated.insert("items".to_owned());
+        }
+        let mut values = Vec::new();
+        for (index, mut record) in set.records.into_iter().take(limit).enumerate() {
+            record.ready();
+            let scope = Scope { pairs: &record.pairs, node: record.node.as_ref(), is_page: false };
+            let kept = self.unfilled.len();
+            let value = self.object(items, &Words::default(), &scope, &format!("{path}/{index}"), depth + 1);
+            // A row of nothing, such as one that spans the table, is no thing.
+            if value.as_object().is_some_and(|members| members.values().any(is_something)) {
+                values.push(value);
+            } else {
+                self.unfilled.truncate(kept);
+            }
+        }
+        Value::Array(values)
+    }
+}
+
+fn is_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => members.values().any(is_something),
+        _ => true,
+    }
+}
+
+/// How well a set fits the members that are wanted of each thing: its first things are tried.
+fn fit_of(set: &mut Set<'_>, wanted: &[(Words, &Value)], name: &Words) -> f32 {
+    let mut sum = 0.0;
+    let tried = set.records.len().min(3);
+    for record in set.records.iter_mut().take(tried) {
+        record.ready();
+        for (words, schema) in wanted {
+            sum += match kind_of(schema) {
+                Kind::Scalar(kind) => best_pair(words, &record.pairs, |content| {
+                    convert(content, kind, format_of(schema), options_of(schema))
+                })
+                .map_or(0.0, |(_, fit)| fit),
+                Kind::Object | Kind::Array => 0.0,
+            };
+        }
+    }
+    let count = |length: usize| f32::from(u16::try_from(length).unwrap_or(u16::MAX));
+    let called = set.called.iter().map(|called| name.fits(called)).fold(0.0, f32::max);
+    let fit = sum / count(tried.max(1)) / count(wanted.len().max(1));
+    // One thing alone is hardly a set, and names alone are hardly a reason.
+    let lone = if set.records.len() < 2 { 0.5 } else { 1.0 };
+    let many = 0.02 * (count(set.records.len()).min(64.0)).log2();
+    if fit < 0.2 { 0.0 } else { (fit + many) * lone + 0.5 * called }
+}
+
+enum Kind {
+    Object,
+    Array,
+    Scalar(Scalar),
+}
+
+fn kind_of(schema: &Value) -> Kind {
+    let stated = match schema.get("type") {
+        Some(Value::String(kind)) => Some(kind.as_str()),
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
+        _ => None,
+    };
+    match stated {
+        Some("object") => Kind::Object,
+        Some("array") => Kind::Array,
+        Some(kind) => Kind::Scalar(Scalar::parse(kind).unwrap_or(Scalar::Any)),
+        None if schema.get("properties").is_some() => Kind::Object,
+        None if schema.get("items").is_some() => Kind::Array,
+        None => Kind::Scalar(Scalar::Any),
+    }
+}
+
+fn accepts_null(schema: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind == "null",
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
+        _ => false,
+    }
+}
+
+fn format_of(schema: &Value) -> Option<&str> {
+    schema.get("format").and_then(Value::as_str)
+}
+
+fn options_of(schema: &Value) -> Option<&[Value]> {
+    schema.get("enum").and_then(Value::as_array).map(Vec::as_slice)
+}
+
+/// The best of the contents that are called by these words and convert.
+fn best_pair(name: &Words, pairs: &[Pair], convert: impl Fn(&Content) -> Option<Value>) -> Option<(Value, f32)> {
+    let mut fits: Vec<(f32, &Pair)> = pairs
+        .iter()
+        .map(|pair| (name.fits(&pair.label) * pair.weight, pair))
+        .filter(|(fit, _)| *fit >= MIN_FIT)
+        .collect();
+    // Stable: of equals, the first of the document.
+    fits.sort_by(|a, b| b.0.total_cmp(&a.0));
+    fits.into_iter().take(50).find_map(|(fit, pair)| convert(&pair.content).map(|value| (value, fit)))
+}
+
+fn scalar(schema: &Value, kind: Scalar, name: &Words, pairs: &[Pair]) -> Option<Value> {
+    best_pair(name, pairs, |content| convert(content, kind, format_of(schema), options_of(schema)))
+        .map(|(value, _)| value)
+}
+
+/// The part of a page that is called by this name: the smallest that is so named and has parts itself.
+fn part_called<'a>(scope: &NodeRef<'a>, name: &Words) -> Option<NodeRef<'a>> {
+    let mut best: Option<(f32, NodeRef<'a>)> = None;
+    for node in scope.descendants_it().take(50_000) {
+        if !node.is_element() || node.element_children().is_empty() {
+            continue;
+        }
+        let fit = names_of(&node).iter().map(|called| name.fits(called)).fold(0.0, f32::max);
+        if fit >= 0.6 && best.as_ref().is_none_or(|(best, _)| fit > *best) {
+            best = Some((fit, node));
+        }
+    }
+    best.map(|(_, node)| node)
+}
+
+/// The contents of a list of plain things.
+fn plain(name: &Words, scope: &Scope<'_, '_>) -> Vec<Content> {
+    let Some(node) = scope.node else {
+        return split(name, scope.pairs);
+    };
+    let of = |nodes: &[NodeRef<'_>]| nodes.iter().map(content_of).collect::<Vec<_>>();
+    let is = |word: &str| name.fits(&Words::of(word)) >= 0.95;
+    if is("headings") && !is("name") {
+        return of(&all(node, &["h1", "h2", "h3", "h4", "h5", "h6"]));
+    }
+    let mut best: Option<(f32, Vec<Content>)> = None;
+    let mut offer = |fit: f32, found: Vec<Content>| {
+        if fit >= MIN_FIT && !found.is_empty() && best.as_ref().is_none_or(|(best, _)| fit > *best) {
+            best = Some((fit, found));
+        }
+    };
+    for (called, items) in plain_lists(node) {
+        let fit = called.iter().map(|called| name.fits(called)).fold(0.0, f32::max);
+        offer(fit, of(&items));
+    }
+    for set in sets_in(node) {
+        // A column of a table.
+        let fit = |pair: &Pair| if pair.weight >= 1.0 { name.fits(&pair.label) } else { 0.0 };
+        let column: Vec<Content> = set
+            .records
+            .iter()
+            .filter_map(|record: &Record<'_>| {
+                record.pairs.iter().find(|pair| fit(pair) >= 0.9).map(|pair| pair.content.clone())
+            })
+            .collect();
+        if !column.is_empty() {
+            offer(0.85, column);
+        }
+    }
+    let named: Vec<Content> = scope
+        .pairs
+        .iter()
+        .filter(|pair| name.fits(&pair.label) * pair.weight >= 0.65 && !pair.content.text.is_empty())
+        .map(|pair| pair.content.clone())
+        .collect();
+    if named.len() > 1 {
+        offer(0.6, named);
+    }
+    if let Some((_, found)) = best {
+        return found;
+    }
+    if is("url") {
+        return of(&all(node, &["a"]));
+    }
+    if is("image") {
+        return of(&all(node, &["img"]));
+    }
+    split(name, scope.pairs)
+}
+
+fn all<'a>(scope: &NodeRef<'a>, tags: &[&str]) -> Vec<NodeRef<'a>> {
+    scope.descendants_it().filter(|node| tags.iter().any(|tag| node.has_name(tag))).take(MAX_RECORDS).collect()
+}
+
+/// One content that lists several things.
+fn split(name: &Words, pairs: &[Pair]) -> Vec<Content> {
+    let found =
+        best_pair(name, pairs, |content| (!content.text.is_empty()).then(|| Value::String(content.text.clone())));
+    let Some((Value::String(text), _)) = found else { return Vec::new() };
+    text.split([',', ';', '•', '|', '\n']).map(str::trim).filter(|part| !part.is_empty()).map(Content::text).collect()
+}
+
+#[cfg(test)]
+mod tests;

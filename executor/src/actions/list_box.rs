@@ -1,0 +1,233 @@
+//! Options that a page draws itself: list boxes, combo boxes with a popup, suggestions of a field.
+//!
+//! Invariants:
+//! - An option belongs to the target: it stands in the list that the target is or names, or it came when the target
+//!   was opened. An option of another list with the same words is none.
+//! - Each option is clicked as a person does, with the guard of any other click.
+
+use std::time::{Duration, Instant};
+
+use cuebook_grammar::action::{MouseButton, OptionChoice};
+use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::text_match::collapse_white_space;
+use cuebook_probe::ProbeWorld;
+
+use crate::actions::select::in_words;
+use crate::run::{Resolved, Run};
+use crate::script::{Expected, ListKind, Listed, ListedOption, Need};
+use crate::stop::{Part, Stop};
+
+const POLL: Duration = Duration::from_millis(60);
+/// So long a field may take to show its options before they are asked for by typing.
+const OPENING: Duration = Duration::from_millis(300);
+/// The most labels that are remembered of a list that is scrolled through.
+const MAX_LABELS: usize = 2_000;
+
+/// How far the search for one option has come.
+#[derive(Debug, Default)]
+struct Search {
+    /// The options that were shown before the list was opened.
+    before: Vec<u64>,
+    opened: Option<Instant>,
+    typed: bool,
+    /// The list was scrolled to its start.
+    restarted: bool,
+    /// All that scrolling shows was seen.
+    scrolled: bool,
+    labels: Vec<String>,
+}
+
+impl Run<'_> {
+    /// Chooses options of a list that the page draws.
+    pub(crate) async fn choose_listed(&mut self, choices: &[OptionChoice]) -> Part<()> {
+        let (main, _, listed) = self.listed(&[]).await?;
+        let several = choices.len() > 1;
+        match listed.kind {
+            ListKind::None => {
+                let message = format!("expected a list or a control that opens one, saw {}", main.facts.tag);
+                Err(self.act_failure(Cause::InvalidArgument, message, None))
+            }
+            ListKind::Data | ListKind::List if several && !listed.several => {
+                let message = format!("expected one option for a list that takes one, saw {}", choices.len());
+                Err(self.act_failure(Cause::InvalidArgument, message, None))
+            }
+            ListKind::Data => match choices {
+                [choice] => self.choose_suggested(&listed.rows, choice).await,
+                _ => self.clear().await,
+            },
+            ListKind::List | ListKind::Control => {
+                if listed.kind == ListKind::List && listed.several {
+                    self.unchoose(&main, &listed.rows, choices).await?;
+                }
+                for choice in choices {
+                    self.choose_one(choice).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The target and what it offers now.
+    async fn listed(&mut self, before: &[u64]) -> Part<(Resolved, ProbeWorld, Listed)> {
+        loop {
+            let main = self.resolve_main(self.ready_by()).await?;
+            let world = self.world_of(&main.key, Stage::Actionability).await?;
+            let args = [main.key.node.into(), before.into()];
+            let listed: Option<Listed> =
+                self.ask(&world, "(cb, id, before) => cb.act.listed(id, before)", &args, Stage::Act).await?;
+            match listed {
+                Some(listed) => return Ok((main, world, listed)),
+                None => self.main_is_gone()?,
+            }
+        }
+    }
+
+    /// What a data list suggests is text that the field takes.
+    async fn choose_suggested(&mut self, rows: &[ListedOption], choice: &OptionChoice) -> Part<()> {
+        let Some(option) = find(rows, choice) else {
+            let labels: Vec<String> = rows.iter().filter_map(|row| row.value.clone()).collect();
+            return Err(self.no_option(&in_words(choice), false, &labels).into());
+        };
+        let value = option.value.clone().unwrap_or_else(|| option.label.clone());
+        let entry = self.entry(false).await?;
+        self.replace(&entry, &value).await
+    }
+
+    /// Takes away what was chosen and is not wanted: a list for several is left with exactly what was asked for.
+    async fn unchoose(&mut self, main: &Resolved, rows: &[ListedOption], choices: &[OptionChoice]) -> Part<()> {
+        for choice in choices {
+            match find(rows, choice) {
+                Some(option) if option.disabled => {
+                    return Err(self.no_option(&in_words(choice), true, &labels(rows)).into());
+                }
+                _ => {}
+            }
+        }
+        let wanted: Vec<u64> = choices.iter().filter_map(|choice| find(rows, choice)).map(|row| row.id).collect();
+        let unwanted = rows.iter().filter(|row| row.selected && !row.disabled && !wanted.contains(&row.id));
+        for id in unwanted.map(|row| row.id).collect::<Vec<_>>() {
+            let key = NodeKey { node: id, ..main.key.clone() };
+            self.press_option(&key).await?;
+        }
+        Ok(())
+    }
+
+    async fn press_option(&mut self, key: &NodeKey) -> Part<()> {
+        let ready = self.ready(key, Need::pointer(None), self.ready_by()).await?;
+        // Lists that choose on the press close before the release; what counts is that the option was pressed.
+        let expects = Expected { types: &["mousedown"], count: 1 };
+        self.click_expecting(key, &ready, MouseButton::Left, 1, 0, expects).await
+    }
+
+    /// Opens the list where that is needed, looks for the option and clicks it.
+    async fn choose_one(&mut self, choice: &OptionChoice) -> Part<()> {
+        let mut by = self.ready_by();
+        let mut search = Search::default();
+        loop {
+            let (main, world, listed) = self.listed(&search.before).await?;
+            let is_open = search.opened.is_some() || listed.expanded || listed.kind == ListKind::List;
+            if !is_open {
+                search.before = listed.rows.iter().map(|row| row.id).collect();
+                let ready = self.ready(&main.key, Need::pointer(None), by).await?;
+                self.click_at(&main.key, &main.facts.tag, &ready, MouseButton::Left, 1, 0).await?;
+                search.opened = Some(Instant::now());
+                by = self.ready_by();
+                continue;
+            }
+            if let Some(option) = find(&listed.rows, choice) {
+                if option.disabled {
+                    return Err(self.no_option(&in_words(choice), true, &labels(&listed.rows)).into());
+                }
+                if option.selected {
+                    return Ok(());
+                }
+                let key = NodeKey { node: option.id, ..main.key.clone() };
+                match self.press_option(&key).await {
+                    // A list that is drawn anew while it is scrolled shows the same option again.
+                    Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale && Instant::now() < by => {
+                        self.pause(Stage::Act, POLL).await?;
+                        continue;
+                    }
+                    pressed => return pressed,
+                }
+            }
+            search.remember(&listed.rows);
+            if self.look_further(&main, &world, &listed, choice, &mut search).await? {
+                // What still brings news is worth the time that the step has.
+                by = self.ready_by();
+                continue;
+            }
+            if Instant::now() >= by {
+                return Err(self.no_option(&in_words(choice), false, &search.labels).into());
+            }
+            self.pause(Stage::Act, POLL).await?;
+        }
+    }
+
+    /// Scrolls the list on, or types into the field that it belongs to; `true` if that may have brought options.
+    async fn look_further(
+        &mut self,
+        main: &Resolved,
+        world: &ProbeWorld,
+        listed: &Listed,
+        choice: &OptionChoice,
+        search: &mut Search,
+    ) -> Part<bool> {
+        let is_index = matches!(choice, OptionChoice::Index(_));
+        if !listed.rows.is_empty() && !search.scrolled && !is_index && Instant::now() < self.answer_by() {
+            let args = [main.key.node.into(), search.before.as_slice().into(), false.into()];
+            let on = "(cb, id, before, back) => cb.act.scrollList(id, before, back)";
+            if self.ask(world, on, &args, Stage::Act).await? {
+                return Ok(true);
+            }
+            if !search.restarted {
+                search.restarted = true;
+                let back = [args[0].clone(), args[1].clone(), true.into()];
+                return self.ask(world, on, &back, Stage::Act).await;
+            }
+            search.scrolled = true;
+        }
+        let waited = search.opened.is_none_or(|opened| opened.elapsed() >= OPENING);
+        let (OptionChoice::Text(text) | OptionChoice::Label(text) | OptionChoice::Value(text)) = choice else {
+            return Ok(false);
+        };
+        if !listed.typed || search.typed || !waited {
+            return Ok(false);
+        }
+        search.typed = true;
+        search.scrolled = false;
+        let entry = self.entry(false).await?;
+        self.replace(&entry, "").await?;
+        self.type_into(&entry, text).await?;
+        Ok(true)
+    }
+}
+
+impl Search {
+    fn remember(&mut self, rows: &[ListedOption]) {
+        for row in rows {
+            if self.labels.len() < MAX_LABELS && !self.labels.contains(&row.label) {
+                self.labels.push(row.label.clone());
+            }
+        }
+    }
+}
+
+fn labels(rows: &[ListedOption]) -> Vec<String> {
+    rows.iter().map(|row| row.label.clone()).collect()
+}
+
+fn find<'a>(rows: &'a [ListedOption], choice: &OptionChoice) -> Option<&'a ListedOption> {
+    let by_value = |text: &str| rows.iter().find(|row| row.value.as_deref() == Some(text));
+    let by_label = |text: &str| {
+        let wanted = collapse_white_space(text);
+        rows.iter().find(|row| collapse_white_space(&row.label) == wanted)
+    };
+    match choice {
+        OptionChoice::Text(text) => by_value(text).or_else(|| by_label(text)),
+        OptionChoice::Value(text) => by_value(text),
+        OptionChoice::Label(text) => by_label(text),
+        OptionChoice::Index(index) => usize::try_from(index.get()).ok().and_then(|index| rows.get(index)),
+    }
+}

@@ -1,0 +1,70 @@
+//! Closed shadow roots: the wire sees them, the script does not.
+//!
+//! Looked for only where a locator finds nothing, and at each element once: what stands in such a root can be
+//! named by role and text as anything else.
+
+use cuebook_cdp::wire::dom::Described;
+use cuebook_grammar::outcome::Stage;
+use cuebook_probe::ProbeError;
+use futures_util::future::join_all;
+use serde::Serialize;
+
+use crate::run::Run;
+use crate::stop::Part;
+
+/// At most so many elements of a document are looked at in one go.
+const SUSPECTS: u32 = 200;
+/// Roots within roots beyond this depth are not found.
+const DEPTH: usize = 5;
+/// Frames beyond this many are not looked at.
+const FRAMES: usize = 50;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Describe {
+    backend_node_id: i64,
+    depth: i32,
+}
+
+impl Run<'_> {
+    /// Makes closed shadow roots known to the script in every frame; `true` if there were any that were not. Two
+    /// round trips for each frame that holds a suspect.
+    pub(crate) async fn open_closed_roots(&mut self, stage: Stage) -> Part<bool> {
+        let (probe, until) = (self.probe.clone(), self.until);
+        let frames = self.page.frames().into_iter().take(FRAMES).map(|frame| frame.id);
+        let calls = frames.map(|frame| {
+            let probe = probe.clone();
+            async move {
+                let mut is_news = false;
+                let world = probe.world(&frame, until).await?;
+                for _ in 0..DEPTH {
+                    let suspects =
+                        world.nodes("(cb, limit) => cb.act.suspects(limit)", &[SUSPECTS.into()], until).await?;
+                    if suspects.is_empty() {
+                        break;
+                    }
+                    let session = world.world().session();
+                    let described = join_all(suspects.into_iter().map(|backend_node_id| {
+                        session.call_raw("DOM.describeNode", Describe { backend_node_id, depth: 0 }, until)
+                    }))
+                    .await;
+                    let mut roots = Vec::new();
+                    for reply in described.into_iter().flatten() {
+                        let Ok(described) = reply.parse::<Described<'_>>() else { continue };
+                        let closed = |kind: Option<&str>| kind == Some("closed");
+                        let all = described.node.shadow_roots.iter();
+                        let found = all.filter(|root| closed(root.shadow_root_type.as_deref()));
+                        roots.extend(found.map(|root| root.backend_node_id));
+                    }
+                    for root in &roots {
+                        let register = "(cb, root) => { cb.registerClosedRoot(root); return true; }";
+                        is_news |= world.adopt::<bool>(*root, register, &[], until).await?;
+                    }
+                }
+                Ok::<bool, ProbeError>(is_news)
+            }
+        });
+        // A frame that does not answer has none that could be told.
+        Ok(self.race(stage, join_all(calls)).await?.into_iter().any(|news| news.unwrap_or(false)))
+    }
+}

@@ -1,0 +1,130 @@
+//! Downloads: whose they are, how they end, and what is kept of them.
+//!
+//! Invariants:
+//! - A name that a server or a page suggests is never a path: a file is found by the browser's guid alone.
+//! - What a step waits for here is bounded, and ends with the step.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::{DownloadState, FrameId, GoneReason};
+use cuebook_grammar::facts::{DownloadEnd, DownloadFact};
+use cuebook_grammar::outcome::Stage;
+use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
+
+use crate::error::ExecutorError;
+use crate::run::{Run, cut};
+use crate::stop::{Part, gone_stop};
+
+/// A download that began while the step was under way.
+#[derive(Debug)]
+pub(crate) struct Downloading {
+    guid: String,
+    pub(crate) fact: DownloadFact,
+}
+
+/// How long a step waits for a download that it began to end: most are done at once.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// The largest file that goes to the artifacts.
+const KEPT: u64 = 64 * 1024 * 1024;
+/// A step keeps account of so many.
+const MAX_DOWNLOADS: usize = 50;
+
+impl Run<'_> {
+    pub(crate) fn download_started(&mut self, guid: String, url: &str, filename: &str, frame: &FrameId) {
+        let is_of_another_tab = self.tabs.iter().any(|tab| *tab != self.page && tab.frame(frame).is_some());
+        if is_of_another_tab || self.happened.downloads.len() >= MAX_DOWNLOADS {
+            return;
+        }
+        let filename = filename.chars().take(300).collect();
+        let fact = DownloadFact { filename, url: cut(url), end: None, bytes: None };
+        self.happened.downloads.push(Downloading { guid, fact });
+        self.sampled();
+    }
+
+    pub(crate) fn download_went_on(&mut self, guid: &str, state: DownloadState, received: u64) {
+        let Some(one) = self.happened.downloads.iter_mut().find(|one| one.guid == guid) else { return };
+        match state {
+            DownloadState::InProgress => {}
+            DownloadState::Completed => {
+                one.fact.end = Some(DownloadEnd::Completed);
+                one.fact.bytes = Some(received);
+            }
+            DownloadState::Canceled => one.fact.end = Some(DownloadEnd::Canceled),
+        }
+    }
+
+    /// The downloads so far, as conditions and records tell them.
+    pub(crate) fn downloads(&self) -> Vec<DownloadFact> {
+        self.happened.downloads.iter().map(|one| one.fact.clone()).collect()
+    }
+
+    /// Waits a moment for a download to begin that the browser announces after it gave up a navigation.
+    pub(crate) async fn download_begins(&mut self) -> Part<bool> {
+        let by = self.within(PATIENCE);
+        while self.happened.downloads.is_empty() && Instant::now() < by {
+            self.next_of_browser(by).await?;
+        }
+        Ok(!self.happened.downloads.is_empty())
+    }
+
+    /// Waits a while until no download of the step is under way.
+    pub(crate) async fn finish_downloads(&mut self) -> Part<()> {
+        let by = self.within(PATIENCE).min(self.answer_by());
+        while self.happened.downloads.iter().any(|one| one.fact.end.is_none()) && Instant::now() < by {
+            self.next_of_browser(by).await?;
+        }
+        Ok(())
+    }
+
+    async fn next_of_browser(&mut self, by: Instant) -> Part<()> {
+        match tokio::time::timeout_at(by.into(), self.browser_lane.next()).await {
+            Ok(None) => Err(gone_stop(GoneReason::BrowserGone, Stage::Postcondition)),
+            Ok(event) => self.note_browser(event, Stage::Postcondition),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Stores the files that are complete.
+    pub(crate) async fn keep_downloads<A: ArtifactSink>(&mut self, artifacts: &A) -> Result<(), ExecutorError> {
+        let Some(folder) = self.options.download_dir.clone() else { return Ok(()) };
+        let complete: Vec<PathBuf> = self
+            .happened
+            .downloads
+            .iter()
+            .filter(|one| one.fact.end == Some(DownloadEnd::Completed) && is_guid(&one.guid))
+            .map(|one| folder.join(&one.guid))
+            .collect();
+        for path in complete {
+            let read = tokio::task::spawn_blocking(move || {
+                let is_small = std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= KEPT);
+                is_small.then(|| std::fs::read(&path).ok()).flatten()
+            });
+            // A file that the person or another program took meanwhile is no failure of the step.
+            let Ok(Some(bytes)) = read.await else { continue };
+            let stored = artifacts
+                .store(ArtifactKind::Download, "application/octet-stream", bytes)
+                .await
+                .map_err(|error| ExecutorError::Artifact(Box::new(error)))?;
+            self.evidence.artifacts.push(stored);
+        }
+        Ok(())
+    }
+}
+
+fn is_guid(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_guid;
+
+    #[test]
+    fn only_a_guid_names_a_file() {
+        assert!(is_guid("3f0c9d6e-1a2b-4c3d-8e9f-0a1b2c3d4e5f"));
+        for text in ["", "..", "../../etc/passwd", "a/b", "name.txt", "3f0c\\9d"] {
+            assert!(!is_guid(text), "{text}");
+        }
+    }
+}

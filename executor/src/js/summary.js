@@ -1,0 +1,121 @@
+// What changed in a document beside the watched targets, in few words.
+const POPUPS = "dialog, [role=dialog], [role=alertdialog], [role=alert], [role=status], [role=menu], [role=listbox], [role=tooltip], [popover]";
+const NOTABLE = `${POPUPS}, [role=row], tr, button, a[href], input, select, textarea, summary, ${INTERACTIVE}`;
+/** Attributes that are states, and the states that they are. */
+const STATE_OF = new Map([
+  ...["expanded", "selected", "checked", "pressed", "disabled", "invalid", "current", "busy"].map((state) => [`aria-${state}`, state]),
+  ...["disabled", "readonly", "required", "open"].map((state) => [state, state]),
+]);
+const MAX_WORDS = 10;
+const MAX_STATES = 50;
+const ANY_CHANGE = { subtree: true, childList: true, attributes: true, characterData: true };
+
+/** Nodes that keep changing while no step is under way, and how often they did. */
+let restless = new WeakMap();
+const RESTLESS = 3;
+const isRestless = (node) => (restless.get(node)?.count ?? 0) >= RESTLESS;
+const fidgets = (node, now) => {
+  const seen = restless.get(node);
+  if (!seen) restless.set(node, { count: 1, last: now });
+  else if (now - seen.last > 10) { seen.count++; seen.last = now; }
+};
+let idle = null;
+/** Looks on between two steps, for a while: what changes by itself there is no effect of the next one. */
+const lookOn = () => {
+  idle?.disconnect();
+  restless = new WeakMap();
+  let budget = 500;
+  idle = new MutationObserver((records) => {
+    const now = performance.now();
+    for (const record of records.slice(0, 200)) {
+      const whole = record.target === bodyOf(document) || record.target === rootElement(document);
+      if (!whole) fidgets(record.target, now);
+    }
+    if (--budget <= 0) idle.disconnect();
+  });
+  idle.observe(document, ANY_CHANGE);
+};
+
+/** Keeps account of what mutations mean, from now on. */
+const startSummary = () => {
+  idle?.disconnect();
+  const summary = { added: 0, removed: 0, attributes: 0, texts: 0, background: 0, notable: [], errors: [], states: new Map() };
+  const shown = [];
+  for (const found of queryWithin(rootElement(document) ?? document, POPUPS)) {
+    if (shown.length >= 50) break;
+    shown.push([found, cb.isVisible(found)]);
+  }
+  const titled = (found, name) => {
+    const role = cb.roleOf(found);
+    return cb.cut(`${role === "generic" || !role ? describe(found) : role}${name ? ` ${JSON.stringify(cb.cut(name, 80))}` : ""}`, 190);
+  };
+  const say = (text) => {
+    if (summary.notable.length < MAX_WORDS && !summary.notable.includes(text)) summary.notable.push(text);
+  };
+  const of = (sign, found) => say(sign + titled(found, isConnected(found) ? cb.nameOf(found) : attr(found, "aria-label")));
+  const note = (sign, node) => {
+    if (summary.notable.length >= MAX_WORDS || !isElement(node)) return;
+    if (matches(node, NOTABLE)) of(sign, node);
+    let budget = 5;
+    for (const inner of queryWithin(node, NOTABLE)) {
+      if (budget-- <= 0) break;
+      of(sign, inner);
+    }
+  };
+  const was = (found, state, value) => {
+    let states = summary.states.get(found);
+    if (!states) {
+      if (summary.states.size >= MAX_STATES) return;
+      summary.states.set(found, states = new Map());
+    }
+    if (!states.has(state)) states.set(state, value);
+  };
+  const isNotable = (node) => isElement(node) && (matches(node, NOTABLE) || queryWithin(node, NOTABLE).length > 0);
+  summary.take = (record, adopt) => {
+    const nodes = record.type === "childList" ? [...record.addedNodes, ...record.removedNodes] : [];
+    if (isRestless(record.target) && !nodes.some(isNotable)) { summary.background++; return; }
+    if (record.type === "attributes") {
+      summary.attributes++;
+      const state = STATE_OF.get(record.attributeName);
+      if (state) was(record.target, record.attributeName, record.oldValue);
+    } else if (record.type === "characterData") summary.texts++;
+    else {
+      for (const node of record.addedNodes) {
+        if (nodeType(node) !== 1) { summary.texts++; continue; }
+        summary.added++;
+        adopt(node);
+        note("+", node);
+      }
+      for (const node of record.removedNodes) {
+        if (nodeType(node) !== 1) { summary.texts++; continue; }
+        summary.removed++;
+        note("-", node);
+      }
+    }
+  };
+  /** A person's or a script's change of a check box has no attribute. */
+  summary.toggled = (found) => {
+    if (found instanceof HTMLInputElement && ["checkbox", "radio"].includes(inputType(found))) was(found, "checked", String(!cb.statesOf(found).checked || cb.statesOf(found).checked === "false"));
+  };
+  summary.count = () => summary.added + summary.removed + summary.attributes + summary.texts;
+  const inWords = (value, name) => (name.startsWith("aria-") || name === "checked" ? value ?? "none" : String(value !== null));
+  summary.tell = () => {
+    for (const [found, before] of shown) {
+      if (!isConnected(found)) continue;
+      const now = cb.isVisible(found);
+      if (now !== before) of(now ? "+" : "-", found);
+    }
+    const states = [];
+    for (const [found, changes] of summary.states) {
+      for (const [name, old] of changes) {
+        if (states.length >= MAX_WORDS || !isConnected(found)) continue;
+        const now = name === "checked" ? String(cb.statesOf(found).checked ?? "") : attr(found, name);
+        if (now === old) continue;
+        states.push(cb.cut(`${titled(found, cb.nameOf(found))}: ${STATE_OF.get(name) ?? name} ${inWords(old, name)} → ${inWords(now, name)}`, 300));
+      }
+    }
+    const { added, removed, attributes, texts, background, notable, errors } = summary;
+    return { added, removed, attributes, texts, background, notable, errors, states };
+  };
+  return summary;
+};

@@ -1,0 +1,59 @@
+//! Options and files.
+
+use cuebook_executor::ExecutorOptions;
+use cuebook_grammar::outcome::Cause;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::lab::{css_of, failed, lab, lab_with, quick, succeeded};
+
+#[tokio::test]
+async fn options_are_chosen_or_listed() {
+    let page = "<select id=s><option value=a>Apple</option><option value=b>Banana</option><option value=c disabled>Cherry</option></select>\
+        <select id=m multiple><option>One</option><option>Two</option><option>Three</option></select>\
+        <div id=combo role=combobox aria-expanded=false aria-controls=list tabindex=0>Pick</div><ul id=list role=listbox hidden>\
+        <li role=option>Red</li><li role=option>Green</li></ul>\
+        <script>let heard = []; s.addEventListener('change', () => heard.push(s.value)); combo.addEventListener('click', () => { list.hidden = false; combo.ariaExpanded = 'true'; });\
+        for (const o of list.children) o.addEventListener('mousedown', () => { combo.textContent = o.textContent; list.hidden = true; combo.ariaExpanded = 'false'; });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let choose = |id: &str, option: Value| {
+        (json!({"it": css_of(id)}), json!({"type": "select", "targetRef": "it", "option": option}))
+    };
+    for (id, option, read, expected) in [
+        ("#s", json!("b"), "s.value", json!("b")),
+        ("#s", json!("Apple"), "s.value", json!("a")),
+        ("#s", json!(1), "s.value", json!("b")),
+        (
+            "#m",
+            json!(["One", {"label": "Three"}]),
+            "[...m.selectedOptions].map((o) => o.label)",
+            json!(["One", "Three"]),
+        ),
+        ("#combo", json!("Green"), "combo.textContent", json!("Green")),
+    ] {
+        let (candidates, step) = choose(id, option);
+        succeeded(lab.step(candidates, step).await);
+        assert_eq!(lab.eval(read).await, expected);
+    }
+    assert_eq!(lab.eval("heard.join()").await, "b,a,b");
+    let (candidates, step) = choose("#s", json!("Kiwi"));
+    let failure = failed(lab.step(candidates, step).await);
+    assert_eq!(failure.cause, Cause::OptionNotFound);
+    assert_eq!(failure.facts.matches, ["Apple", "Banana", "Cherry"]);
+    let (candidates, step) = choose("#s", json!("Cherry"));
+    assert_eq!(failed(lab.step(candidates, step).await).cause, Cause::OptionNotFound);
+}
+
+#[tokio::test]
+async fn files_come_from_declared_directories_only() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("note.txt"), "hello").unwrap();
+    let options = ExecutorOptions { upload_roots: vec![folder.path().to_owned()], ..quick() };
+    let page = "<input id=f type=file><script>f.addEventListener('change', () => { document.title = f.files[0].name; });</script>";
+    let mut lab = lab_with(&[("/", page)], options).await;
+    let f = json!({"f": css_of("#f")});
+    let step = json!({"type": "upload", "targetRef": "f", "files": ["note.txt"], "post": [{"kind": "titleMatches", "pattern": "note"}]});
+    succeeded(lab.step(f.clone(), step).await);
+    let failure = failed(lab.step(f, json!({"type": "upload", "targetRef": "f", "files": ["/etc/hostname"]})).await);
+    assert_eq!(failure.cause, Cause::PolicyBlocked);
+}

@@ -1,0 +1,110 @@
+//! Clicks, and what stands in their way.
+
+use cuebook_grammar::outcome::Cause;
+use cuebook_grammar::outcome::Stage;
+use serde_json::json;
+
+use crate::lab::{LOGGING, css_of, failed, lab, succeeded};
+
+#[tokio::test]
+async fn a_click_reaches_its_target_with_all_its_events() {
+    let page = format!("{LOGGING}<button id=go onclick=\"document.title = 'clicked'\">Go</button>");
+    let mut lab = lab(&[("/", &page)]).await;
+    let success = succeeded(
+        lab.step(
+            json!({"go": {"strategy": "byRole", "role": "button", "name": "Go"}}),
+            json!({"type": "click", "targetRef": "go", "post": [{"kind": "titleMatches", "pattern": "^clicked$"}]}),
+        )
+        .await,
+    );
+    assert!(success.evidence.input_sent);
+    assert_eq!(lab.eval("log.join()").await, "pointerdown go,mousedown go,pointerup go,mouseup go,click go");
+}
+
+#[tokio::test]
+async fn a_covered_button_fails_and_names_the_blocker() {
+    let page = format!(
+        "{LOGGING}<button id=go>Go</button><div id=overlay style='position:fixed;inset:0'><span>Wait</span></div>"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    let failure = failed(lab.click("#go").await);
+    assert_eq!((failure.stage, failure.cause), (Stage::Actionability, Cause::Covered), "{}", failure.message);
+    assert_eq!(failure.facts.blocker.as_deref(), Some("div#overlay"));
+    assert!(!failure.evidence.input_sent);
+    assert_eq!(lab.eval("log.length").await, 0);
+}
+
+#[tokio::test]
+async fn what_cannot_be_acted_on_says_why() {
+    let page = "<button id=off disabled>Off</button><button id=gone style='visibility:hidden'>Gone</button>\
+        <div style='position:relative'><button id=moving style='position:absolute'>Moving</button></div><input id=fixed readonly>\
+        <button id=far style='position:fixed;top:-500px'>Far</button>\
+        <script>let x = 0; const go = () => { moving.style.left = (x++ % 300) + 'px'; requestAnimationFrame(go); }; go();</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    for (target, cause) in [
+        ("#off", Cause::NotEnabled),
+        ("#gone", Cause::NotVisible),
+        ("#moving", Cause::NotStable),
+        ("#far", Cause::NotInView),
+    ] {
+        let failure = failed(lab.click(target).await);
+        assert_eq!((failure.stage, failure.cause), (Stage::Actionability, cause), "{target}: {}", failure.message);
+        assert!(!failure.evidence.input_sent);
+    }
+    let failure = failed(
+        lab.step(json!({"it": css_of("#fixed")}), json!({"type": "type", "targetRef": "it", "text": "x"})).await,
+    );
+    assert_eq!(failure.cause, Cause::NotEditable);
+}
+
+#[tokio::test]
+async fn scrolling_brings_a_target_from_under_a_sticky_header() {
+    let page = "<div style='position:fixed;top:0;left:0;right:0;height:200px;background:red' id=head></div>\
+        <div style='height:3000px'></div><button id=go onclick='document.title = \"hit\"'>Go</button><div style='height:3000px'></div>\
+        <script>addEventListener('load', () => scrollTo(0, 3050));</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.click("#go").await);
+    assert_eq!(lab.eval("document.title").await, "hit");
+}
+
+#[tokio::test]
+async fn clicks_have_buttons_counts_modifiers_and_positions() {
+    let page = "<div id=it style='width:200px;height:100px;background:gray'>x</div><script>let seen = []; \
+        for (const t of ['click', 'dblclick', 'contextmenu', 'auxclick']) it.addEventListener(t, (e) => { e.preventDefault(); \
+        seen.push([t, e.button, e.shiftKey, Math.round(e.offsetX), Math.round(e.offsetY)].join(' ')); });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let it = json!({"it": css_of("#it")});
+    for (more, expected) in [
+        (json!({"count": 2, "modifiers": ["Shift"]}), "click 0 true 100 50,click 0 true 100 50,dblclick 0 true 100 50"),
+        (json!({"position": {"x": 10, "y": 20}}), "click 0 false 10 20"),
+        (json!({"button": "right"}), "contextmenu 2 false 100 50,auxclick 2 false 100 50"),
+        (json!({"button": "middle"}), "auxclick 1 false 100 50"),
+        (json!({"dryRun": true}), ""),
+    ] {
+        let mut step = json!({"type": "click", "targetRef": "it"});
+        step.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        succeeded(lab.step(it.clone(), step).await);
+        assert_eq!(lab.eval("seen.splice(0).join()").await, expected, "{more}");
+    }
+}
+
+#[tokio::test]
+async fn a_label_stands_for_its_hidden_check_box() {
+    let page = "<style>#box{position:absolute;opacity:0;width:0;height:0}</style><label>Agree <input type=checkbox id=box></label>\
+        <input type=radio id=r1 name=r><input type=radio id=r2 name=r checked>\
+        <div role=switch aria-checked=false id=sw tabindex=0 onclick=\"this.setAttribute('aria-checked', this.getAttribute('aria-checked') !== 'true')\">S</div><p id=p>x</p>";
+    let mut lab = lab(&[("/", page)]).await;
+    let on = |id: &str| (json!({"it": css_of(id)}), json!({"type": "check", "targetRef": "it"}));
+    for id in ["#box", "#r1", "#sw"] {
+        let (candidates, step) = on(id);
+        succeeded(lab.step(candidates.clone(), step.clone()).await);
+        // Twice is once.
+        let again = succeeded(lab.step(candidates, step).await);
+        assert!(!again.evidence.input_sent, "{id}");
+    }
+    assert_eq!(lab.eval("[box.checked, r1.checked, sw.ariaChecked]").await, json!([true, true, "true"]));
+    succeeded(lab.step(json!({"it": css_of("#box")}), json!({"type": "uncheck", "targetRef": "it"})).await);
+    assert_eq!(lab.eval("box.checked").await, false);
+    let (candidates, step) = on("#p");
+    assert_eq!(failed(lab.step(candidates, step).await).cause, Cause::InvalidArgument);
+}

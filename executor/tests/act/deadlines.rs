@@ -1,0 +1,131 @@
+//! After the deadline of a step nothing of it fires any more.
+
+use std::time::Duration;
+
+use cuebook_executor::{ExecutorOptions, PeopleInput};
+use cuebook_grammar::outcome::{Cause, Stage, StepOutcome};
+use serde_json::{Value, json};
+
+use crate::lab::{LOGGING, Lab, css_of, failed, lab, lab_with, quick, soon, succeeded};
+
+const SHORT: Duration = Duration::from_millis(700);
+
+/// What the page has seen once it is idle again, and a while after.
+async fn seen_later(lab: &mut Lab, read: &str) -> Value {
+    let wait = json!({"type": "waitForIdle", "quietMs": 1500});
+    succeeded(lab.step(json!({}), wait).await);
+    lab.eval(read).await
+}
+
+#[tokio::test]
+async fn a_button_that_becomes_clickable_after_the_deadline_is_not_clicked() {
+    let page = format!(
+        "{LOGGING}<button id=go>Go</button><div id=veil style='position:fixed;inset:0'></div><script>setTimeout(() => veil.remove(), 3000);</script>"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    let click = json!({"type": "click", "targetRef": "it"});
+    let failure = failed(lab.step_within(json!({"it": css_of("#go")}), click, SHORT).await);
+    assert_eq!(failure.cause, Cause::Covered, "{}", failure.message);
+    let gone = json!({"type": "waitFor", "condition": {"kind": "absent", "target": "veil"}});
+    succeeded(lab.step(json!({"veil": css_of("#veil")}), gone).await);
+    assert_eq!(seen_later(&mut lab, "log.join()").await, "");
+}
+
+#[tokio::test]
+async fn a_click_that_a_busy_page_takes_up_after_the_deadline_is_stopped() {
+    // The page stops answering when it sees the pointer, and for longer than the step has.
+    let page = format!(
+        "<button id=go>Go</button><script>addEventListener('pointermove', () => {{ const end = performance.now() + 3000; while (performance.now() < end); }}, {{once: true}});</script>{LOGGING}"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    let click = json!({"type": "click", "targetRef": "it"});
+    let failure = failed(lab.step_within(json!({"it": css_of("#go")}), click, SHORT).await);
+    assert_eq!(failure.cause, Cause::DeadlineExceeded, "{}", failure.message);
+    assert!(failure.evidence.input_sent);
+    assert_eq!(seen_later(&mut lab, "log.join()").await, "");
+    // The next step finds everything as it should be.
+    succeeded(lab.click("#go").await);
+    assert_eq!(lab.eval("log.at(-1)").await, "click go");
+}
+
+#[tokio::test]
+async fn text_that_a_busy_page_takes_up_after_the_deadline_is_not_entered() {
+    let page = "<input id=i><script>i.addEventListener('input', () => { if (i.value === 'ab') { \
+        const end = performance.now() + 3000; while (performance.now() < end); } });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let text = json!({"type": "type", "targetRef": "i", "text": "abcdefghij"});
+    let failure = failed(lab.step_within(json!({"i": css_of("#i")}), text, SHORT).await);
+    assert_eq!(failure.cause, Cause::DeadlineExceeded, "{}", failure.message);
+    assert_eq!(seen_later(&mut lab, "i.value").await, "ab");
+}
+
+#[tokio::test]
+async fn a_value_that_a_busy_page_takes_up_after_the_deadline_is_not_set() {
+    let busy = "onfocus=\"const end = performance.now() + 3000; while (performance.now() < end);\"";
+    let page = format!(
+        "<input id=t {busy}><input id=d type=date><select id=s><option>One</option><option>Two</option></select>\
+         <script>const hold = () => {{ const end = performance.now() + 1500; while (performance.now() < end); }};</script>"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    let value = json!({"type": "setValue", "targetRef": "it", "value": "late"});
+    let failure = failed(lab.step_within(json!({"it": css_of("#t")}), value, SHORT).await);
+    assert_eq!(failure.cause, Cause::DeadlineExceeded, "{}", failure.message);
+    assert_eq!(seen_later(&mut lab, "t.value").await, "");
+    // Scripted changes too: the page is busy from just before the step on, in the middle of it.
+    for (target, step) in [
+        ("#d", json!({"type": "setValue", "targetRef": "it", "value": "2025-01-31"})),
+        ("#s", json!({"type": "select", "targetRef": "it", "option": "Two"})),
+    ] {
+        for delay in [10, 25] {
+            lab.eval(&format!("void setTimeout(hold, {delay})")).await;
+            let outcome = lab.step_within(json!({"it": css_of(target)}), step.clone(), SHORT).await;
+            let after = seen_later(&mut lab, "[d.value, s.selectedIndex]").await;
+            if let StepOutcome::Failed(failure) = outcome
+                && failure.stage == Stage::Act
+            {
+                assert_eq!(after, json!(["", 0]), "{delay} {failure:?}");
+            }
+            lab.eval("d.value = ''; s.selectedIndex = 0").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_button_held_at_the_deadline_is_let_go_and_nobody_is_clicked() {
+    let page = format!("{LOGGING}<button id=go>Go</button><button id=next>Next</button>");
+    let mut lab = lab(&[("/", &page)]).await;
+    let hold = json!({"type": "longPress", "targetRef": "it", "durationMs": 3000});
+    let failure = failed(lab.step_within(json!({"it": css_of("#go")}), hold, SHORT).await);
+    assert_eq!(failure.cause, Cause::DeadlineExceeded, "{}", failure.message);
+    assert_eq!(seen_later(&mut lab, "log.splice(0).join()").await, "pointerdown go,mousedown go");
+    let is_held =
+        "new Promise((resolve) => { addEventListener('mousemove', (e) => resolve(e.buttons), {once: true}); })";
+    lab.eval(&format!("window.held = {is_held}; 0")).await;
+    succeeded(lab.click("#next").await);
+    assert_eq!(lab.eval("held").await, 0);
+    assert_eq!(lab.eval("log.join()").await, "pointerdown next,mousedown next,pointerup next,mouseup next,click next");
+}
+
+#[tokio::test]
+async fn keys_after_a_dialog_are_dropped_with_the_step_that_it_ended() {
+    let page = "<input id=i oninput=\"if (i.value === 'ab') alert('stop')\">";
+    let mut lab = lab(&[("/", page)]).await;
+    let text = json!({"type": "type", "targetRef": "i", "text": "abcdef"});
+    assert_eq!(failed(lab.step(json!({"i": css_of("#i")}), text).await).cause, Cause::DialogOpen);
+    succeeded(lab.step(json!({}), json!({"type": "acceptDialog"})).await);
+    assert_eq!(seen_later(&mut lab, "i.value").await, "ab");
+}
+
+#[tokio::test]
+async fn a_closed_browser_takes_no_input_but_that_of_steps() {
+    for (people, expected) in [(PeopleInput::Never, ""), (PeopleInput::Between, "pointerdown go,mousedown go")] {
+        let page = format!("{LOGGING}<button id=go style='position:fixed;left:0;top:0'>Go</button>");
+        let mut lab = lab_with(&[("/", &page)], ExecutorOptions { people, ..quick() }).await;
+        succeeded(lab.step(json!({}), json!({"type": "waitForIdle", "quietMs": 1100})).await);
+        let press = json!({"type": "mousePressed", "x": 5, "y": 5, "button": "left", "buttons": 1, "clickCount": 1});
+        lab.tab().session().call_raw("Input.dispatchMouseEvent", press, soon()).await.unwrap();
+        assert_eq!(lab.eval("log.splice(0).join()").await, expected, "{people:?}");
+        succeeded(lab.click("#go").await);
+        assert_eq!(lab.eval("log.at(-1)").await, "click go");
+    }
+}

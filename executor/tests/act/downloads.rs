@@ -1,0 +1,80 @@
+//! Downloads: told when they start, and how they ended.
+
+use cuebook_grammar::facts::DownloadEnd;
+use cuebook_grammar::outcome::Cause;
+use cuebook_grammar::seam::ArtifactKind;
+use serde_json::json;
+
+use crate::lab::{css_of, failed, lab, succeeded};
+
+fn get() -> serde_json::Value {
+    json!({"go": css_of("#go")})
+}
+
+#[tokio::test]
+async fn a_download_is_told_with_its_name_and_size_and_kept() {
+    let pages = [("/", "<a id=go href='/file.bin' download='report.txt'>Get</a>"), ("/file.bin", "twelve bytes")];
+    let mut lab = lab(&pages).await;
+    let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted", "filename": "report"}]});
+    let success = succeeded(lab.step(get(), step).await);
+    let effects = success.evidence.effects.unwrap();
+    let download = &effects.downloads[0];
+    assert_eq!(download.filename, "report.txt");
+    assert_eq!((download.end, download.bytes), (Some(DownloadEnd::Completed), Some(12)));
+    assert!(!effects.new_document);
+    let kept = lab.shelf.0.lock().unwrap();
+    assert!(kept.iter().any(|(kind, bytes)| *kind == ArtifactKind::Download && bytes == b"twelve bytes"));
+}
+
+#[tokio::test]
+async fn another_name_and_no_download_fail_the_condition() {
+    let pages = [("/", "<a id=go href='/file.bin' download>Get</a><a id=no href='#x'>No</a>"), ("/file.bin", "data")];
+    let mut lab = lab(&pages).await;
+    let step =
+        json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted", "filename": "invoice"}]});
+    assert_eq!(failed(lab.step(get(), step).await).cause, Cause::PostconditionFailed);
+    let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted"}]});
+    assert_eq!(failed(lab.step(json!({"go": css_of("#no")}), step).await).cause, Cause::PostconditionFailed);
+}
+
+#[tokio::test]
+async fn a_download_that_the_page_makes_itself_is_told() {
+    let page = "<button id=go onclick=\"const a = document.createElement('a'); a.href = window.URL.createObjectURL(new Blob(['a,b'])); a.download = 'table.csv'; a.click();\">Export</button>";
+    let mut lab = lab(&[("/", page)]).await;
+    let step =
+        json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted", "filename": "table.csv"}]});
+    let success = succeeded(lab.step(get(), step).await);
+    assert_eq!(success.evidence.effects.unwrap().downloads[0].bytes, Some(3));
+}
+
+#[tokio::test]
+async fn a_download_that_goes_on_is_told_as_started_only() {
+    // A short beginning is held back until the browser knows what it is.
+    let body = format!("{}NEVER", "begin".repeat(2_000));
+    let pages = [("/", "<a id=go href='/slow.bin'>Get</a>"), ("/slow.bin", &body)];
+    let mut lab = lab(&pages).await;
+    let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted"}]});
+    let success = succeeded(lab.step(get(), step).await);
+    let effects = success.evidence.effects.unwrap();
+    assert_eq!((effects.downloads[0].end, effects.downloads[0].bytes), (None, None));
+}
+
+#[tokio::test]
+async fn a_browser_that_refuses_downloads_says_that_it_was_cancelled() {
+    let pages = [("/", "<a id=go href='/file.bin' download>Get</a>"), ("/file.bin", "data")];
+    let mut lab = lab(&pages).await;
+    let params = json!({"behavior": "deny", "eventsEnabled": true});
+    lab.browser.session().call_raw("Browser.setDownloadBehavior", params, crate::lab::soon()).await.unwrap();
+    let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted"}]});
+    let success = succeeded(lab.step(get(), step).await);
+    assert_eq!(success.evidence.effects.unwrap().downloads[0].end, Some(DownloadEnd::Canceled));
+}
+
+#[tokio::test]
+async fn navigating_to_a_file_downloads_it() {
+    let mut lab = lab(&[("/", "<p>x</p>"), ("/file.bin", "data")]).await;
+    let url = lab.url("/file.bin");
+    let step = json!({"type": "navigate", "url": url, "post": [{"kind": "downloadStarted"}]});
+    let success = succeeded(lab.step(json!({}), step).await);
+    assert_eq!(success.evidence.effects.unwrap().downloads[0].filename, "file.bin");
+}

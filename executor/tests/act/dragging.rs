@@ -1,0 +1,138 @@
+//! Dragging: with mouse events and with HTML drag and drop, within a frame and between frames.
+
+use cuebook_grammar::outcome::Cause;
+use serde_json::{Value, json};
+
+use crate::lab::{css_of, failed, lab, succeeded};
+
+const SOURCE: &str = "<style>div{width:80px;height:60px;background:#ccc;margin:4px}</style>\
+    <div id=card draggable=true>card</div><script>window.log = [];\
+    for (const t of ['dragstart', 'drag', 'dragend']) card.addEventListener(t, (e) => { if (log.at(-1) !== t) log.push(t); });\
+    card.addEventListener('dragstart', (e) => { e.dataTransfer.setData('text/plain', 'seven'); e.dataTransfer.effectAllowed = 'move'; });</script>";
+const ZONE: &str = "<style>#zone{width:160px;height:90px;background:#eee;margin:4px}</style><div id=zone>zone</div><script>\
+    zone.addEventListener('dragover', (e) => { e.preventDefault(); zone.dataset.over = 'yes'; });\
+    zone.addEventListener('drop', (e) => { e.preventDefault(); zone.textContent = e.dataTransfer.getData('text/plain') + ' dropped'; });</script>";
+
+fn drag(post: Value) -> Value {
+    json!({"type": "dragTo", "targetRef": "from", "to": "to", "post": post})
+}
+
+fn ends() -> Value {
+    json!({"from": css_of("#card"), "to": css_of("#zone")})
+}
+
+#[tokio::test]
+async fn html_drag_carries_its_data_and_ends() {
+    let mut lab = lab(&[("/", &format!("{SOURCE}{ZONE}"))]).await;
+    let post = json!([{"kind": "elementTextEquals", "target": "to", "text": "seven dropped"}]);
+    succeeded(lab.step(ends(), drag(post)).await);
+    assert_eq!(lab.eval("log.join()").await, "dragstart,drag,dragend");
+    assert_eq!(lab.eval("zone.dataset.over").await, "yes");
+}
+
+#[tokio::test]
+async fn a_zone_that_takes_no_drop_fails_the_postcondition() {
+    let page = format!("{SOURCE}<div id=zone>zone</div>");
+    let mut lab = lab(&[("/", &page)]).await;
+    let post = json!([{"kind": "elementTextContains", "target": "to", "text": "dropped"}]);
+    assert_eq!(failed(lab.step(ends(), drag(post)).await).cause, Cause::PostconditionFailed);
+    assert_eq!(lab.eval("log.at(-1)").await, "dragend");
+}
+
+#[tokio::test]
+async fn a_drag_goes_from_frame_to_frame_of_either_process() {
+    for host in ["127.0.0.1", "localhost"] {
+        let outer = format!(
+            "<iframe src='/from' style='width:300px;height:150px'></iframe><iframe src='http://{host}:PORT/to' style='width:300px;height:150px;border:5px solid'></iframe>"
+        );
+        let mut lab = lab(&[("/", &outer), ("/from", SOURCE), ("/to", ZONE)]).await;
+        let post = json!([{"kind": "elementTextEquals", "target": "to", "text": "seven dropped"}]);
+        succeeded(lab.step(ends(), drag(post)).await);
+    }
+}
+
+#[tokio::test]
+async fn a_drag_leaves_the_outer_document_for_a_frame() {
+    let outer = format!("{SOURCE}<iframe src='/to' style='width:300px;height:150px'></iframe>");
+    let mut lab = lab(&[("/", &outer), ("/to", ZONE)]).await;
+    let post = json!([{"kind": "elementTextEquals", "target": "to", "text": "seven dropped"}]);
+    succeeded(lab.step(ends(), drag(post)).await);
+}
+
+#[tokio::test]
+async fn a_zone_that_is_covered_while_dragging_gets_no_drop() {
+    let page = format!(
+        "{SOURCE}{ZONE}<div id=veil style='display:none;position:fixed;inset:0;width:auto;height:auto;margin:0'></div><script>\
+        card.addEventListener('drag', () => {{ veil.style.display = 'block'; }}); window.wrong = 0;\
+        veil.addEventListener('dragover', (e) => e.preventDefault()); veil.addEventListener('drop', () => {{ wrong++; }});</script>"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    let failure = failed(lab.step(ends(), drag(json!([]))).await);
+    assert_eq!(failure.cause, Cause::Covered);
+    assert_eq!(failure.facts.blocker.as_deref(), Some("div#veil"));
+    assert_eq!(lab.eval("wrong").await, 0);
+    assert_eq!(lab.eval("zone.textContent").await, "zone");
+}
+
+#[tokio::test]
+async fn a_mouse_drag_whose_end_is_covered_is_not_released_there() {
+    let page = "<style>div{width:80px;height:60px;background:#ccc;margin:4px}</style><div id=card>card</div><div id=zone>zone</div>\
+        <div id=veil style='display:none;position:fixed;inset:0;width:auto;height:auto;margin:0'></div><script>window.log = [];\
+        card.onmousedown = () => { setTimeout(() => { veil.style.display = 'block'; }, 60); };\
+        for (const [n, e] of Object.entries({zone, veil})) for (const t of ['pointerup', 'mouseup']) e.addEventListener(t, () => log.push(n));</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    assert_eq!(failed(lab.step(ends(), drag(json!([]))).await).cause, Cause::Covered);
+    assert_eq!(lab.eval("log.length").await, 0);
+}
+
+#[tokio::test]
+async fn a_mouse_drag_crosses_frames_of_one_process() {
+    let outer = "<style>div{width:80px;height:60px;background:#ccc}</style><div id=card>card</div><iframe src='/to' style='width:300px;height:150px'></iframe>\
+        <script>window.log = []; card.onmousedown = () => log.push('down'); addEventListener('message', (e) => { document.title = e.data; });</script>";
+    let inner = "<div id=zone style='width:100px;height:100px'>zone</div><script>zone.onmouseup = () => parent.postMessage('up', '*');</script>";
+    let mut lab = lab(&[("/", outer), ("/to", inner)]).await;
+    succeeded(lab.step(ends(), drag(json!([{"kind": "titleMatches", "pattern": "^up$"}]))).await);
+    assert_eq!(lab.eval("log.join()").await, "down");
+}
+
+#[tokio::test]
+async fn a_drag_takes_its_time() {
+    let page = "<style>div{width:80px;height:60px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div><script>let since = 0;\
+        card.onmousedown = () => { since = performance.now(); }; zone.onmouseup = () => { document.title = performance.now() - since >= 590 ? 'slow' : 'fast'; };</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let mut step = drag(json!([{"kind": "titleMatches", "pattern": "slow"}]));
+    step["durationMs"] = json!(600);
+    succeeded(lab.step(ends(), step).await);
+    let step = drag(json!([{"kind": "titleMatches", "pattern": "fast"}]));
+    succeeded(lab.step(ends(), step).await);
+}
+
+#[tokio::test]
+async fn an_element_is_sorted_into_another_place_by_pointer_events() {
+    let page = "<ul id=list>A</ul><style>li{height:30px;list-style:none;background:#ddd;margin:2px}</style><script>\
+        for (const n of 'abc') { const li = document.createElement('li'); li.id = n; li.textContent = n; list.append(li); }\
+        let held = null; list.addEventListener('pointerdown', (e) => { held = e.target; held.setPointerCapture(e.pointerId); });\
+        list.addEventListener('pointerup', (e) => { const over = document.elementsFromPoint(e.clientX, e.clientY).find((x) => x.tagName === 'LI' && x !== held);\
+        if (held && over) over.after(held); held = null; });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let ends = json!({"from": css_of("#a"), "to": css_of("#c")});
+    succeeded(lab.step(ends, drag(json!([]))).await);
+    assert_eq!(lab.eval("[...list.querySelectorAll('li')].map((x) => x.id).join('')").await, "bca");
+}
+
+#[tokio::test]
+async fn a_list_that_sorts_itself_on_the_way_takes_the_release() {
+    let page = "<ul id=list></ul><div id=veil style='display:none;position:fixed;inset:0'></div><style>li{height:30px;list-style:none;background:#ddd;margin:2px}</style><script>\
+        for (const n of 'abc') { const li = document.createElement('li'); li.id = n; li.textContent = n; list.append(li); }\
+        let held = null, ups = []; list.addEventListener('pointerdown', (e) => { held = e.target; });\
+        list.addEventListener('pointermove', (e) => { const over = e.target.closest('li'); if (held && over && over !== held) over.after(held); });\
+        addEventListener('pointerup', (e) => { ups.push(e.target.id); held = null; });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let ends = json!({"from": css_of("#a"), "to": css_of("#c")});
+    succeeded(lab.step(ends.clone(), drag(json!([]))).await);
+    assert_eq!(lab.eval("[...list.querySelectorAll('li')].map((x) => x.id).join('') + ups").await, "bcaa");
+    lab.eval("addEventListener('pointermove', () => { if (held) veil.style.display = 'block'; })").await;
+    let ends = json!({"from": css_of("#b"), "to": css_of("#a")});
+    assert_eq!(failed(lab.step(ends, drag(json!([]))).await).cause, Cause::Covered);
+    assert_eq!(lab.eval("ups.join()").await, "a");
+}

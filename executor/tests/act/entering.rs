@@ -1,0 +1,97 @@
+//! Text, values and keys.
+
+use cuebook_grammar::outcome::Cause;
+use serde_json::json;
+
+use crate::lab::{css_of, failed, lab, succeeded};
+
+#[tokio::test]
+async fn typing_reaches_a_field_that_listens_to_keys() {
+    let page = "<input id=i><script>let keys = []; i.addEventListener('keydown', (e) => keys.push(e.key)); \
+        i.addEventListener('keypress', (e) => { if (!/[0-9]/.test(e.key)) e.preventDefault(); });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let failure =
+        failed(lab.step(json!({"i": css_of("#i")}), json!({"type": "type", "targetRef": "i", "text": "a1b2"})).await);
+    assert_eq!(failure.cause, Cause::PostconditionFailed);
+    assert_eq!(lab.eval("[i.value, keys.join('')]").await, json!(["12", "a1b2"]));
+    succeeded(lab.step(json!({"i": css_of("#i")}), json!({"type": "type", "targetRef": "i", "text": "34"})).await);
+    assert_eq!(lab.eval("i.value").await, "1234");
+}
+
+#[tokio::test]
+async fn values_are_typed_set_and_cleared() {
+    let page = "<input id=t value='ab'><input id=m type=email value='a@b.c'><textarea id=x>one</textarea><input id=d type=date><input id=c type=color>\
+        <input id=r type=range min=0 max=10><div id=e contenteditable>old</div><input id=n type=number value=5>\
+        <script>let heard = []; for (const t of ['input', 'change']) document.addEventListener(t, (e) => heard.push(t + ' ' + e.target.id));</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let cases = [
+        (json!({"type": "type", "targetRef": "it", "text": "cé😀"}), "#t", "t.value", "abcé😀"),
+        (json!({"type": "type", "targetRef": "it", "text": "om"}), "#m", "m.value", "a@b.com"),
+        (json!({"type": "type", "targetRef": "it", "text": "\ntwo"}), "#x", "x.value", "one\ntwo"),
+        (json!({"type": "type", "targetRef": "it", "text": "er"}), "#e", "e.textContent", "older"),
+        (json!({"type": "setValue", "targetRef": "it", "value": "new"}), "#t", "t.value", "new"),
+        (json!({"type": "setValue", "targetRef": "it", "value": "new"}), "#e", "e.textContent", "new"),
+        (json!({"type": "setValue", "targetRef": "it", "value": "42"}), "#n", "n.value", "42"),
+        (json!({"type": "setValue", "targetRef": "it", "value": "2025-01-31"}), "#d", "d.value", "2025-01-31"),
+        (json!({"type": "setValue", "targetRef": "it", "value": "#AABBCC"}), "#c", "c.value", "#aabbcc"),
+        (json!({"type": "setValue", "targetRef": "it", "value": "7"}), "#r", "r.value", "7"),
+        (json!({"type": "clear", "targetRef": "it"}), "#t", "t.value", ""),
+        (json!({"type": "clear", "targetRef": "it"}), "#e", "e.textContent", ""),
+        (json!({"type": "clear", "targetRef": "it"}), "#d", "d.value", ""),
+    ];
+    for (mut step, target, read, expected) in cases {
+        if target == "#c" {
+            step["post"] = json!([{"kind": "valueEquals", "target": "it", "value": "#aabbcc"}]);
+        }
+        succeeded(lab.step(json!({"it": css_of(target)}), step.clone()).await);
+        assert_eq!(lab.eval(read).await, expected, "{step}");
+    }
+    assert_eq!(lab.eval("heard.includes('input d') && heard.includes('change d')").await, true);
+    let bad = json!({"type": "setValue", "targetRef": "it", "value": "yesterday"});
+    assert_eq!(failed(lab.step(json!({"it": css_of("#d")}), bad).await).cause, Cause::InvalidArgument);
+}
+
+#[tokio::test]
+async fn what_is_selected_in_a_field_with_the_focus_gives_way_to_what_is_typed() {
+    let page =
+        "<input id=t value=hello><input id=n type=number value=12><div id=e contenteditable>one two</div><p id=p>x</p>";
+    let mut lab = lab(&[("/", page)]).await;
+    lab.eval("t.focus(), t.setSelectionRange(2, 4)").await;
+    let typed = |text: &str| json!({"type": "type", "targetRef": "it", "text": text});
+    succeeded(lab.step(json!({"it": css_of("#t")}), typed("y")).await);
+    assert_eq!(lab.eval("t.value").await, "heyo");
+    for (css, text, read) in [("#n", "7", "n.value"), ("#e", "three", "e.textContent")] {
+        let it = json!({"it": css_of(css)});
+        lab.eval(&format!("document.querySelector('{css}').focus()")).await;
+        succeeded(lab.step(it.clone(), json!({"type": "selectText", "targetRef": "it"})).await);
+        succeeded(lab.step(it, typed(text)).await);
+        assert_eq!(lab.eval(read).await, text);
+    }
+    // Without the focus, what was selected once does not count.
+    lab.eval("t.setSelectionRange(0, 2), e.focus()").await;
+    succeeded(lab.step(json!({"it": css_of("#t")}), typed("!")).await);
+    assert_eq!(lab.eval("t.value").await, "heyo!");
+}
+
+#[tokio::test]
+async fn what_takes_no_focus_leaves_it_where_it_is() {
+    let mut lab = lab(&[("/", "<input id=i><p id=p>x</p>")]).await;
+    lab.eval("i.focus()").await;
+    let success = succeeded(lab.step(json!({"p": css_of("#p")}), json!({"type": "focus", "targetRef": "p"})).await);
+    assert!(success.evidence.no_observed_effect);
+    assert_eq!(lab.eval("document.activeElement.id").await, "i");
+}
+
+#[tokio::test]
+async fn keys_and_chords_arrive() {
+    let page = "<form onsubmit=\"document.title = 'sent'; return false\"><input id=i value=text></form>\
+        <script>let keys = []; addEventListener('keydown', (e) => keys.push([e.ctrlKey, e.shiftKey, e.key, e.code].join(' ')));</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let i = json!({"i": css_of("#i")});
+    succeeded(lab.step(i.clone(), json!({"type": "press", "targetRef": "i", "keys": "Enter", "post": [{"kind": "titleMatches", "pattern": "sent"}]})).await);
+    succeeded(lab.step(i.clone(), json!({"type": "press", "keys": "Control+Shift+K"})).await);
+    assert_eq!(lab.eval("keys.at(-1)").await, "true true K KeyK");
+    succeeded(lab.step(i.clone(), json!({"type": "press", "targetRef": "i", "keys": "Control+a"})).await);
+    assert_eq!(lab.eval("i.selectionEnd - i.selectionStart").await, 4);
+    assert_eq!(failed(lab.step(i, json!({"type": "press", "keys": "Hyper+q"})).await).cause, Cause::InvalidArgument);
+}

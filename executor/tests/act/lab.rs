@@ -1,0 +1,236 @@
+//! A browser on a few pages, and the steps that it is given.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::{Browser, LaunchOptions, Page, SearchPlaces, find_chrome};
+use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::facts::Facts;
+use cuebook_grammar::id::{CredentialRef, PageId};
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::outcome::{ArtifactRef, Evidence, StepFailure, StepOutcome, StepSuccess};
+use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::profile::Profile;
+use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, Executor, SecretRefusal, SecretScope, SecretSource};
+use cuebook_grammar::secret::{DigestKey, Secret};
+use serde_json::{Value, json};
+
+use crate::serve::serve;
+
+/// Far beyond what anything here takes: only a hang meets it.
+pub(crate) fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(40)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test is its own composition root")]
+pub(crate) fn environment(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
+}
+
+/// Knows one password, for the origin that it was told.
+#[derive(Clone, Default)]
+pub(crate) struct OneSecret {
+    origin: String,
+    pub(crate) asked: Arc<Mutex<Vec<SecretScope>>>,
+}
+
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+impl SecretSource for OneSecret {
+    async fn resolve(&self, reference: &CredentialRef, scope: &SecretScope) -> Result<Secret, SecretRefusal> {
+        self.asked.lock().unwrap().push(scope.clone());
+        if scope.origin == self.origin {
+            return Ok(Secret::new(PASSWORD));
+        }
+        Err(SecretRefusal::OutOfScope { reference: reference.clone(), origin: scope.origin.clone() })
+    }
+}
+
+/// Keeps what is stored by kind.
+#[derive(Clone, Default)]
+pub(crate) struct Shelf(pub(crate) Arc<Mutex<Vec<Picture>>>);
+
+pub(crate) type Picture = (ArtifactKind, Vec<u8>);
+
+impl ArtifactSink for Shelf {
+    type Error = std::io::Error;
+    async fn store(&self, kind: ArtifactKind, media_type: &str, bytes: Vec<u8>) -> Result<ArtifactRef, Self::Error> {
+        let reference = ArtifactRef {
+            kind: kind.as_str().to_owned(),
+            sha256: "0".repeat(64),
+            media_type: media_type.to_owned(),
+            bytes: bytes.len() as u64,
+            path: "shelf".to_owned(),
+        };
+        self.0.lock().unwrap().push((kind, bytes));
+        Ok(reference)
+    }
+}
+
+pub(crate) struct Lab {
+    pub(crate) browser: Arc<Browser>,
+    pub(crate) executor: LiveExecutor<OneSecret, Shelf>,
+    pub(crate) secrets: OneSecret,
+    pub(crate) shelf: Shelf,
+    pub(crate) page: PageId,
+    pub(crate) port: u16,
+    _root: tempfile::TempDir,
+}
+
+pub(crate) fn quick() -> ExecutorOptions {
+    ExecutorOptions {
+        screenshots: ScreenshotMode::Off,
+        ready_timeout: Duration::from_millis(1_500),
+        post_timeout: Duration::from_millis(1_500),
+        ..ExecutorOptions::default()
+    }
+}
+
+/// A browser on these pages; `/` is open.
+pub(crate) async fn lab(pages: &[(&str, &str)]) -> Lab {
+    lab_with(pages, quick()).await
+}
+
+pub(crate) async fn lab_with(pages: &[(&str, &str)], options: ExecutorOptions) -> Lab {
+    let port = serve(pages);
+    let root = tempfile::tempdir().unwrap();
+    let places = SearchPlaces {
+        chrome_variable: environment("CHROME"),
+        path: environment("PATH"),
+        home: environment("HOME").map(Into::into),
+        ..SearchPlaces::default()
+    };
+    let mut launch = LaunchOptions::new(find_chrome(&places).unwrap(), root.path());
+    let downloads = root.path().join("downloads");
+    launch.accept_downloads = Some(downloads.clone());
+    let options = ExecutorOptions { download_dir: Some(downloads), ..options };
+    let browser = Arc::new(Browser::launch(&launch, soon()).await.unwrap());
+    let tab = browser.pages().into_iter().next().unwrap();
+    let page = PageId::new(tab.target_id().as_str());
+    let secrets = OneSecret { origin: format!("http://127.0.0.1:{port}"), ..OneSecret::default() };
+    let shelf = Shelf::default();
+    let key = DigestKey::new([9; 32]);
+    let executor = LiveExecutor::new(browser.clone(), key, secrets.clone(), shelf.clone(), options);
+    let mut lab = Lab { browser, executor, secrets, shelf, page, port, _root: root };
+    if pages.iter().any(|(path, _)| *path == "/") {
+        let url = lab.url("/");
+        succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
+    }
+    lab
+}
+
+impl Lab {
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    pub(crate) fn tab(&self) -> Page {
+        self.browser.page(&self.page.as_str().into()).unwrap()
+    }
+
+    pub(crate) fn observation(&self) -> Observation {
+        let url = self.tab().url();
+        serde_json::from_value(json!({
+            "schemaVersion": "1.0", "id": 1, "page": self.page, "scope": "view", "url": url, "title": "",
+            "viewport": {"width": 1280, "height": 720, "scrollX": 0, "scrollY": 0, "pageWidth": 1280,
+                "pageHeight": 720, "devicePixelRatio": 1},
+            "frames": [{"url": url, "origin": format!("http://127.0.0.1:{}", self.port)}],
+            "candidates": [], "fingerprint": "0000000000000000",
+        }))
+        .unwrap()
+    }
+
+    /// Runs one step of an operator's plan with these declared candidates.
+    pub(crate) async fn step(&mut self, candidates: Value, step: Value) -> StepOutcome {
+        self.step_within(candidates, step, Duration::from_secs(20)).await
+    }
+
+    pub(crate) async fn step_within(&mut self, candidates: Value, step: Value, span: Duration) -> StepOutcome {
+        let observation = self.observation();
+        self.run(&observation, candidates, step, span).await
+    }
+
+    /// Runs one step on observed candidates.
+    pub(crate) async fn step_on(&mut self, observation: &Observation, step: Value) -> StepOutcome {
+        self.run(observation, json!({}), step, Duration::from_secs(20)).await
+    }
+
+    pub(crate) async fn run(
+        &mut self,
+        observation: &Observation,
+        candidates: Value,
+        step: Value,
+        span: Duration,
+    ) -> StepOutcome {
+        let plan = json!({"version": "1.0", "candidates": candidates, "steps": [step]});
+        let draft = PlanDraft::read(&plan.to_string(), Author::Operator).unwrap();
+        let policy = Policy::new(Profile::Unleashed)
+            .starting_at(&self.url("/"))
+            .unwrap()
+            .allowing("http://127.0.0.1:9")
+            .unwrap()
+            .allowing(&format!("http://localhost:{}", self.port))
+            .unwrap();
+        let bound = draft.check(observation, &policy).unwrap().bind(0, observation).unwrap();
+        let deadline = Deadline::after(Instant::now(), span);
+        let run = self.executor.run_step(&self.page, &bound, observation, deadline);
+        tokio::time::timeout(Duration::from_secs(40), run).await.expect("a step ends by its deadline").unwrap()
+    }
+
+    pub(crate) async fn click(&mut self, css: &str) -> StepOutcome {
+        self.step(json!({"it": css_of(css)}), json!({"type": "click", "targetRef": "it"})).await
+    }
+
+    /// Evaluates in the page's own world.
+    pub(crate) async fn eval(&self, expression: &str) -> Value {
+        let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let reply = self.tab().session().call_raw("Runtime.evaluate", params, soon()).await.unwrap();
+        let reply: Value = reply.parse().unwrap();
+        reply["result"]["value"].clone()
+    }
+}
+
+pub(crate) fn css_of(selector: &str) -> Value {
+    json!({"strategy": "css", "selector": selector})
+}
+
+#[track_caller]
+pub(crate) fn succeeded(outcome: StepOutcome) -> StepSuccess {
+    match outcome {
+        StepOutcome::Succeeded(success) => {
+            judged_again(&success.evidence);
+            success
+        }
+        StepOutcome::Failed(failure) => {
+            panic!("{:?} at {:?}: {} {:?}", failure.cause, failure.stage, failure.message, failure.facts)
+        }
+    }
+}
+
+#[track_caller]
+pub(crate) fn failed(outcome: StepOutcome) -> StepFailure {
+    match outcome {
+        StepOutcome::Failed(failure) => {
+            judged_again(&failure.evidence);
+            *failure
+        }
+        StepOutcome::Succeeded(success) => panic!("expected a failure, saw {:?}", success.evidence),
+    }
+}
+
+/// Recorded facts, judged again after a round trip through JSON, give the recorded verdicts.
+#[track_caller]
+pub(crate) fn judged_again(evidence: &Evidence) {
+    let facts: Option<Facts> = evidence.post_facts.as_ref().map(|facts| serde_json::from_value(json!(facts)).unwrap());
+    for judged in &evidence.post {
+        let facts = facts.as_ref().unwrap();
+        assert_eq!(judged.condition.evaluate(facts), judged.verdict, "{:?} on {facts:?}", judged.condition);
+        assert_eq!(judged.condition.was_vacuous(facts), judged.vacuous, "{:?} on {facts:?}", judged.condition);
+    }
+}
+
+/// Logs the events of a gesture.
+pub(crate) const LOGGING: &str = "<script>window.log = []; for (const t of ['pointerdown', 'mousedown', 'pointerup', \
+    'mouseup', 'click']) document.addEventListener(t, (e) => log.push(t + ' ' + (e.target.id || e.target.tagName)), true);</script>";

@@ -1,0 +1,36 @@
+//! What the executor promises, against real Chrome and the least pages that show it.
+//!
+//! Each test has its own small browser. Every wait has a deadline; none measures time.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test that calls them")]
+
+mod lab;
+mod serve;
+
+mod actionability;
+mod choosing;
+mod clicking;
+mod conditions;
+mod deadlines;
+mod dialogs;
+mod dialogs_and_tabs;
+mod downloads;
+mod dragging;
+mod effects;
+mod entering;
+mod evaluating;
+mod extracting;
+mod frames;
+mod guards;
+mod navigation;
+mod pointing;
+mod races;
+mod reading;
+mod secrets;
+mod selecting;
+mod tabs;
+mod targets;
+mod traffic;
+mod uploads;
+mod watching;

@@ -1,0 +1,56 @@
+//! Going somewhere, and what can go wrong.
+
+use std::time::Duration;
+
+use cuebook_grammar::outcome::Cause;
+use serde_json::json;
+
+use crate::lab::{failed, lab, soon, succeeded};
+
+#[tokio::test]
+async fn navigation_tells_why_it_failed() {
+    let mut lab = lab(&[("/", "start"), ("/slow", "<title>Slow</title><p>there</p>NEVER")]).await;
+    let refused = failed(lab.step(json!({}), json!({"type": "navigate", "url": "http://127.0.0.1:9/"})).await);
+    assert_eq!(refused.cause, Cause::NavigationFailed);
+    assert!(refused.facts.seen.unwrap().starts_with("net::ERR_"), "{}", refused.message);
+    let missing = failed(lab.step(json!({}), json!({"type": "navigate", "url": lab.url("/missing")})).await);
+    assert_eq!((missing.cause, missing.facts.status), (Cause::HttpError, Some(404)));
+    let url = lab.url("/never");
+    let never =
+        failed(lab.step_within(json!({}), json!({"type": "navigate", "url": url}), Duration::from_secs(2)).await);
+    assert_eq!(never.cause, Cause::DeadlineExceeded);
+    let url = lab.url("/slow");
+    succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
+    assert_eq!(lab.eval("document.title").await, "Slow");
+}
+
+#[tokio::test]
+async fn the_history_goes_back_and_forward() {
+    let mut lab = lab(&[("/", "<title>One</title>"), ("/two", "<title>Two</title>")]).await;
+    let url = lab.url("/two");
+    succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
+    succeeded(
+        lab.step(json!({}), json!({"type": "goBack", "post": [{"kind": "titleMatches", "pattern": "One"}]})).await,
+    );
+    succeeded(
+        lab.step(json!({}), json!({"type": "goForward", "post": [{"kind": "titleMatches", "pattern": "Two"}]})).await,
+    );
+    succeeded(lab.step(json!({}), json!({"type": "reload"})).await);
+    assert_eq!(failed(lab.step(json!({}), json!({"type": "goForward"})).await).cause, Cause::NavigationFailed);
+}
+
+#[tokio::test]
+async fn a_renderer_that_dies_in_a_step_is_told_and_navigated_again() {
+    let mut lab = lab(&[("/", "<button id=go>Go</button>")]).await;
+    let tab = lab.tab();
+    let crash = async {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        drop(tab.session().call_raw("Page.crash", json!({}), soon()).await);
+    };
+    let wait = json!({"type": "waitFor", "condition": {"kind": "titleMatches", "pattern": "never"}});
+    let (outcome, ()) = tokio::join!(lab.step(json!({}), wait), crash);
+    assert_eq!(failed(outcome).cause, Cause::PageCrashed);
+    let url = lab.url("/");
+    succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
+    succeeded(lab.click("#go").await);
+}

@@ -1,0 +1,38 @@
+//! Reading and pictures.
+
+use cuebook_executor::ExecutorOptions;
+use cuebook_executor::ScreenshotMode;
+use serde_json::json;
+
+use crate::lab::{css_of, lab, lab_with, quick, succeeded};
+
+#[tokio::test]
+async fn reading_takes_text_values_and_html() {
+    let page = "<div id=d>one <b>two</b></div><input id=i value=v><input id=p type=password value=hidden1>";
+    let mut lab = lab(&[("/", page)]).await;
+    for (target, kind, expected) in
+        [("#d", "text", json!("one two")), ("#d", "html", json!("one <b>two</b>")), ("#i", "value", json!("v"))]
+    {
+        let step = json!({"type": "extract", "query": {"targetRef": "it", "kind": kind}});
+        assert_eq!(succeeded(lab.step(json!({"it": css_of(target)}), step).await).data, Some(expected));
+    }
+    let step = json!({"type": "extract", "query": {"targetRef": "it", "kind": "value"}});
+    let told = succeeded(lab.step(json!({"it": css_of("#p")}), step).await).data.unwrap();
+    assert!(told["redacted"].is_string() && !told.to_string().contains("hidden1"));
+    let dom = succeeded(lab.step(json!({}), json!({"type": "getDom"})).await).data.unwrap();
+    assert!(dom.as_str().unwrap().contains("<b>two</b>") && !dom.as_str().unwrap().contains("hidden1"), "{dom}");
+}
+
+#[tokio::test]
+async fn pictures_are_taken_as_the_mode_says() {
+    let options = ExecutorOptions { screenshots: ScreenshotMode::Every, ..quick() };
+    let mut lab = lab_with(&[("/", "<button id=go>Go</button>")], options).await;
+    lab.shelf.0.lock().unwrap().clear();
+    let success = succeeded(lab.click("#go").await);
+    assert_eq!(success.evidence.artifacts.len(), 2);
+    let success =
+        succeeded(lab.step(json!({"go": css_of("#go")}), json!({"type": "screenshot", "targetRef": "go"})).await);
+    assert_eq!(success.data.unwrap()["kind"], "screenshot");
+    let kept = lab.shelf.0.lock().unwrap();
+    assert!(kept.iter().all(|(_, bytes)| bytes.starts_with(b"\x89PNG")));
+}

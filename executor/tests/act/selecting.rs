@@ -1,0 +1,171 @@
+//! Choosing: native selects, list boxes and combo boxes by their own popup.
+
+use cuebook_grammar::outcome::Cause;
+use serde_json::{Value, json};
+
+use crate::lab::{css_of, failed, lab, succeeded};
+
+fn choose(css: &str, option: Value) -> (Value, Value) {
+    (json!({"it": css_of(css)}), json!({"type": "select", "targetRef": "it", "option": option}))
+}
+
+const SHIRTS: &str = "<select id=s><option value=s>Small</option><option value=m>Medium</option><option value=l disabled>Large</option>\
+    <optgroup label=More disabled><option value=x>Extra</option></optgroup></select>";
+
+#[tokio::test]
+async fn a_native_select_is_chosen_by_value_label_and_number() {
+    let mut lab = lab(&[("/", SHIRTS)]).await;
+    for (option, expected) in [
+        (json!({"value": "m"}), "m"),
+        (json!({"label": "Small"}), "s"),
+        (json!({"index": 1}), "m"),
+        (json!("Small"), "s"),
+    ] {
+        let (it, step) = choose("#s", option.clone());
+        succeeded(lab.step(it, step).await);
+        assert_eq!(lab.eval("s.value").await, expected, "{option}");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_option_names_the_nearest_first() {
+    let many: String = (0..40).map(|n| format!("<option>Choice {n}</option>")).collect();
+    let page = format!("<select id=s>{many}<option>Deutschland</option></select>");
+    let mut lab = lab(&[("/", &page)]).await;
+    let (it, step) = choose("#s", json!("Deutchland"));
+    let failure = failed(lab.step(it, step).await);
+    assert_eq!(failure.cause, Cause::OptionNotFound);
+    assert_eq!(failure.facts.matches[0], "Deutschland");
+    assert_eq!(lab.eval("s.value").await, "Choice 0");
+}
+
+#[tokio::test]
+async fn a_disabled_option_and_one_of_a_disabled_group_are_refused() {
+    let mut lab = lab(&[("/", SHIRTS)]).await;
+    for option in ["Large", "Extra"] {
+        let (it, step) = choose("#s", json!(option));
+        let failure = failed(lab.step(it, step).await);
+        assert_eq!(failure.cause, Cause::OptionNotFound, "{option}");
+        assert!(failure.message.contains("disabled"), "{}", failure.message);
+    }
+    assert_eq!(lab.eval("s.value").await, "s");
+}
+
+#[tokio::test]
+async fn several_values_replace_what_was_chosen_and_a_single_select_refuses_them() {
+    let page = format!(
+        "{SHIRTS}<select id=m multiple><option selected>A</option><option>B</option><option>C</option></select>"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    let (it, step) = choose("#m", json!(["B", "C"]));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("[...m.selectedOptions].map((o) => o.label).join()").await, "B,C");
+    let (it, step) = choose("#s", json!(["Small", "Medium"]));
+    assert_eq!(failed(lab.step(it, step).await).cause, Cause::InvalidArgument);
+}
+
+/// A combo box whose popup is built in a portal at the end of the body when it opens.
+const PORTAL: &str = "<button id=c role=combobox aria-haspopup=listbox aria-expanded=false>Pick</button><ul role=listbox id=other><li role=option>Blue</li></ul><script>\
+    c.onclick = () => { if (document.getElementById('pop')) return; const l = document.createElement('div'); l.id = 'pop'; l.setAttribute('role', 'listbox');\
+    for (const n of ['Red', 'Green', 'Blue']) { const o = document.createElement('div'); o.setAttribute('role', 'option'); o.textContent = n;\
+    if (n === 'Green') o.setAttribute('aria-disabled', 'true');\
+    o.onclick = () => { c.textContent = n + ' chosen'; l.remove(); c.setAttribute('aria-expanded', 'false'); c.removeAttribute('aria-controls'); }; l.append(o); }\
+    setTimeout(() => { document.body.append(l); c.setAttribute('aria-controls', 'pop'); c.setAttribute('aria-expanded', 'true'); }, 80); };\
+    document.querySelector('#other li').onclick = () => { c.textContent = 'wrong'; };</script>";
+
+#[tokio::test]
+async fn a_combo_box_with_a_portal_popup_takes_its_own_option() {
+    let mut lab = lab(&[("/", PORTAL)]).await;
+    let (it, mut step) = choose("#c", json!("Blue"));
+    step["post"] = json!([{"kind": "elementTextEquals", "target": "it", "text": "Blue chosen"}]);
+    succeeded(lab.step(it, step).await);
+}
+
+#[tokio::test]
+async fn a_disabled_option_of_a_popup_is_refused_and_a_missing_one_named() {
+    let mut lab = lab(&[("/", PORTAL)]).await;
+    let (it, step) = choose("#c", json!("Green"));
+    assert_eq!(failed(lab.step(it, step).await).cause, Cause::OptionNotFound);
+    let (it, step) = choose("#c", json!("Violet"));
+    let failure = failed(lab.step(it, step).await);
+    assert_eq!(failure.cause, Cause::OptionNotFound);
+    assert_eq!(failure.facts.matches, ["Red", "Green", "Blue"]);
+    assert_eq!(lab.eval("c.textContent").await, "Pick");
+}
+
+#[tokio::test]
+async fn an_option_that_only_scrolling_brings_is_found() {
+    let page = "<div id=c role=combobox tabindex=0 aria-expanded=false aria-controls=pop>Pick</div><div id=pop role=listbox style='display:none;height:100px;overflow:auto;position:relative'><div id=pad style='height:20000px'></div></div><script>\
+        const draw = () => { const from = Math.floor(pop.scrollTop / 20); pad.innerHTML = ''; for (let n = from; n < from + 7 && n < 1000; n++) { const o = document.createElement('div'); o.setAttribute('role', 'option');\
+        o.style.cssText = 'position:absolute;height:20px;top:' + n * 20 + 'px'; o.textContent = 'Row ' + n; o.onclick = () => { c.textContent = o.textContent; pop.style.display = 'none'; c.setAttribute('aria-expanded', 'false'); }; pad.append(o); } };\
+        pop.onscroll = () => requestAnimationFrame(draw); c.onclick = () => { pop.style.display = 'block'; c.setAttribute('aria-expanded', 'true'); draw(); };</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let (it, step) = choose("#c", json!("Row 150"));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("c.textContent").await, "Row 150");
+}
+
+#[tokio::test]
+async fn an_autocomplete_field_is_typed_into_and_its_suggestion_taken() {
+    let page = "<input id=c role=combobox aria-autocomplete=list aria-expanded=false aria-controls=pop><ul id=pop role=listbox hidden></ul><script>\
+        const all = ['Berlin', 'Bern', 'Paris', 'Madrid']; let picked = ''; c.oninput = () => setTimeout(() => { pop.innerHTML = ''; const hits = c.value ? all.filter((n) => n.toLowerCase().startsWith(c.value.toLowerCase())) : [];\
+        for (const n of hits) { const o = document.createElement('li'); o.setAttribute('role', 'option'); o.textContent = n; o.onmousedown = (e) => { e.preventDefault(); picked = c.value = n; pop.hidden = true; c.setAttribute('aria-expanded', 'false'); }; pop.append(o); }\
+        pop.hidden = !hits.length; c.setAttribute('aria-expanded', String(!!hits.length)); }, 60);</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let (it, step) = choose("#c", json!("Bern"));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("picked").await, "Bern");
+    let (it, step) = choose("#c", json!("Rome"));
+    assert_eq!(failed(lab.step(it, step).await).cause, Cause::OptionNotFound);
+}
+
+#[tokio::test]
+async fn a_field_with_a_data_list_takes_what_the_list_has() {
+    let page = "<input id=c list=l oninput='heard = value'><datalist id=l><option value=Chrome><option value=Firefox label='Fire fox'></datalist><script>let heard = '';</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let (it, step) = choose("#c", json!("Firefox"));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("heard + c.value").await, "FirefoxFirefox");
+    let (it, step) = choose("#c", json!("Opera"));
+    let failure = failed(lab.step(it, step).await);
+    assert_eq!(failure.cause, Cause::OptionNotFound);
+    assert!(failure.facts.matches.contains(&"Chrome".to_owned()), "{:?}", failure.facts.matches);
+    assert_eq!(lab.eval("c.value").await, "Firefox");
+}
+
+const PILLS: &str = "<ul id=l role=listbox aria-multiselectable=true>\
+    <li role=option aria-selected=true>A</li><li role=option aria-selected=false>B</li><li role=option aria-selected=false>C</li></ul><script>\
+    for (const o of l.children) o.onclick = () => o.setAttribute('aria-selected', String(o.getAttribute('aria-selected') !== 'true'));</script>";
+
+#[tokio::test]
+async fn a_list_box_for_several_ends_with_exactly_what_was_chosen() {
+    let mut lab = lab(&[("/", PILLS)]).await;
+    let (it, step) = choose("#l", json!(["B", "C"]));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(
+        lab.eval("[...l.children].filter((o) => o.ariaSelected === 'true').map((o) => o.textContent).join()").await,
+        "B,C"
+    );
+}
+
+#[tokio::test]
+async fn a_list_box_for_one_refuses_two() {
+    let page = PILLS.replace("aria-multiselectable=true", "");
+    let mut lab = lab(&[("/", &page)]).await;
+    let (it, step) = choose("#l", json!(["B", "C"]));
+    assert_eq!(failed(lab.step(it, step).await).cause, Cause::InvalidArgument);
+    assert_eq!(lab.eval("l.children[1].ariaSelected").await, "false");
+}
+
+#[tokio::test]
+async fn selects_and_popups_in_shadow_roots_are_chosen() {
+    let page = "<div id=host></div><script>const r = host.attachShadow({mode: 'open'}); r.innerHTML = `<select><option>One<option>Two</select><button role=combobox aria-controls=pop aria-expanded=false>Pick</button><div id=pop role=listbox hidden><div role=option>In</div><div role=option>Out</div></div>`;\
+        const b = r.querySelector('button'), pop = r.querySelector('#pop'); b.onclick = () => { pop.hidden = false; b.ariaExpanded = 'true'; }; for (const o of pop.children) o.onclick = () => { b.textContent = o.textContent; pop.hidden = true; };</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let (it, step) = choose("select", json!("Two"));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("r.querySelector('select').value").await, "Two");
+    let (it, step) = choose("button", json!("Out"));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("b.textContent").await, "Out");
+}

@@ -1,0 +1,58 @@
+//! A small server of fixed pages.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+
+/// Serves fixed pages on the loopback interface. `127.0.0.1` and `localhost` are two sites, so a frame of
+/// the one in the other is out of process. `PORT` in a page stands for the server's port. `/never` is
+/// never answered; a body that ends in `NEVER` never ends.
+pub(crate) fn serve(pages: &[(&str, &str)]) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let pages: Arc<HashMap<String, String>> = Arc::new(
+        pages.iter().map(|(path, body)| ((*path).to_owned(), body.replace("PORT", &port.to_string()))).collect(),
+    );
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            kept.push(stream.try_clone().unwrap());
+            let pages = pages.clone();
+            std::thread::spawn(move || {
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut request = String::new();
+                if reader.read_line(&mut request).is_err() {
+                    return;
+                }
+                let mut header = String::new();
+                while reader.read_line(&mut header).is_ok_and(|read| read > 2) {
+                    header.clear();
+                }
+                let path = request.split(' ').nth(1).unwrap_or("/").split('?').next().unwrap_or("/");
+                if path == "/never" {
+                    return;
+                }
+                let (status, body) = match pages.get(path) {
+                    Some(body) => ("200 OK", body.as_str()),
+                    None => ("404 Not Found", "nothing here"),
+                };
+                let kind = match path {
+                    "/stream" => "text/event-stream",
+                    path if path.ends_with(".bin") => "application/octet-stream",
+                    _ => "text/html; charset=utf-8",
+                };
+                let (body, length) = match body.strip_suffix("NEVER") {
+                    Some(start) => (start, String::new()),
+                    None => (body, format!("Content-Length: {}\r\nConnection: close\r\n", body.len())),
+                };
+                let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{length}\r\n{body}");
+                if !length.is_empty() {
+                    let _ = stream.shutdown(std::net::Shutdown::Both);
+                }
+            });
+        }
+    });
+    port
+}

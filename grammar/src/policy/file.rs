@@ -1,0 +1,244 @@
+//! The policy file: what an operator allows, in one document.
+//!
+//! Invariant: it is read whole or not at all. A key that is not known, an entry that cannot be read, or a list
+//! that says nothing is an error, never a gap.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::action::ActionKind;
+use crate::policy::outside::{BadCommand, CommandRule};
+use crate::policy::{BadOriginRule, OriginRule, Policy};
+use crate::wire::{LongText, ShortText};
+
+/// What holds for what no list names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Otherwise {
+    /// It is refused.
+    #[default]
+    Deny,
+    /// It is open, as far as the profile opens it; private addresses stay closed.
+    Allow,
+}
+
+/// The directories that are open.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Roots {
+    /// Directories whose files may be read and uploaded. A relative path starts at the policy file.
+    pub read: Vec<ShortText>,
+    /// Directories whose files may be read and written.
+    pub write: Vec<ShortText>,
+}
+
+/// A policy as an operator writes it.
+///
+/// An entry of `allow`, `deny` and `confirm` is a verb, such as `fetch`, or an origin: a host, `*.host`, or
+/// `scheme://host:port`. `deny` wins over `confirm`, and `confirm` over `allow`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PolicyFile {
+    /// What holds for origins that no list names, and for verbs as soon as `allow` names one; `deny` unless
+    /// stated.
+    #[serde(default)]
+    pub default: Otherwise,
+    /// Where a run may act, and which verbs it may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Vec<ShortText>>,
+    /// Where it may not act, and which verbs it may not use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<ShortText>,
+    /// Where a person is asked before anything is changed, and before which verbs. This holds for plans from files too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confirm: Vec<ShortText>,
+    /// Origins that `fetch` may ask, besides those of `allow`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<ShortText>,
+    /// The directories that `readFile`, `writeFile` and `upload` may use.
+    #[serde(default)]
+    pub roots: Roots,
+    /// The commands that `shell` may run, as words; a last word `*` lets further words follow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<LongText>,
+    /// Whole lines that `shell` may hand to a shell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shell_lines: Vec<LongText>,
+}
+
+/// A policy file that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadPolicy {
+    /// No JSON, or not of the form.
+    #[error("expected a policy, saw at {path}: {message}")]
+    Malformed {
+        /// Where.
+        path: String,
+        /// What the reader says.
+        message: String,
+    },
+    /// A list of what is allowed that allows nothing.
+    #[error("expected `allow` to name something, saw an empty list; leave it out to allow what the flags say only")]
+    AllowsNothing,
+    /// An entry that is neither a verb nor an origin.
+    #[error("{list}/{index}: {source}")]
+    Entry {
+        /// The list.
+        list: &'static str,
+        /// Its position in it.
+        index: usize,
+        /// What is wrong with it.
+        source: BadOriginRule,
+    },
+    /// A command that is not words.
+    #[error("commands/{index}: {source}")]
+    Command {
+        /// Its position in the list.
+        index: usize,
+        /// What is wrong with it.
+        source: BadCommand,
+    },
+}
+
+/// One entry of `allow`, `deny` or `confirm`, read.
+enum Entry {
+    Verb(ActionKind),
+    Origin(OriginRule),
+}
+
+impl PolicyFile {
+    /// Reads a policy from JSON.
+    ///
+    /// # Errors
+    /// [`BadPolicy::Malformed`]
+    pub fn read(json: &str) -> Result<Self, BadPolicy> {
+        let mut reader = serde_json::Deserializer::from_str(json);
+        let malformed = |path: String, message: String| BadPolicy::Malformed { path, message };
+        // An array would be read as the values of the keys in their order.
+        if !json.trim_start().starts_with('{') {
+            return Err(malformed(".".to_owned(), "expected an object".to_owned()));
+        }
+        let file = serde_path_to_error::deserialize(&mut reader)
+            .map_err(|error| malformed(error.path().to_string(), error.inner().to_string()))?;
+        reader.end().map_err(|error| malformed(".".to_owned(), error.to_string()))?;
+        Ok(file)
+    }
+}
+
+impl Policy {
+    /// The policy with what a file adds: it opens what it declares, and narrows the rest.
+    ///
+    /// # Errors
+    /// [`BadPolicy`] for the first entry that cannot be read.
+    pub fn with_file(mut self, file: &PolicyFile) -> Result<Self, BadPolicy> {
+        let scheme = self.default_scheme().to_owned();
+        let read = |list: &'static str, entries: &[ShortText]| {
+            let mut verbs = Vec::new();
+            let mut origins = Vec::new();
+            for (index, entry) in entries.iter().enumerate() {
+                let entry = entry_of(entry, &scheme).map_err(|source| BadPolicy::Entry { list, index, source })?;
+                match entry {
+                    Entry::Verb(kind) => verbs.push(kind),
+                    Entry::Origin(rule) => origins.push(rule),
+                }
+            }
+            Ok((verbs, origins))
+        };
+        if file.allow.as_ref().is_some_and(Vec::is_empty) {
+            return Err(BadPolicy::AllowsNothing);
+        }
+        let (verbs, origins) = read("allow", file.allow.as_deref().unwrap_or_default())?;
+        self.act.extend(origins);
+        self.open_by_default |= file.default == Otherwise::Allow;
+        if !verbs.is_empty() && file.default == Otherwise::Deny {
+            self.verbs.get_or_insert_default().extend(verbs);
+        }
+        let (verbs, origins) = read("deny", &file.deny)?;
+        self.denied_verbs.extend(verbs);
+        self.denied.extend(origins);
+        let (verbs, origins) = read("confirm", &file.confirm)?;
+        self.confirmed_verbs.extend(verbs);
+        self.confirmed.extend(origins);
+        for (index, host) in file.hosts.iter().enumerate() {
+            let rule =
+                OriginRule::parse(host, &scheme).map_err(|source| BadPolicy::Entry { list: "hosts", index, source })?;
+            self.outside.hosts.push(rule);
+        }
+        self.outside.read_roots.extend(file.roots.read.iter().map(ToString::to_string));
+        self.outside.write_roots.extend(file.roots.write.iter().map(ToString::to_string));
+        for (index, command) in file.commands.iter().enumerate() {
+            let rule = CommandRule::parse(command).map_err(|source| BadPolicy::Command { index, source })?;
+            self.outside.commands.push(rule);
+        }
+        self.outside.shell_lines.extend(file.shell_lines.iter().map(ToString::to_string));
+        Ok(self)
+    }
+}
+
+fn entry_of(entry: &str, scheme: &str) -> Result<Entry, BadOriginRule> {
+    match ActionKind::ALL.iter().find(|kind| kind.meta().name == entry) {
+        Some(kind) => Ok(Entry::Verb(*kind)),
+        None => OriginRule::parse(entry, scheme).map(Entry::Origin),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::policy::Rule;
+
+    fn policy(file: &serde_json::Value) -> Result<Policy, BadPolicy> {
+        let file = PolicyFile::read(&file.to_string())?;
+        Policy::default().starting_at("https://shop.test/").unwrap().with_file(&file)
+    }
+
+    fn rule(policy: &Policy, url: &str) -> Option<Rule> {
+        policy.navigation(url).err().map(|denied| denied.rule)
+    }
+
+    #[test]
+    fn lists_name_origins_and_deny_wins() {
+        let policy = policy(&json!({ "allow": ["*.cdn.test", "bank.test"], "deny": ["https://bank.test"] })).unwrap();
+        assert_eq!(rule(&policy, "https://shop.test/"), None);
+        assert_eq!(rule(&policy, "https://a.cdn.test/"), None);
+        assert_eq!(rule(&policy, "https://bank.test/"), Some(Rule::Denied));
+        assert_eq!(rule(&policy, "https://other.test/"), Some(Rule::Origin));
+    }
+
+    #[test]
+    fn open_by_default_means_public_origins() {
+        let policy = policy(&json!({ "default": "allow", "deny": ["bank.test"] })).unwrap();
+        assert_eq!(rule(&policy, "https://other.test/"), None);
+        assert_eq!(rule(&policy, "https://bank.test/"), Some(Rule::Denied));
+        assert_eq!(rule(&policy, "http://127.0.0.1/"), Some(Rule::PrivateAddress));
+        assert_eq!(rule(&policy, "file:///etc/passwd"), Some(Rule::Scheme));
+    }
+
+    #[test]
+    fn what_does_not_parse_is_an_error() {
+        for file in [
+            json!([]),
+            json!({ "allowed": ["a.test"] }),
+            json!({ "allow": [] }),
+            json!({ "allow": ["*"] }),
+            json!({ "allow": ["*.co.uk"] }),
+            json!({ "allow": ["*.github.io"] }),
+            json!({ "allow": ["*.com"] }),
+            json!({ "allow": ["https://a.test/path"] }),
+            json!({ "deny": [""] }),
+            json!({ "default": "maybe" }),
+            json!({ "roots": { "execute": ["/tmp"] } }),
+            json!({ "hosts": ["a b"] }),
+            json!({ "commands": ["ls | wc"] }),
+            json!({ "commands": [" *"] }),
+        ] {
+            assert!(policy(&file).is_err(), "{file}");
+        }
+        for text in ["", "{", "{} {}", "{\"allow\": [\"a.test\"]"] {
+            assert!(PolicyFile::read(text).is_err(), "{text:?}");
+        }
+    }
+}

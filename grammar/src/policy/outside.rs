@@ -1,0 +1,218 @@
+//! What lies outside of the page and is open to a run: hosts to fetch from, directories, commands.
+//!
+//! Invariants:
+//! - Nothing is open that an operator did not declare.
+//! - A command line is words. What a shell would expand is refused, unless that very line was declared as one
+//!   for a shell.
+
+use std::net::IpAddr;
+
+use url::Url;
+
+use crate::policy::{Denied, OriginRule, Rule};
+
+/// The most words of a command line.
+const MAX_WORDS: usize = 200;
+
+/// What is declared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outside {
+    /// Origins that `fetch` may ask, besides those that a run may act on.
+    pub hosts: Vec<OriginRule>,
+    /// Directories whose files may be read.
+    pub read_roots: Vec<String>,
+    /// Directories whose files may be read and written.
+    pub write_roots: Vec<String>,
+    /// Commands, as words.
+    pub commands: Vec<CommandRule>,
+    /// Whole lines for a shell.
+    pub shell_lines: Vec<String>,
+}
+
+/// A command that may run: these words, and what may follow them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandRule {
+    words: Vec<String>,
+    takes_more: bool,
+}
+
+/// A command that may run now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandLine {
+    /// A program and its arguments, with no shell between.
+    Program {
+        /// The program.
+        program: String,
+        /// Its arguments.
+        args: Vec<String>,
+    },
+    /// A line for a shell, as it was declared.
+    Shell(String),
+}
+
+/// A command that is not words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadCommand {
+    /// A quote that nothing closes, or a backslash at the end.
+    #[error("expected quotes that are closed")]
+    Open,
+    /// Something that a shell would act on.
+    #[error("expected words, saw `{0}`, which only a shell understands; quote it, or declare the line for a shell")]
+    Shell(char),
+    /// Nothing, or more words than there may be.
+    #[error("expected 1 to {MAX_WORDS} words, saw {0}")]
+    Count(usize),
+}
+
+impl CommandRule {
+    /// Reads a declaration: words, and `*` as the last one where any further words may follow.
+    ///
+    /// # Errors
+    /// [`BadCommand`]
+    pub fn parse(text: &str) -> Result<Self, BadCommand> {
+        let trimmed = text.trim_end();
+        let (front, takes_more) = match trimmed.strip_suffix(" *") {
+            Some(front) => (front, true),
+            None => (trimmed, false),
+        };
+        Ok(Self { words: words(front)?, takes_more })
+    }
+
+    fn covers(&self, words: &[String]) -> bool {
+        words.starts_with(&self.words) && (self.takes_more || words.len() == self.words.len())
+    }
+}
+
+impl Outside {
+    /// The command that `line` is, if it was declared.
+    ///
+    /// # Errors
+    /// [`Denied`] with rule `command`.
+    pub fn command(&self, line: &str) -> Result<CommandLine, Denied> {
+        if self.shell_lines.iter().any(|declared| declared == line) {
+            return Ok(CommandLine::Shell(line.to_owned()));
+        }
+        let denied = |message: String| Denied { rule: Rule::Command, message };
+        let words = words(line).map_err(|error| denied(error.to_string()))?;
+        if self.commands.iter().any(|rule| rule.covers(&words)) {
+            let mut words = words.into_iter();
+            let program = words.next().unwrap_or_default();
+            return Ok(CommandLine::Program { program, args: words.collect() });
+        }
+        let shown: String = line.chars().take(100).flat_map(char::escape_debug).collect();
+        Err(denied(format!("expected a declared command, saw `{shown}`")))
+    }
+
+    /// Whether an entry names this very address.
+    pub(super) fn names(&self, ip: IpAddr) -> bool {
+        self.hosts.iter().any(|rule| rule.names(ip))
+    }
+
+    /// Whether `url` is on a declared host.
+    pub(super) fn covers(&self, url: &Url) -> bool {
+        self.hosts.iter().any(|rule| rule.covers(url))
+    }
+}
+
+/// Splits a line into words: blanks separate, quotes and backslashes keep together, nothing expands.
+fn words(line: &str) -> Result<Vec<String>, BadCommand> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some('"'), '\\') => {
+                let next = chars.next().ok_or(BadCommand::Open)?;
+                let word = word.get_or_insert_default();
+                if !matches!(next, '"' | '\\') {
+                    word.push('\\');
+                }
+                word.push(next);
+            }
+            (Some('"'), '$' | '`') => return Err(BadCommand::Shell(c)),
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, '\\') => word.get_or_insert_default().push(chars.next().ok_or(BadCommand::Open)?),
+            (None, '|' | '&' | ';' | '<' | '>' | '$' | '`' | '(' | ')' | '*' | '?' | '\n' | '\r' | '\0') => {
+                return Err(BadCommand::Shell(c));
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    if quote.is_some() {
+        return Err(BadCommand::Open);
+    }
+    words.extend(word);
+    match words.len() {
+        1..=MAX_WORDS => Ok(words),
+        count => Err(BadCommand::Count(count)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outside() -> Outside {
+        Outside {
+            commands: ["git log *", "date", "'my tool' --safe"].map(|rule| CommandRule::parse(rule).unwrap()).to_vec(),
+            shell_lines: vec!["ls | wc -l".to_owned()],
+            ..Outside::default()
+        }
+    }
+
+    fn program(program: &str, args: &[&str]) -> CommandLine {
+        CommandLine::Program { program: program.to_owned(), args: args.iter().map(ToString::to_string).collect() }
+    }
+
+    #[test]
+    fn declared_words_run_and_a_star_lets_more_follow() {
+        assert_eq!(outside().command("date"), Ok(program("date", &[])));
+        assert_eq!(outside().command("git log -n 1"), Ok(program("git", &["log", "-n", "1"])));
+        assert_eq!(outside().command("'my tool' \"--safe\""), Ok(program("my tool", &["--safe"])));
+        assert_eq!(
+            outside().command(r#"git log --author='A; B' "it\"s" a\ b"#),
+            Ok(program("git", &["log", "--author=A; B", "it\"s", "a b"]))
+        );
+    }
+
+    #[test]
+    fn nothing_else_runs() {
+        for line in [
+            "",
+            " ",
+            "git",
+            "git push",
+            "date now",
+            "gitlog",
+            "/bin/date",
+            "date; rm -rf /",
+            "date && id",
+            "git log $(id)",
+            "git log `id`",
+            "git log \"$HOME\"",
+            "git log > out",
+            "git log *",
+            "git log\nid",
+            "git log 'open",
+            "git log \\",
+            "ls | wc",
+            "ls",
+        ] {
+            assert_eq!(outside().command(line).map_err(|denied| denied.rule), Err(Rule::Command), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_for_a_shell_runs_as_it_was_declared() {
+        assert_eq!(outside().command("ls | wc -l"), Ok(CommandLine::Shell("ls | wc -l".to_owned())));
+        assert!(Outside::default().command("ls | wc -l").is_err());
+    }
+}

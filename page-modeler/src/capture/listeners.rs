@@ -1,0 +1,196 @@
+//! Elements that react to the pointer by a listener alone: the wire sees them, the script does not.
+//!
+//! One question per document names every listener in it; those for the pointer and for drops are handed to
+//! the script, which offers an element that listens for itself and leaves aside one that listens for a whole
+//! region; what takes drops is offered whatever it holds, because a drag has to end somewhere.
+//!
+//! Invariants: an element is handed over once while it listens, and taken back when it is asked about and no
+//! longer does; at most [`HANDED`] in one observation, the first of the document first.
+//!
+//! Cost: the browser takes about 1 ms per 1,000 nodes and 10 µs per listener, and four commands;
+//! handing one over is two. A document is asked when it is new, and again when it has other elements than when it was
+//! last asked.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use cuebook_probe::{ProbeError, ProbeWorld};
+use futures_util::future::join_all;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Elements that are handed to the script in one observation of one document.
+const HANDED: usize = 300;
+/// Listeners that are read; a document with more is one where everything listens.
+const READ: usize = 20_000;
+/// What a person who points and presses sets off.
+const POINTED: [&str; 6] = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup"];
+
+/// What an element listens for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+struct Listens {
+    /// Pointing and pressing.
+    pointer: bool,
+    /// Things that are dropped on it.
+    drop: bool,
+}
+
+/// What is known of the listeners of each document.
+#[derive(Debug, Default)]
+pub(crate) struct ListenerCache {
+    documents: Mutex<HashMap<(String, String), Asked>>,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    /// What backend nodes were told to listen for; some are of another document.
+    settled: HashMap<i64, Listens>,
+    census: Census,
+    /// How often it was asked: scripts that take over a finished page add listeners and no elements.
+    times: u32,
+    /// Some were left for the next observation.
+    left_over: bool,
+}
+
+/// How many elements the document had when it was asked.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Census {
+    #[default]
+    Never,
+    JustNow,
+    Of(u64),
+}
+
+/// A document is asked so often even if it has the same elements.
+const EARLY: u32 = 3;
+
+#[derive(Deserialize)]
+struct Listeners {
+    listeners: Vec<Listener>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Listener {
+    #[serde(rename = "type")]
+    kind: String,
+    backend_node_id: Option<i64>,
+}
+
+fn key(world: &ProbeWorld) -> (String, String) {
+    (world.frame().as_str().to_owned(), world.document().as_str().to_owned())
+}
+
+impl ListenerCache {
+    fn with<T>(&self, world: &ProbeWorld, work: impl FnOnce(&mut Asked) -> T) -> T {
+        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        work(documents.entry(key(world)).or_default())
+    }
+
+    /// Whether this document is to be asked before it is walked: it never was, or some were left over.
+    pub(super) fn is_new(&self, world: &ProbeWorld) -> bool {
+        self.with(world, |asked| asked.census == Census::Never || asked.left_over)
+    }
+
+    /// Whether a document that now has so many elements is to be asked again.
+    pub(super) fn is_due(&self, world: &ProbeWorld, elements: u64) -> bool {
+        self.with(world, |asked| {
+            let due = match asked.census {
+                Census::JustNow => false,
+                Census::Of(known) => known != elements || asked.times < EARLY,
+                Census::Never => true,
+            };
+            asked.census = Census::Of(elements);
+            due
+        })
+    }
+
+    /// Forgets the documents that went away.
+    pub(super) fn retain(&self, present: &HashSet<(String, String)>) {
+        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.retain(|document, _| present.contains(document));
+    }
+
+    /// Tells the script which elements of the document listen to the pointer; answers with how many are new.
+    /// `elements` is how many it has, if that is known. What the browser refuses (a document that just went) counts as none.
+    pub(super) async fn tell(
+        &self,
+        world: &ProbeWorld,
+        elements: Option<u64>,
+        until: Instant,
+    ) -> Result<usize, ProbeError> {
+        let found = match listening(world, until).await {
+            Ok(found) => found,
+            Err(ProbeError::Wire(cuebook_cdp::CallError::Protocol { .. })) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let (wanted, silent) = self.with(world, |asked| {
+            asked.census = elements.map_or(Census::JustNow, Census::Of);
+            asked.times = asked.times.saturating_add(1);
+            let listening: HashSet<i64> = found.iter().map(|(node, _)| *node).collect();
+            let silent: Vec<i64> = asked
+                .settled
+                .extract_if(|node, _| !listening.contains(node))
+                .take(HANDED)
+                .map(|(node, _)| node)
+                .collect();
+            let mut wanted = found;
+            wanted.retain(|(node, listens)| asked.settled.get(node) != Some(listens));
+            asked.left_over = wanted.len() > HANDED;
+            wanted.truncate(HANDED);
+            asked.settled.extend(wanted.iter().copied());
+            (wanted, silent)
+        });
+        let changes = wanted.into_iter().chain(silent.into_iter().map(|node| (node, Listens::default())));
+        let told = join_all(changes.map(|(node, listens)| async move {
+            let function = "(cb, element, listens) => cb.walk.listens(element, listens)";
+            // Same-process frames within this one are theirs to tell.
+            world.adopt::<bool>(node, function, &[json!(listens)], until).await.unwrap_or(false)
+        }))
+        .await;
+        Ok(told.into_iter().filter(|told| *told).count())
+    }
+}
+
+/// The backend node ids of what listens, in document order, each once.
+async fn listening(world: &ProbeWorld, until: Instant) -> Result<Vec<(i64, Listens)>, ProbeError> {
+    #[derive(Deserialize)]
+    struct Resolved {
+        object: Object,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Object {
+        object_id: String,
+    }
+    let session = world.world().session();
+    let Some(document) = world.nodes("() => [document]", &[], until).await?.into_iter().next() else {
+        return Ok(Vec::new());
+    };
+    // The document as the page itself has it: asked for its listeners through a world of ours, Chromium 156
+    // sooner or later crashes. Without an object group the browser leaves the handlers themselves out.
+    let params = json!({ "backendNodeId": document });
+    let document = session.call_raw("DOM.resolveNode", params, until).await?.parse::<Resolved>()?.object.object_id;
+    // Only with `pierce` are listeners of the page's own world told, and those in shadow roots.
+    let params = json!({ "objectId": document, "depth": -1, "pierce": true });
+    let reply = session.call_raw("DOMDebugger.getEventListeners", params, until).await;
+    let _ = session.call_raw("Runtime.releaseObject", json!({ "objectId": document }), until).await;
+    let all: Listeners = reply?.parse()?;
+    let mut order: Vec<(i64, Listens)> = Vec::new();
+    let mut places: HashMap<i64, usize> = HashMap::new();
+    for listener in all.listeners.into_iter().take(READ) {
+        let pointer = POINTED.contains(&listener.kind.as_str());
+        let drop = listener.kind == "drop";
+        let Some(node) = listener.backend_node_id.filter(|_| pointer || drop) else { continue };
+        let place = *places.entry(node).or_insert_with(|| {
+            order.push((node, Listens::default()));
+            order.len() - 1
+        });
+        if let Some((_, listens)) = order.get_mut(place) {
+            listens.pointer |= pointer;
+            listens.drop |= drop;
+        }
+    }
+    Ok(order)
+}

@@ -1,0 +1,37 @@
+//! Reading a page without a model: where a text stands, what a selector matches, which candidate it names,
+//! and the page as an ARIA snapshot.
+
+mod aria;
+mod find_elements;
+mod in_frames;
+mod resolve_selector;
+mod search_page;
+
+pub use aria::{AriaError, AriaSnapshot};
+
+use std::time::Instant;
+
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::seam::{Finding, Query};
+use serde_json::Value;
+
+use crate::error::ModelError;
+use crate::modeler::LivePageModeler;
+use crate::render::text::{TextOptions, render};
+
+pub(crate) async fn explore(
+    modeler: &mut LivePageModeler,
+    page: &PageId,
+    query: &Query,
+    until: Instant,
+) -> Result<Finding, ModelError> {
+    match query {
+        Query::Snapshot(scope) => {
+            let observation = modeler.observe_page(page, *scope, until).await?;
+            Ok(Finding::Data(Value::String(render(&observation, &TextOptions::default()))))
+        }
+        Query::Search(search) => search_page::search_page(modeler, page, search, until).await,
+        Query::Find(find) => find_elements::find_elements(modeler, page, find, until).await,
+        Query::Resolve(selector) => resolve_selector::resolve(modeler, page, selector, until).await,
+    }
+}

@@ -1,0 +1,42 @@
+//! Reading a page without a model.
+
+use cuebook_grammar::action::{FindElements, ResolveSelector, SearchPage};
+use cuebook_grammar::observation::Scope;
+use cuebook_grammar::seam::{Finding, Query};
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, named};
+
+pub(crate) fn search(query: &str) -> SearchPage {
+    serde_json::from_value(json!({ "query": query })).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_is_searched_and_its_elements_are_found() {
+    let mut stage = Stage::on(
+        "<p>Order 4711 is ready</p><ul><li id=li>Invoice 7 <a href=/seven>Open</a><li>Invoice 8 <a href=/eight>Open</a></ul><button id=go><span>Go</span></button><button id=no style='display:none'>No</button>",
+    )
+    .await;
+    let seen = stage.observe(Scope::View).await;
+    let query: SearchPage = serde_json::from_value(json!({ "query": "Invoice \\d", "regex": true })).unwrap();
+    let Finding::Data(hits) = stage.explore(Query::Search(query)).await else { panic!("no data") };
+    assert_eq!(hits["total"], 2);
+    assert_eq!(hits["hits"][1]["match"], "Invoice 8");
+    assert_eq!(hits["hits"][1]["nearest"], seen.candidates[1].id.to_string());
+    let query: FindElements = serde_json::from_value(json!({ "selector": "a", "attributes": ["href"] })).unwrap();
+    let Finding::Data(found) = stage.explore(Query::Find(query)).await else { panic!("no data") };
+    assert_eq!(found["total"], 2);
+    assert!(found["elements"][0]["attributes"]["href"].as_str().unwrap().ends_with("/seven"), "{found}");
+    let resolve = |value: Value| -> ResolveSelector { serde_json::from_value(value).unwrap() };
+    let go = named(&seen, "Go").id;
+    assert_eq!(stage.explore(Query::Resolve(resolve(json!({ "css": "#go" })))).await, Finding::Candidate(go));
+    for refused in [json!({ "css": "a" }), json!({ "css": "#no" }), json!({ "css": "p[" }), json!({ "xpath": "//x[" })]
+    {
+        let finding = stage.explore(Query::Resolve(resolve(refused.clone()))).await;
+        assert!(matches!(finding, Finding::Refused(_)), "{refused}: {finding:?}");
+    }
+    let Finding::Data(Value::String(text)) = stage.explore(Query::Snapshot(Scope::View)).await else {
+        panic!("no text")
+    };
+    assert!(text.contains("- button \"Go\""), "{text}");
+}

@@ -1,0 +1,124 @@
+//! Form fields: what they are called, of which kind they are, and through what they are used.
+
+use cuebook_grammar::candidate::ControlKind;
+use cuebook_grammar::observation::Scope;
+
+use crate::stage::{Stage, check, named, told};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_label_names_its_field_until_it_is_for_another() {
+    check(
+        "<label for=a id=l>Mail</label><input id=a><input id=b aria-label=Other><label>City <input></label>",
+        &["textbox \"Mail\"", "textbox \"Other\"", "textbox \"City\""],
+        "l.htmlFor = 'b'; b.removeAttribute('aria-label')",
+        &["textbox \"\"", "textbox \"Mail\"", "textbox \"City\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fieldset_tells_equal_fields_apart_and_disables_them() {
+    check(
+        "<fieldset id=f><legend>Home</legend><label>Street <input></label></fieldset>
+         <fieldset><legend>Work</legend><label>Street <input></label></fieldset>",
+        &["textbox \"Street\" [group: Home]", "textbox \"Street\" [group: Work]"],
+        "f.disabled = true; f.nextElementSibling.querySelector('legend').remove()",
+        &["textbox \"Street\" [group: Home] disabled", "textbox \"Street\" [2 of 2]"],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reference_to_a_label_does_not_leave_its_shadow_root() {
+    check(
+        "<span id=t>Outer</span><x-a></x-a><script>
+         document.querySelector('x-a').attachShadow({mode: 'open'}).innerHTML = '<span id=s>Inner</span><button aria-labelledby=s>x</button><button id=b aria-labelledby=t>y</button>';
+         </script>",
+        &["button \"Inner\"", "button \"y\""],
+        "document.querySelector('x-a').shadowRoot.getElementById('b').ariaLabelledByElements = [t]",
+        &["button \"Inner\"", "button \"Outer\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fields_of_every_type_are_of_their_kind() {
+    let mut stage = Stage::on(
+        "<input type=date aria-label=date><input type=time aria-label=time><input type=month aria-label=month><input type=week aria-label=week>
+         <input type=datetime-local aria-label=local><input type=color aria-label=color><input type=range aria-label=range>
+         <input type=number aria-label=number><input type=file aria-label=file><input type=search aria-label=search>
+         <textarea aria-label=area></textarea><select aria-label=select><option>x</select><input type=radio aria-label=radio><input type=hidden>",
+    )
+    .await;
+    let kinds = |seen: &cuebook_grammar::observation::Observation| -> Vec<(String, ControlKind)> {
+        seen.candidates.iter().map(|c| (c.name.clone(), c.control)).collect()
+    };
+    use ControlKind as Kind;
+    let expected = [
+        ("date", Kind::DateTime),
+        ("time", Kind::DateTime),
+        ("month", Kind::DateTime),
+        ("week", Kind::DateTime),
+        ("local", Kind::DateTime),
+        ("color", Kind::Color),
+        ("range", Kind::Range),
+        ("number", Kind::Number),
+        ("file", Kind::File),
+        ("search", Kind::Text),
+        ("area", Kind::Multiline),
+        ("select", Kind::Select),
+        ("radio", Kind::Check),
+    ]
+    .map(|(name, kind)| (name.to_owned(), kind));
+    assert_eq!(kinds(&stage.observe(Scope::Full).await), expected);
+    stage.page_script("document.querySelector('[type=date]').type = 'text'; 0").await;
+    assert_eq!(kinds(&stage.observe(Scope::Full).await)[0], ("date".to_owned(), Kind::Text));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_editable_region_is_a_field_while_it_is_editable() {
+    check(
+        "<div id=e contenteditable aria-label=Note role=textbox><p>Text <b>bold</b></p></div><div contenteditable=plaintext-only>Plain</div>",
+        &["textbox \"Note\"", "generic \"Plain\""],
+        "e.contentEditable = 'false'; e.removeAttribute('role')",
+        &["generic \"Plain\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hidden_input_is_used_through_the_label_that_is_seen() {
+    check(
+        "<style>.off{position:absolute;opacity:0;width:0;height:0} label{display:inline-block;padding:8px}</style>
+         <input class=off type=checkbox id=c><label for=c id=l>Dark mode</label>
+         <label><input class=off type=radio name=r><span>Red</span></label>
+         <input type=file id=f hidden><label for=f>Picture</label>",
+        &["checkbox \"Dark mode\"", "radio \"Red\"", "button \"Picture\""],
+        "l.style.display = 'none'",
+        &["radio \"Red\"", "button \"Picture\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn options_of_a_select_belong_to_it_and_those_of_a_portal_stand_alone() {
+    let mut stage = Stage::on(
+        "<label>Size <select id=s><option>S<option disabled>M</select></label>
+         <div role=combobox tabindex=0 aria-label=Colour aria-expanded=true aria-controls=list>Pick</div>
+         <div id=portal><ul role=listbox id=list aria-label=Colours><li role=option>Red</li><li role=option aria-selected=true>Blue</li></ul></div>",
+    )
+    .await;
+    let seen = stage.observe(Scope::Full).await;
+    let offered =
+        ["combobox \"Size\"", "combobox \"Colour\"", "listbox \"Colours\"", "option \"Red\"", "option \"Blue\""];
+    assert_eq!(told(&seen), offered);
+    let labels = |seen: &cuebook_grammar::observation::Observation| -> Vec<(String, bool)> {
+        named(seen, "Size").options.iter().map(|option| (option.label.clone(), option.disabled)).collect()
+    };
+    assert_eq!(labels(&seen), [("S".to_owned(), false), ("M".to_owned(), true)]);
+    assert_eq!(named(&seen, "Blue").states.selected, Some(true));
+    stage.page_script("portal.hidden = true; s.options[1].remove(); 0").await;
+    let closed = stage.observe(Scope::Full).await;
+    assert_eq!(told(&closed), offered[..2]);
+    assert_eq!(labels(&closed).len(), 1);
+}

@@ -1,0 +1,71 @@
+//! Frames, same-process and out-of-process, at any depth.
+
+use cuebook_grammar::candidate::Placement;
+use cuebook_grammar::observation::Scope;
+use cuebook_grammar::secret::DigestKey;
+use cuebook_probe::{Ask, Probe};
+
+use crate::stage::{Stage, named, serve, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn candidates_of_frames_have_the_tabs_coordinates() {
+    let button = |name: &str| {
+        format!(
+            "<body style='margin:0'><button style='position:absolute;left:11px;top:13px;width:50px;height:20px'>{name}</button>"
+        )
+    };
+    let port = serve(vec![
+        (
+            "/",
+            "<body style='margin:0'><iframe title=same src='/same' style='position:absolute;left:20px;top:30px;width:200px;height:100px;border:2px solid'></iframe>
+             <iframe title=doc srcdoc=\"<body style='margin:0'><button style='position:absolute;left:11px;top:13px;width:50px;height:20px'>Srcdoc</button>\" style='position:absolute;left:300px;top:30px;width:200px;height:100px;border:0'></iframe>
+             <iframe title=outer src='http://localhost:PORT/outer' style='position:absolute;left:40px;top:200px;width:500px;height:300px;border:4px solid;padding:6px'></iframe>
+             <iframe title=scaled src='/same2' style='position:absolute;left:600px;top:200px;width:200px;height:100px;border:0;transform:scale(0.5);transform-origin:0 0'></iframe>
+             <iframe title=hidden src='/same' style='display:none'></iframe>"
+                .to_owned(),
+        ),
+        ("/same", button("Same")),
+        ("/same2", button("Scaled")),
+        (
+            "/outer",
+            "<body style='margin:0'><button style='position:absolute;left:300px;top:10px;width:50px;height:20px'>Outer</button>
+             <iframe title=inner src='http://127.0.0.1:PORT/inner' style='position:absolute;left:30px;top:50px;width:200px;height:200px;border:0'></iframe>"
+                .to_owned(),
+        ),
+        ("/inner", button("Inner")),
+    ]);
+    let mut stage = Stage::at(&format!("http://127.0.0.1:{port}/")).await;
+    let seen = stage.observe(Scope::View).await;
+    let corner = |name: &str| named(&seen, name).rect.map(|rect| (rect.x, rect.y, rect.width)).unwrap();
+    assert_eq!(corner("Same"), (33.0, 45.0, 50.0));
+    assert_eq!(corner("Srcdoc"), (311.0, 43.0, 50.0));
+    assert_eq!(corner("Outer"), (350.0, 220.0, 50.0));
+    assert_eq!(corner("Inner"), (40.0 + 10.0 + 30.0 + 11.0, 200.0 + 10.0 + 50.0 + 13.0, 50.0));
+    assert_eq!(corner("Scaled"), (605.5, 206.5, 25.0));
+    let inner = named(&seen, "Inner");
+    let frame = &seen.frames[usize::try_from(inner.frame).unwrap()];
+    assert!(frame.out_of_process && frame.origin.starts_with("http://127.0.0.1"), "{frame:?}");
+    assert_eq!(seen.frames.iter().filter(|frame| frame.omitted.is_some()).count(), 1);
+    assert!(seen.candidates.iter().all(|c| c.placement == Placement::InView && c.occlusion.is_none()));
+    // What the browser hits at the middle of the box is the candidate.
+    let probe = Probe::attach(stage.page.clone(), DigestKey::new([5; 32]), until()).await.unwrap();
+    for candidate in &seen.candidates {
+        let key = candidate.node.clone().unwrap();
+        let world = probe.world_of(&key, until()).await.unwrap();
+        let placement = probe.frame_offset(world.frame(), until()).await.unwrap();
+        let local = placement.to_local(candidate.center().unwrap());
+        let hit: bool = world
+            .call(
+                "(cb, id, x, y) => cb.elementAt(x, y) === cb.byId(id)",
+                &[key.node.into(), local.x.into(), local.y.into()],
+                until(),
+            )
+            .await
+            .unwrap();
+        assert!(hit, "{}", candidate.title());
+        for locator in &candidate.locators {
+            let located = probe.locate(locator, &Ask::default(), until()).await.unwrap();
+            assert_eq!(located.unique().map(|found| &found.key), Some(&key), "{} by {locator}", candidate.title());
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! An observation that builds on the last one equals one from scratch.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::seam::PageModeler as _;
+use cuebook_grammar::secret::DigestKey;
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_observation_that_builds_on_the_last_one_equals_one_from_scratch() {
+    let mut stage = Stage::on(
+        "<style id=rules>#quiet{opacity:0}.x{color:red}</style>
+         <label for=mail id=label>Mail</label><input id=mail><input id=check type=checkbox aria-labelledby=says><span id=says>Yes</span>
+         <select id=size aria-label=Size><option>S<option>M</select><textarea id=text aria-label=Text></textarea>
+         <button id=b>One</button><button id=quiet>Quiet</button><div id=plain>Plain</div><div id=host style='height:30px'>h</div>
+         <div id=scroller style='height:60px;width:200px;overflow:auto'><button>Up</button><div style='height:300px'></div><button>Down</button></div>
+         <div id=veil style='position:absolute;left:0;top:0;width:1px;height:1px'></div><form><img name=styleSheets><img name=activeElement></form>
+         <div style='height:3000px'></div><button>Far</button>",
+    )
+    .await;
+    let changes = [
+        "0",
+        "mail.value = 'typed'",
+        "check.checked = true",
+        "check.indeterminate = true",
+        "size.selectedIndex = 1",
+        "text.value = 'more'",
+        "size.options[0].text = 'XS'",
+        "label.textContent = 'E-mail'",
+        "says.firstChild.data = 'No'",
+        "b.disabled = true",
+        "rules.sheet.cssRules[0].style.opacity = 1",
+        "rules.sheet.insertRule('#plain { cursor: pointer }', 1)",
+        "rules.sheet.cssRules[1].style.cursor = 'default'",
+        "scroller.scrollTop = 300",
+        "scrollTo(0, 2900)",
+        "scrollTo(0, 0)",
+        "b.focus(); mail.focus()",
+        "veil.animate([{ width: '900px', height: '400px' }], { duration: 1, fill: 'forwards' }).finish()",
+        "document.getAnimations().forEach((one) => one.cancel())",
+        "host.attachShadow({ mode: 'open' }).innerHTML = '<button>Inner</button>'",
+        "host.shadowRoot.querySelector('button').textContent = 'Renamed'",
+        "b.remove()",
+        "history.pushState(0, '', '?next')",
+        "document.title = 'Other'",
+        "mail.setCustomValidity('no')",
+    ];
+    for change in changes {
+        stage.page_script(&format!("{change}; 0")).await;
+        for scope in [Scope::View, Scope::Full] {
+            for turn in ["after the change", "again"] {
+                let built = stage.observe(scope).await;
+                let mut fresh = LivePageModeler::new(
+                    Arc::clone(&stage.browser),
+                    DigestKey::new([5; 32]),
+                    ModelerOptions::default(),
+                );
+                let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
+                let scratch = fresh.observe(&stage.id, scope, deadline).await.unwrap();
+                // The walk that the built one leaves behind must be its own again, not the fresh one's.
+                let again = stage.observe(scope).await;
+                for seen in [&built, &again] {
+                    assert_eq!(comparable(seen), comparable(&scratch), "{turn}: {change}, {scope:?}");
+                }
+            }
+            stage.observe(scope).await;
+        }
+    }
+}
+
+/// What two modelers must agree on.
+fn comparable(seen: &Observation) -> Value {
+    let mut candidates = seen.candidates.clone();
+    for candidate in &mut candidates {
+        candidate.id = cuebook_grammar::id::CandidateId(0);
+    }
+    json!({ "candidates": candidates, "sketch": seen.sketch, "title": seen.title, "url": seen.url, "viewport": seen.viewport })
+}

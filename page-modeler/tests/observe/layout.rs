@@ -1,0 +1,128 @@
+//! Where things lie: scrolled, sticky, without a box, zoomed.
+
+use cuebook_grammar::candidate::Placement;
+use cuebook_grammar::observation::Scope;
+use serde_json::json;
+
+use crate::stage::{Stage, check, named, told, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scroll_container_holds_what_can_be_scrolled_to() {
+    let mut stage = Stage::on(
+        "<div id=s style='height:80px;width:200px;overflow:auto'><button>Top</button><div style='height:400px'></div><button>End</button></div>
+         <div style='height:80px;overflow:hidden'><div style='height:200px'></div><button>Cut off</button></div>",
+    )
+    .await;
+    let seen = stage.observe(Scope::View).await;
+    assert_eq!(told(&seen), ["button \"Top\"", "button \"End\" off view"]);
+    assert_eq!(named(&seen, "End").scroll_container.as_deref(), Some("div#s"));
+    stage.page_script("s.scrollTop = 1000; 0").await;
+    assert_eq!(told(&stage.observe(Scope::View).await), ["button \"Top\" off view", "button \"End\""]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_below_the_fold_is_counted_in_a_view_and_offered_in_full() {
+    let mut stage = Stage::on("<button>First</button><div style='height:4000px'></div><button>Last</button>").await;
+    assert_eq!(told(&stage.observe(Scope::Full).await), ["button \"First\"", "button \"Last\" off view"]);
+    let view = stage.observe(Scope::View).await;
+    assert_eq!(told(&view), ["button \"First\""]);
+    assert_eq!(view.truncated.unwrap().off_view, 1);
+    stage.page_script("scrollTo(0, 4000); 0").await;
+    assert_eq!(told(&stage.observe(Scope::View).await), ["button \"Last\""]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sticky_header_covers_what_scrolls_under_it() {
+    check(
+        "<body style='margin:0'><header style='position:sticky;top:0;height:60px;background:#eee'><a href=#>Home</a></header>
+         <p style='margin:0'><button style='height:40px'>Row</button></p><div style='height:3000px'></div>",
+        &["link \"Home\"", "button \"Row\""],
+        "scrollTo(0, 50)",
+        &["link \"Home\"", "button \"Row\" covered"],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn elements_without_a_box_of_their_own_do_not_hide_their_children() {
+    check(
+        "<div style='display:contents'><button>Contents</button></div><div style='width:0;height:0;margin-bottom:40px'><button>Spills</button></div>
+         <div id=cut style='width:0;height:0;overflow:visible'><button>Cut</button></div>",
+        &["button \"Contents\"", "button \"Spills\"", "button \"Cut\""],
+        "cut.style.overflow = 'hidden'",
+        &["button \"Contents\"", "button \"Spills\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_candidate_without_a_box_is_offered_through_what_it_shows() {
+    check(
+        "<a href=#x style='display:contents'><span id=t>Contents link</span></a><a href=#y><div style='float:left'>Floating</div></a>",
+        &["link \"Contents link\"", "link \"Floating\""],
+        "t.hidden = true",
+        &["link \"Floating\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn content_that_the_browser_skips_until_it_is_scrolled_to_is_offered() {
+    check(
+        "<div style='height:3000px'></div><section style='content-visibility:auto;contain-intrinsic-size:300px'><button>Skipped</button></section>
+         <section id=h style='content-visibility:hidden'><button>Hidden</button></section>",
+        &["button \"Skipped\" off view"],
+        "h.style.contentVisibility = 'visible'; scrollTo(0, 3000)",
+        &["button \"Skipped\"", "button \"Hidden\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn zoom_and_device_scale_factors_leave_boxes_where_the_pointer_finds_them() {
+    let mut stage = Stage::on(
+        "<body style='margin:0'><div style='zoom:2'><button style='position:absolute;left:20px;top:10px;width:50px;height:20px' onclick='this.textContent = \"Hit\"'>Zoomed</button></div>",
+    )
+    .await;
+    for factor in [1, 2, 3] {
+        let metrics = json!({ "width": 800, "height": 600, "deviceScaleFactor": factor, "mobile": false });
+        stage.page.session().call_raw("Emulation.setDeviceMetricsOverride", metrics, until()).await.unwrap();
+        stage.page_script("document.querySelector('button').textContent = 'Zoomed'; 0").await;
+        let seen = stage.observe(Scope::View).await;
+        let button = named(&seen, "Zoomed");
+        let rect = button.rect.unwrap();
+        assert_eq!((rect.x, rect.y, rect.width, rect.height), (40.0, 20.0, 100.0, 40.0), "factor {factor}");
+        assert_eq!(seen.viewport.device_pixel_ratio, f64::from(factor));
+        let at = button.center().unwrap();
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({ "type": kind, "x": at.x, "y": at.y, "button": "left", "clickCount": 1 });
+            stage.page.session().call_raw("Input.dispatchMouseEvent", event, until()).await.unwrap();
+        }
+        assert_eq!(told(&stage.observe(Scope::View).await), ["button \"Hit\""], "factor {factor}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_virtualised_row_that_is_recycled_is_another_candidate() {
+    let mut stage = Stage::on(
+        "<ul id=l style='height:90px;overflow:auto'></ul><script>
+         const show = (from) => { for (let i = 0; i < 3; i++) { const row = l.children[i] ?? l.appendChild(Object.assign(document.createElement('li'), { innerHTML: '<span></span> <button>Open</button>' })); row.firstChild.textContent = 'Item ' + (from + i); } };
+         show(0);</script>",
+    )
+    .await;
+    let first = stage.observe(Scope::View).await;
+    let items = |from: u32| -> Vec<String> {
+        (from..from + 3).map(|i| format!("button \"Open\" [list item: Item {i}]")).collect()
+    };
+    assert_eq!(told(&first), items(0));
+    stage.page_script("show(1); 0").await;
+    let second = stage.observe(Scope::View).await;
+    assert_eq!(told(&second), items(1));
+    let old: Vec<_> = first.candidates.iter().map(|c| c.id).collect();
+    assert!(second.candidates.iter().all(|c| !old.contains(&c.id)), "an id stayed with a node, not with its row");
+    assert_eq!(first.candidates[1].node, second.candidates[1].node);
+    // A fingerprint follows the row, not the node.
+    assert_eq!(second.rebind(&first.candidates[1].fingerprint).unwrap().id, second.candidates[0].id);
+    assert!(second.rebind(&first.candidates[0].fingerprint).is_err());
+    assert!(second.candidates.iter().all(|c| c.placement == Placement::InView));
+}

@@ -1,0 +1,151 @@
+//! A browser, a page and a modeler of its own for each test.
+
+use std::collections::HashMap;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, PageEvent, PlaceKind, SearchPlaces, find_chrome};
+use cuebook_grammar::candidate::{Candidate, Placement};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::seam::{Finding, PageModeler as _, Query};
+use cuebook_grammar::secret::DigestKey;
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use serde_json::{Value, json};
+
+/// Serves `pages` by path on a loopback port until the process ends.
+pub(crate) fn serve(pages: Vec<(&'static str, String)>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let pages: HashMap<&str, String> =
+        pages.into_iter().map(|(path, body)| (path, body.replace("PORT", &port.to_string()))).collect();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            let pages = pages.clone();
+            std::thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                let Ok(read) = stream.read(&mut buffer) else { return };
+                let request = String::from_utf8_lossy(&buffer[..read]).into_owned();
+                let path = request.split(' ').nth(1).unwrap_or("/");
+                let (status, body) = pages.get(path).map_or(("404 Not Found", ""), |body| ("200 OK", body));
+                let head = format!(
+                    "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                    body.len()
+                );
+                let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
+            });
+        }
+    });
+    port
+}
+
+pub(crate) fn until() -> Instant {
+    Instant::now() + Duration::from_secs(30)
+}
+
+pub(crate) struct Stage {
+    pub(crate) page: Page,
+    pub(crate) id: PageId,
+    pub(crate) modeler: LivePageModeler,
+    pub(crate) browser: Arc<Browser>,
+    _profiles: tempfile::TempDir,
+}
+
+impl Stage {
+    pub(crate) async fn at(url: &str) -> Self {
+        let profiles = tempfile::tempdir().unwrap();
+        let binary = find_chrome(&SearchPlaces::default())
+            .unwrap_or_else(|_| ChromeBinary { path: PathBuf::from("/usr/bin/chromium"), found_by: PlaceKind::System });
+        let browser = Browser::launch(&LaunchOptions::new(binary, profiles.path()), until()).await.unwrap();
+        let browser = Arc::new(browser);
+        let page = browser.new_page("about:blank", until()).await.unwrap();
+        let modeler = LivePageModeler::new(Arc::clone(&browser), DigestKey::new([5; 32]), ModelerOptions::default());
+        let stage = Self { id: PageId::new(page.target_id().as_str()), page, modeler, browser, _profiles: profiles };
+        stage.go(url).await;
+        stage
+    }
+
+    pub(crate) async fn on(html: &str) -> Self {
+        let port = serve(vec![("/", html.to_owned())]);
+        Self::at(&format!("http://127.0.0.1:{port}/")).await
+    }
+
+    pub(crate) async fn go(&self, url: &str) {
+        let mut events = self.page.events();
+        self.page.session().call_raw("Page.navigate", json!({ "url": url }), until()).await.unwrap();
+        let loaded = async {
+            while let Some(event) = events.next().await {
+                if let PageEvent::Lifecycle { frame, name, .. } = event
+                    && name == "load"
+                    && frame == self.page.main_frame().id
+                    && self.page.url() == url
+                {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), loaded).await.unwrap();
+    }
+
+    pub(crate) async fn observe(&mut self, scope: Scope) -> Observation {
+        let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
+        self.modeler.observe(&self.id.clone(), scope, deadline).await.unwrap()
+    }
+
+    pub(crate) async fn explore(&mut self, query: Query) -> Finding {
+        let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
+        self.modeler.explore(&self.id.clone(), &query, deadline).await.unwrap()
+    }
+
+    /// Runs an expression in the page's own world.
+    pub(crate) async fn page_script(&self, expression: &str) -> Value {
+        let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let reply = self.page.session().call_raw("Runtime.evaluate", params, until()).await.unwrap();
+        let value: Value = reply.parse().unwrap();
+        assert_eq!(value.get("exceptionDetails"), None, "{expression}");
+        value["result"]["value"].clone()
+    }
+}
+
+pub(crate) fn names(observation: &Observation) -> Vec<&str> {
+    observation.candidates.iter().map(|c| c.name.as_str()).collect()
+}
+
+pub(crate) fn named<'a>(observation: &'a Observation, name: &str) -> &'a Candidate {
+    let found: Vec<_> = observation.candidates.iter().filter(|c| c.name == name).collect();
+    assert_eq!(found.len(), 1, "{name} in {:?}", names(observation));
+    found[0]
+}
+
+/// The candidates in reading order: `button "Save"`, with context, placement, cover and doubt where there is any.
+pub(crate) fn told(observation: &Observation) -> Vec<String> {
+    observation
+        .candidates
+        .iter()
+        .map(|candidate| {
+            let mut line = candidate.title();
+            for (on, word) in [
+                (candidate.states.disabled, " disabled"),
+                (candidate.placement == Placement::OffView, " off view"),
+                (candidate.occlusion.is_some(), " covered"),
+                (candidate.ambiguous, " ambiguous"),
+            ] {
+                line.push_str(if on { word } else { "" });
+            }
+            line
+        })
+        .collect()
+}
+
+/// A page offers `before`; after `change`, a script of the page's own world, it offers `after`.
+pub(crate) async fn check(html: &str, before: &[&str], change: &str, after: &[&str]) {
+    let mut stage = Stage::on(html).await;
+    assert_eq!(told(&stage.observe(Scope::Full).await), before);
+    stage.page_script(&format!("{change}; 0")).await;
+    assert_eq!(told(&stage.observe(Scope::Full).await), after, "after {change}");
+}

@@ -1,0 +1,100 @@
+//! How a run, a plan and a step end.
+
+use cuebook_grammar::outcome::{Cause, StepFailure};
+use cuebook_grammar::plan::{BoundStep, Violation, ViolationCode};
+use cuebook_grammar::record::StepRecord;
+use cuebook_grammar::report::{RunError, RunResult};
+
+use crate::request::Interrupted;
+
+/// Why the loop left its way.
+pub(super) enum Stop {
+    Interrupted,
+    Broken { code: &'static str, message: String },
+    Ended { result: RunResult, error: Option<RunError>, answer: Option<String> },
+}
+
+impl From<Interrupted> for Stop {
+    fn from(_: Interrupted) -> Self {
+        Self::Interrupted
+    }
+}
+
+impl Stop {
+    pub(super) fn broken(code: &'static str, error: &dyn std::error::Error) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            message.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        Self::Broken { code, message }
+    }
+
+    pub(super) fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
+        let error = RunError { code: code.into(), message: message.into(), violations: Vec::new() };
+        Self::Ended { result: RunResult::Failed, error: Some(error), answer: None }
+    }
+}
+
+/// How a step ended for the plan that it belongs to.
+pub(super) enum StepEnd {
+    /// It did what it said; whether the page is another one now.
+    Done { changed_page: bool },
+    /// The page is not the one that the plan was made for: the rest of the plan is dropped.
+    GroundGone,
+    /// It failed for good.
+    Failed(Box<StepFailure>),
+}
+
+/// How a plan ended.
+pub(super) enum PlanEnd {
+    Completed,
+    Dropped,
+    Failed(Box<StepFailure>),
+}
+
+/// What became of one attempt.
+pub(super) enum Attempt {
+    Done { record: StepRecord, changed_page: bool },
+    Failed { record: StepRecord, failure: Box<StepFailure>, bound: Box<BoundStep> },
+    GroundGone,
+}
+
+pub(super) fn run_error(code: &str, message: impl Into<String>) -> RunError {
+    RunError { code: code.to_owned(), message: message.into(), violations: Vec::new() }
+}
+
+/// Whether a plan can go on after this cause at all.
+pub(super) const fn is_final(cause: Cause) -> bool {
+    matches!(cause, Cause::BrowserGone | Cause::Unsupported)
+}
+
+pub(super) fn ended_by(failure: &StepFailure) -> Stop {
+    let result = match failure.cause {
+        cause if cause.is_block() => RunResult::Blocked,
+        Cause::BrowserGone => RunResult::Error,
+        _ => RunResult::Failed,
+    };
+    let error =
+        RunError { code: failure.cause.as_str().to_owned(), message: failure.message.clone(), violations: Vec::new() };
+    Stop::Ended { result, error: Some(error), answer: None }
+}
+
+pub(super) fn invalid(violations: Vec<Violation>) -> Stop {
+    let only_policy = violations.iter().all(|violation| violation.code == ViolationCode::PolicyBlocked);
+    let result = if only_policy { RunResult::Blocked } else { RunResult::Invalid };
+    let code = violations.first().map_or("invalidPlan", |violation| violation.code.as_str()).to_owned();
+    let message = violations.first().map_or_else(|| "the plan is invalid".to_owned(), ToString::to_string);
+    Stop::Ended { result, error: Some(RunError { code, message, violations }), answer: None }
+}
+
+/// Drafts of a planner that keep failing the check are the planner's failure, not the user's.
+pub(super) fn rejected(violations: Vec<Violation>) -> Stop {
+    match invalid(violations) {
+        Stop::Ended { result: RunResult::Invalid, error, answer } => {
+            Stop::Ended { result: RunResult::Failed, error, answer }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,65 @@
+//! Looking at the page, no more often than it changes.
+
+use std::time::Instant;
+
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::plan::Plan;
+use cuebook_grammar::seam::{Confirm, Executor, PageModeler, Planner, RepairPolicy, StepLog};
+use cuebook_grammar::step::Step;
+use tracing::{Instrument as _, debug, info_span};
+
+use super::end::Stop;
+use super::run::Controller;
+use crate::request::RunEvent;
+use crate::state::{Ground, Run};
+
+/// How often one look may be tried.
+const LOOKS: u32 = 2;
+
+impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
+where
+    M: PageModeler,
+    P: Planner,
+    E: Executor,
+    R: RepairPolicy,
+    L: StepLog,
+    C: Confirm,
+{
+    /// The observation to bind to: the one at hand if nothing happened since, else a new one.
+    pub(super) async fn current(&mut self, run: &mut Run) -> Result<Observation, Stop> {
+        match &run.ground {
+            Some(ground) if ground.is_current => Ok(ground.observation.clone()),
+            Some(ground) => {
+                let scope = ground.observation.scope;
+                self.observe(run, scope).await
+            }
+            None => self.observe(run, Scope::View).await,
+        }
+    }
+
+    pub(super) async fn observe(&mut self, run: &mut Run, scope: Scope) -> Result<Observation, Stop> {
+        let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
+        let mut left = LOOKS;
+        let observation = loop {
+            left -= 1;
+            let observing =
+                Box::pin(self.layers.modeler.observe(&run.page, scope, deadline)).instrument(info_span!("observe"));
+            match self.interrupt.guard(observing).await? {
+                Ok(observation) => break observation,
+                // A page may go away under the look: the next one sees what came after it.
+                Err(error) if left > 0 && !deadline.has_passed(Instant::now()) => {
+                    debug!(%error, "looking again");
+                }
+                Err(error) => return Err(Stop::broken("modelerBroken", &error)),
+            }
+        };
+        self.listener.event(RunEvent::Observed(&observation));
+        run.ground = Some(Ground { observation: observation.clone(), is_current: true });
+        Ok(observation)
+    }
+}
+
+/// Whether the step names a candidate by its observed id.
+pub(super) fn names_observed(step: &Step, plan: &Plan) -> bool {
+    step.targets().iter().any(|target| !plan.candidates().contains_key(*target))
+}

@@ -1,0 +1,19 @@
+//! The loop.
+//!
+//! Invariants:
+//! - A step sends input only after the log holds its intent; success is reported only after the log holds its
+//!   record. The first error of the log ends the run.
+//! - Every way round the loop takes from a budget, so the loop ends.
+//! - An interrupted step stays open in the log: nothing is claimed about it.
+
+mod attempt;
+mod end;
+mod layers;
+mod look;
+mod outside;
+mod plans;
+mod run;
+mod steps;
+
+pub use layers::{Layers, NoPlanner};
+pub use run::Controller;

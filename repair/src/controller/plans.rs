@@ -1,0 +1,195 @@
+//! Plans: given ones, and those that a planner makes from look to look.
+
+use std::time::Instant;
+
+use cuebook_grammar::action::Action;
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::outcome::{Cause, StepFailure};
+use cuebook_grammar::plan::{Plan, PlanDraft};
+use cuebook_grammar::record::StepOrigin;
+use cuebook_grammar::report::RunResult;
+use cuebook_grammar::seam::{
+    Confirm, ConfirmReply, ConfirmRequest, Executor, HistoryEntry, IgnoreSteps, PageModeler, PlanReply, PlanRequest,
+    Planner, RepairPolicy, StepLog,
+};
+use cuebook_grammar::step::Step;
+use serde_json::Value;
+use tracing::{Instrument as _, info_span};
+
+use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, rejected};
+use super::look::names_observed;
+use super::run::Controller;
+use crate::request::RunEvent;
+use crate::state::Run;
+use crate::stuck::Tier;
+
+impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
+where
+    M: PageModeler,
+    P: Planner,
+    E: Executor,
+    R: RepairPolicy,
+    L: StepLog,
+    C: Confirm,
+{
+    /// The plan that was given, if it can be judged without looking at a page: what is refused then is refused
+    /// before anything is opened.
+    pub(super) fn judged_unseen(&self, run: &Run, draft: &PlanDraft) -> Result<Option<Plan>, Stop> {
+        if draft.steps.iter().any(|step| needs_observation(step, draft)) {
+            return Ok(None);
+        }
+        let url = run.request.start_url.clone().unwrap_or_else(|| "about:blank".to_owned());
+        let blank = Observation::blank(run.page.clone(), &url);
+        draft.check(&blank, &run.request.policy).map(Some).map_err(invalid)
+    }
+
+    pub(super) async fn run_given_plan(
+        &mut self,
+        run: &mut Run,
+        draft: &PlanDraft,
+        judged: Option<Plan>,
+    ) -> Result<(), Stop> {
+        let plan = match judged {
+            Some(plan) => plan,
+            None => {
+                let observation = self.observe(run, Scope::Full).await?;
+                draft.check(&observation, &run.request.policy).map_err(invalid)?
+            }
+        };
+        self.listener.event(RunEvent::Planned(&plan));
+        let end = self.run_plan(run, &plan).await?;
+        match end {
+            PlanEnd::Completed => Ok(()),
+            PlanEnd::Failed(failure) => Err(ended_by(&failure)),
+            PlanEnd::Dropped => Err(Stop::failed(
+                Cause::TargetStale.as_str(),
+                "the page changed under the plan: its remaining steps name candidates of the former page",
+            )),
+        }
+    }
+
+    pub(super) async fn run_task(&mut self, run: &mut Run, task: &str) -> Result<(), Stop> {
+        let mut invalid_in_a_row = 0;
+        let mut last_failure: Option<Box<StepFailure>> = None;
+        for _ in 0..self.budgets.iterations {
+            let observation = self.observe(run, Scope::View).await?;
+            let reply = self.ask_planner(run, task, &observation, last_failure.as_deref()).await?;
+            run.usage.add(reply.usage);
+            if let Some(note) = &reply.note {
+                self.listener.event(RunEvent::Noted(note));
+            }
+            let Some(draft) = reply.drafts.into_iter().next() else {
+                if let Some(failure) = last_failure {
+                    return Err(ended_by(&failure));
+                }
+                let message = reply.note.unwrap_or_else(|| "the planner has no plan for this page".to_owned());
+                return Err(Stop::failed("noPlan", self.redactor.redact(&message)));
+            };
+            let plan = match draft.check(&observation, &run.request.policy) {
+                Ok(plan) => plan,
+                Err(violations) => {
+                    self.listener.event(RunEvent::Rejected(&violations));
+                    invalid_in_a_row += 1;
+                    if invalid_in_a_row >= self.budgets.invalid_drafts {
+                        return Err(rejected(violations));
+                    }
+                    continue;
+                }
+            };
+            invalid_in_a_row = 0;
+            self.listener.event(RunEvent::Planned(&plan));
+            if run.note_plan(&plan, &observation) == Tier::Stop {
+                return Err(Stop::failed("stuck", "the same plan on the same page keeps coming back without progress"));
+            }
+            match self.run_plan(run, &plan).await? {
+                PlanEnd::Completed | PlanEnd::Dropped => last_failure = None,
+                PlanEnd::Failed(failure) if failure.cause.is_block() || is_final(failure.cause) => {
+                    return Err(ended_by(&failure));
+                }
+                PlanEnd::Failed(failure) => last_failure = Some(failure),
+            }
+        }
+        Err(last_failure.map_or_else(
+            || Stop::failed("budgetExceeded", format!("expected an end within {} plans", self.budgets.iterations)),
+            |failure| ended_by(&failure),
+        ))
+    }
+
+    async fn ask_planner(
+        &mut self,
+        run: &Run,
+        task: &str,
+        observation: &Observation,
+        failure: Option<&StepFailure>,
+    ) -> Result<PlanReply, Stop> {
+        let deadline = run.deadline.within(Instant::now(), self.budgets.planning);
+        let request = PlanRequest {
+            task,
+            observation,
+            policy: &run.request.policy,
+            history: &run.history,
+            failure,
+            exemplars: &[],
+            images: &[],
+            beam: 1,
+        };
+        let mut sink = IgnoreSteps;
+        let planning = self.layers.planner.plan(&request, &mut sink, deadline).instrument(info_span!("plan"));
+        self.interrupt.guard(planning).await?.map_err(|error| Stop::broken("plannerUnavailable", &error))
+    }
+
+    async fn run_plan(&mut self, run: &mut Run, plan: &Plan) -> Result<PlanEnd, Stop> {
+        for index in 0..plan.steps().len() {
+            if let Some(end) = self.control_step(run, plan, index).await? {
+                return Err(end);
+            }
+            match Box::pin(self.run_step(run, plan, index, StepOrigin::Plan)).await? {
+                StepEnd::Done { changed_page } => {
+                    let rest = plan.steps().get(index + 1..).unwrap_or_default();
+                    if changed_page && rest.iter().any(|checked| names_observed(&checked.step, plan)) {
+                        return Ok(PlanEnd::Dropped);
+                    }
+                }
+                StepEnd::GroundGone => return Ok(PlanEnd::Dropped),
+                StepEnd::Failed(failure) => return Ok(PlanEnd::Failed(failure)),
+            }
+        }
+        Ok(PlanEnd::Completed)
+    }
+
+    /// Carries out what belongs to the loop itself: finish, fail, askUser.
+    async fn control_step(&mut self, run: &mut Run, plan: &Plan, index: usize) -> Result<Option<Stop>, Stop> {
+        let Some(checked) = plan.steps().get(index) else { return Ok(None) };
+        match &checked.step.action {
+            Action::Finish(finish) => {
+                let answer = finish.result.as_ref().map(ToString::to_string);
+                Ok(Some(Stop::Ended { result: RunResult::Ok, error: None, answer }))
+            }
+            Action::Fail(fail) => Ok(Some(Stop::failed("taskFailed", self.redactor.redact(&fail.reason)))),
+            Action::AskUser(ask) => {
+                let question = ask.question.to_string();
+                let request = ConfirmRequest { question: question.clone(), grant: None };
+                let deadline = run.deadline.within(Instant::now(), self.budgets.answer);
+                let reply = self.interrupt.guard(self.layers.confirm.confirm(&request, deadline)).await?;
+                match reply {
+                    ConfirmReply::Yes(Some(answer)) => {
+                        run.history.push(HistoryEntry {
+                            step: checked.step.clone(),
+                            target: None,
+                            failure: None,
+                            data: Some(Value::String(answer)),
+                            changed_page: false,
+                        });
+                        Ok(None)
+                    }
+                    _ => Ok(Some(Stop::failed("needsAnswer", self.redactor.redact(&question)))),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+fn needs_observation(step: &Step, draft: &PlanDraft) -> bool {
+    step.targets().iter().any(|target| !draft.candidates.contains_key(*target) && target.candidate_id().is_some())
+}

@@ -1,0 +1,204 @@
+//! A run from its first to its last line.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cuebook_grammar::action::{Action, Navigate};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::record::{RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
+use cuebook_grammar::report::{REPORT_VERSION, RunReport, RunResult, Usage};
+use cuebook_grammar::seam::{ActionHandler, Confirm, Executor, PageModeler, Planner, Redactor, RepairPolicy, StepLog};
+use cuebook_grammar::secret::DigestKey;
+use cuebook_grammar::step::Step;
+use cuebook_grammar::wire::UrlText;
+use tracing::{Instrument as _, debug, info_span};
+
+use super::end::{StepEnd, Stop, ended_by, invalid, run_error};
+use super::layers::Layers;
+use super::outside::AnyHandler;
+use crate::budget::Budgets;
+use crate::recording;
+use crate::request::{Interrupt, Listener, RunRequest, Work};
+use crate::state::{Ground, Run};
+use crate::stuck::StuckDetector;
+/// The controller of one run after another.
+pub struct Controller<M, P, E, R, L, C> {
+    pub(super) layers: Layers<M, P, E, R, L, C>,
+    pub(super) budgets: Budgets,
+    pub(super) digest: DigestKey,
+    pub(super) redactor: Arc<dyn Redactor>,
+    pub(super) interrupt: Interrupt,
+    pub(super) listener: Box<dyn Listener>,
+    pub(super) handler: Option<Box<dyn AnyHandler>>,
+}
+
+impl<M: fmt::Debug, P, E, R, L, C> fmt::Debug for Controller<M, P, E, R, L, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Controller")
+            .field("modeler", &self.layers.modeler)
+            .field("budgets", &self.budgets)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
+where
+    M: PageModeler,
+    P: Planner,
+    E: Executor,
+    R: RepairPolicy,
+    L: StepLog,
+    C: Confirm,
+{
+    /// A controller over these layers. `digest` is the run's key for what must not be kept; `redactor` is shared
+    /// with every sink.
+    pub fn new(layers: Layers<M, P, E, R, L, C>, digest: DigestKey, redactor: Arc<dyn Redactor>) -> Self {
+        Self {
+            layers,
+            budgets: Budgets::default(),
+            digest,
+            redactor,
+            interrupt: Interrupt::default(),
+            listener: Box::new(()),
+            handler: None,
+        }
+    }
+
+    /// Carries out what lies outside of the page with `handler`. Without one, such steps fail as `unsupported`.
+    #[must_use]
+    pub fn with_handler(mut self, handler: impl ActionHandler + 'static) -> Self {
+        self.handler = Some(Box::new(handler));
+        self
+    }
+
+    /// With other budgets.
+    #[must_use]
+    pub fn with_budgets(mut self, budgets: Budgets) -> Self {
+        self.budgets = budgets;
+        self
+    }
+
+    /// Tells `listener` what happens.
+    #[must_use]
+    pub fn with_listener(mut self, listener: impl Listener + 'static) -> Self {
+        self.listener = Box::new(listener);
+        self
+    }
+
+    /// Ends when `interrupt` is triggered.
+    #[must_use]
+    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
+        self.interrupt = interrupt;
+        self
+    }
+
+    /// The layers, once the run is over.
+    pub fn into_layers(self) -> Layers<M, P, E, R, L, C> {
+        self.layers
+    }
+
+    /// Runs to the end. Whatever happens, there is a report.
+    pub async fn run(&mut self, request: RunRequest) -> RunReport {
+        let run_id = request.run_id.clone();
+        let span = info_span!("run", run_id = %run_id);
+        async {
+            let deadline = Deadline::after(Instant::now(), self.budgets.run);
+            let mut run = Run {
+                page: request.page.clone(),
+                request,
+                ground: None,
+                next_index: 0,
+                repairs_left: self.budgets.repairs_per_run,
+                reports: Vec::new(),
+                history: Vec::new(),
+                usage: Usage::default(),
+                stuck: StuckDetector::default(),
+                deadline,
+            };
+            let stop = match Box::pin(self.drive(&mut run)).await {
+                Ok(()) => Stop::Ended { result: RunResult::Ok, error: None, answer: None },
+                Err(stop) => stop,
+            };
+            self.report(run, stop).await
+        }
+        .instrument(span)
+        .await
+    }
+
+    async fn report(&mut self, run: Run, stop: Stop) -> RunReport {
+        let (result, error, answer) = match stop {
+            Stop::Interrupted => {
+                (RunResult::Interrupted, Some(run_error("interrupted", "the run was interrupted")), None)
+            }
+            Stop::Broken { code, message } => {
+                (RunResult::Error, Some(run_error(code, self.redactor.redact(&message))), None)
+            }
+            Stop::Ended { result, error, answer } => (result, error, answer),
+        };
+        let end = RunEnd { run_id: run.request.run_id.clone(), ts_ms: recording::now_ms(), result };
+        if let Err(error) = self.layers.log.close(&end).await {
+            debug!(%error, "the log could not be closed");
+        }
+        RunReport {
+            schema_version: REPORT_VERSION.to_owned(),
+            run_id: Some(run.request.run_id.to_string()),
+            run_dir: run.request.run_dir.clone(),
+            result,
+            error,
+            answer: answer.map(|answer| self.redactor.redact(&answer).into_owned()),
+            steps: run.reports,
+            usage: run.usage,
+            enforcement: "navigation".to_owned(),
+        }
+    }
+
+    async fn drive(&mut self, run: &mut Run) -> Result<(), Stop> {
+        let (command, task) = match &run.request.work {
+            Work::Task(task) => ("run", Some(self.redactor.redact(&recording::without_passwords(task)).into_owned())),
+            Work::Plan(draft) => {
+                let task = draft.context.as_ref().and_then(|context| context.task.as_ref());
+                ("exec", task.map(|task| self.redactor.redact(&recording::without_passwords(task)).into_owned()))
+            }
+        };
+        let header = RunHeader {
+            schema_version: RECORD_VERSION.to_owned(),
+            run_id: run.request.run_id.clone(),
+            ts_ms: recording::now_ms(),
+            cuebook: run.request.program.clone(),
+            browser: run.request.browser.clone(),
+            command: command.to_owned(),
+            task,
+            url: run.request.start_url.clone(),
+        };
+        self.layers.log.open(&header).await.map_err(|error| Stop::broken("logUnavailable", &error))?;
+        match run.request.work.clone() {
+            Work::Plan(draft) => {
+                let judged = self.judged_unseen(run, &draft)?;
+                self.open_start(run).await?;
+                self.run_given_plan(run, &draft, judged).await
+            }
+            Work::Task(task) => {
+                self.open_start(run).await?;
+                self.run_task(run, &task).await
+            }
+        }
+    }
+
+    /// Opens the start URL as a step like any other.
+    async fn open_start(&mut self, run: &mut Run) -> Result<(), Stop> {
+        let Some(url) = run.request.start_url.clone() else { return Ok(()) };
+        let step = Step::from(Action::Navigate(Navigate { url: UrlText::cut(&url) }));
+        let blank = Observation::blank(run.page.clone(), "about:blank");
+        let plan = PlanDraft::of(Author::Operator, vec![step]).check(&blank, &run.request.policy).map_err(invalid)?;
+        run.ground = Some(Ground { observation: blank, is_current: true });
+        let end = self.run_step(run, &plan, 0, StepOrigin::Start).await;
+        run.ground = None;
+        match end? {
+            StepEnd::Failed(failure) => Err(ended_by(&failure)),
+            StepEnd::Done { .. } | StepEnd::GroundGone => Ok(()),
+        }
+    }
+}

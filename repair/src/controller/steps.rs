@@ -1,0 +1,144 @@
+//! A step with its repairs.
+
+use std::time::Instant;
+
+use cuebook_grammar::action::Owner;
+use cuebook_grammar::id::TargetRef;
+use cuebook_grammar::observation::Scope;
+use cuebook_grammar::plan::{Author, Plan, PlanDraft};
+use cuebook_grammar::record::StepOrigin;
+use cuebook_grammar::report::StepReport;
+use cuebook_grammar::seam::{
+    Confirm, Executor, PageModeler, Planner, Repair, RepairBudget, RepairCase, RepairPolicy, StepLog,
+};
+use cuebook_grammar::step::Step;
+
+use super::end::{Attempt, StepEnd, Stop, is_final};
+use super::run::Controller;
+use crate::recording::{Place, millis};
+use crate::request::{RunEvent, Work};
+use crate::state::Run;
+
+impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
+where
+    M: PageModeler,
+    P: Planner,
+    E: Executor,
+    R: RepairPolicy,
+    L: StepLog,
+    C: Confirm,
+{
+    /// Runs one step of a plan with its repairs.
+    pub(super) async fn run_step(
+        &mut self,
+        run: &mut Run,
+        plan: &Plan,
+        index: usize,
+        origin: StepOrigin,
+    ) -> Result<StepEnd, Stop> {
+        let Some(checked) = plan.steps().get(index) else { return Ok(StepEnd::GroundGone) };
+        if checked.step.action.kind().meta().owner == Owner::Controller {
+            return Ok(StepEnd::Done { changed_page: false });
+        }
+        let mut plan = plan.clone();
+        let step_index = run.take_index();
+        let began = Instant::now();
+        let mut repairs = 0_u32;
+        loop {
+            let place = Place {
+                run_id: run.request.run_id.clone(),
+                step_index,
+                plan_index: (origin == StepOrigin::Plan).then(|| u32::try_from(index).unwrap_or(u32::MAX)),
+                origin,
+                attempt: repairs + 1,
+            };
+            let attempt = self.attempt(run, &plan, index, &place).await?;
+            let (failure, bound) = match attempt {
+                Attempt::Done { record, changed_page } => {
+                    run.put_report(StepReport::of(&record, repairs, millis(began.elapsed())));
+                    return Ok(StepEnd::Done { changed_page });
+                }
+                Attempt::GroundGone => return Ok(StepEnd::GroundGone),
+                Attempt::Failed { record, failure, bound } => {
+                    run.put_report(StepReport::of(&record, repairs, millis(began.elapsed())));
+                    (failure, bound)
+                }
+            };
+            let budget = RepairBudget {
+                step_attempts_left: self.budgets.repairs_per_step.saturating_sub(repairs),
+                run_repairs_left: run.repairs_left,
+                can_replan: origin == StepOrigin::Plan && matches!(run.request.work, Work::Task(_)),
+            };
+            let may_repair = origin == StepOrigin::Plan && !failure.cause.is_block() && !is_final(failure.cause);
+            if !may_repair {
+                return Ok(StepEnd::Failed(failure));
+            }
+            let observation = self.observe(run, Scope::View).await?;
+            let case = RepairCase { step: &bound, failure: &failure, attempt: repairs };
+            let repair = self.layers.repair.next(&case, &observation, &budget);
+            if matches!(repair, Repair::Abandon | Repair::Replan) {
+                return Ok(StepEnd::Failed(failure));
+            }
+            if budget.step_attempts_left == 0 || budget.run_repairs_left == 0 {
+                // A policy that asks for more than there is gets nothing: the loop ends whatever it says.
+                return Ok(StepEnd::Failed(failure));
+            }
+            self.listener.event(RunEvent::Repairing(&repair));
+            repairs += 1;
+            run.repairs_left -= 1;
+            plan = match self.apply(run, &plan, index, repair).await? {
+                Some(plan) => plan,
+                None => return Ok(StepEnd::Failed(failure)),
+            };
+        }
+    }
+
+    /// Applies a repair and gives the plan to go on with; `None` if the repair itself is no good.
+    async fn apply(&mut self, run: &mut Run, plan: &Plan, index: usize, repair: Repair) -> Result<Option<Plan>, Stop> {
+        match repair {
+            Repair::Insert(steps) => {
+                self.insert(run, plan, steps).await?;
+                Ok(Some(plan.clone()))
+            }
+            Repair::Rewrite { before, step } => {
+                self.insert(run, plan, before).await?;
+                let observation = self.current(run).await?;
+                Ok(plan.amend(index, *step, &observation).ok())
+            }
+            Repair::Retarget { from, to } => {
+                let observation = self.current(run).await?;
+                let Some(checked) = plan.steps().get(index) else { return Ok(None) };
+                let mut step = checked.step.clone();
+                step.retarget(&|target| if *target == from { TargetRef::from(to) } else { target.clone() });
+                Ok(plan.amend(index, step, &observation).ok())
+            }
+            Repair::Reobserve(scope) => {
+                self.observe(run, scope).await?;
+                Ok(Some(plan.clone()))
+            }
+            Repair::Replan | Repair::Abandon => Ok(None),
+        }
+    }
+
+    /// Runs steps of a repair: through the same check, policy, executor and log; they are not repaired themselves.
+    async fn insert(&mut self, run: &mut Run, plan: &Plan, steps: Vec<Step>) -> Result<(), Stop> {
+        if steps.is_empty() {
+            return Ok(());
+        }
+        let observation = self.current(run).await?;
+        let checked = match PlanDraft::of(Author::Controller, steps).check(&observation, plan.policy()) {
+            Ok(checked) => checked,
+            Err(violations) => {
+                self.listener.event(RunEvent::Rejected(&violations));
+                return Ok(());
+            }
+        };
+        for index in 0..checked.steps().len() {
+            let end = Box::pin(self.run_step(run, &checked, index, StepOrigin::Repair)).await?;
+            if !matches!(end, StepEnd::Done { .. }) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! The committed ratchet: what passed once must pass again.
+//!
+//! Invariants:
+//! - A run on the committed cases misses it by any failing case that is not listed with a reason. A run on another
+//!   number of cases misses it by a smaller share.
+//! - It is only ever raised: cases that pass leave the list, and none enters it by itself, except where a figure is
+//!   new.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::tally::{Figure, Tally};
+
+/// What a new entry says until somebody has looked.
+const UNEXPLAINED: &str = "not looked at yet";
+
+/// What is expected of each figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Ratchet {
+    figures: BTreeMap<String, Expected>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Expected {
+    counted: usize,
+    passed: usize,
+    known_failing: BTreeMap<String, String>,
+}
+
+impl Ratchet {
+    /// Reads the ratchet; empty if there is none yet.
+    ///
+    /// # Errors
+    /// If the file is no ratchet.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        if !path.exists() {
+            return Ok(Self::default());
+        }
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("expected a ratchet in {}", path.display()))
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// In which way the figures miss it; empty if they do not.
+    pub(crate) fn misses(&self, tally: &Tally) -> Vec<String> {
+        let mut misses = Vec::new();
+        for (name, figure) in &tally.figures {
+            let Some(expected) = self.figures.get(*name) else {
+                misses.push(format!("{name}: expected an entry in the ratchet, saw none (--update adds it)"));
+                continue;
+            };
+            if figure.passed * expected.counted < expected.passed * figure.counted {
+                misses.push(format!(
+                    "{name}: expected {} of {}, saw {} of {}",
+                    expected.passed, expected.counted, figure.passed, figure.counted
+                ));
+            }
+            if figure.counted == expected.counted {
+                let unlisted = figure.failing.iter().filter(|id| !expected.known_failing.contains_key(*id));
+                misses.extend(unlisted.map(|id| format!("{name}: {id} fails and is not listed as known")));
+            }
+        }
+        misses
+    }
+
+    /// Cases that are listed as failing and passed.
+    pub(crate) fn risen(&self, tally: &Tally) -> Vec<String> {
+        let mut risen = Vec::new();
+        for (name, figure) in &tally.figures {
+            if let Some(expected) = self.figures.get(*name) {
+                let better = expected.known_failing.keys().filter(|id| !figure.failing.contains(id));
+                risen.extend(better.map(|id| format!("{name}: {id}")));
+            }
+        }
+        risen
+    }
+
+    /// The ratchet raised to these figures. A figure that fell stays as it was.
+    pub(crate) fn raised(&self, tally: &Tally) -> Self {
+        let mut ratchet = self.clone();
+        for (name, figure) in &tally.figures {
+            let raised = match self.figures.get(*name) {
+                None => new_entry(figure),
+                Some(expected) => Expected {
+                    counted: figure.counted,
+                    passed: figure.passed.max(expected.passed),
+                    known_failing: expected
+                        .known_failing
+                        .iter()
+                        .filter(|(id, _)| figure.failing.contains(id))
+                        .map(|(id, reason)| (id.clone(), reason.clone()))
+                        .collect(),
+                },
+            };
+            ratchet.figures.insert((*name).to_owned(), raised);
+        }
+        ratchet
+    }
+}
+
+fn new_entry(figure: &Figure) -> Expected {
+    let known_failing = figure.failing.iter().map(|id| (id.clone(), UNEXPLAINED.to_owned())).collect();
+    Expected { counted: figure.counted, passed: figure.passed, known_failing }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::{Bucket, Counted, Ending, Failure};
+
+    fn tally(failing: &[&str]) -> Tally {
+        let one = |id: &str| Counted {
+            figure: "locate",
+            id: id.to_owned(),
+            source: String::new(),
+            is_vacuous: false,
+            ending: if failing.contains(&id) {
+                Ending::Failed(Failure::new(Bucket::Count, "", ""))
+            } else {
+                Ending::Passed
+            },
+            chromium: None,
+            playwright: None,
+        };
+        Tally::of(&["a", "b", "c"].map(one))
+    }
+
+    #[test]
+    fn a_case_that_is_not_listed_may_not_fail() {
+        let ratchet = Ratchet::default().raised(&tally(&["c"]));
+        assert!(ratchet.misses(&tally(&["c"])).is_empty());
+        assert!(ratchet.misses(&tally(&[])).is_empty());
+        assert_eq!(ratchet.misses(&tally(&["b"])), ["locate: b fails and is not listed as known"]);
+    }
+
+    #[test]
+    fn raising_takes_off_the_list_and_puts_nothing_on_it() {
+        let ratchet = Ratchet::default().raised(&tally(&["b", "c"]));
+        let raised = ratchet.raised(&tally(&["a", "c"]));
+        assert_eq!(raised.misses(&tally(&["a", "c"])), ["locate: a fails and is not listed as known"]);
+        assert_eq!(ratchet.risen(&tally(&["c"])), ["locate: b"]);
+    }
+
+    #[test]
+    fn a_figure_without_an_entry_is_a_miss() {
+        assert_eq!(Ratchet::default().misses(&tally(&[])).len(), 1);
+    }
+}

@@ -1,0 +1,36 @@
+//! Every page of the built-in site does its main job by plans that name observed candidates only: no locator, no
+//! css. The server is the oracle.
+
+mod controls;
+mod shopping;
+mod weather;
+
+use serde_json::{Value, json};
+
+fn click(target: &str) -> Value {
+    json!({ "type": "click", "targetRef": target })
+}
+
+fn click_to(target: &str, url: &str) -> Value {
+    json!({ "type": "click", "targetRef": target, "post": [{ "kind": "urlChanges", "to": url }] })
+}
+
+fn set(target: &str, value: &str) -> Value {
+    json!({ "type": "setValue", "targetRef": target, "value": value })
+}
+
+fn enter(target: &str, text: &str) -> Value {
+    json!({ "type": "type", "targetRef": target, "text": text })
+}
+
+fn select(target: &str, option: &str) -> Value {
+    json!({ "type": "select", "targetRef": target, "option": option })
+}
+
+fn check(target: &str) -> Value {
+    json!({ "type": "check", "targetRef": target })
+}
+
+fn press(target: &str, keys: &str) -> Value {
+    json!({ "type": "press", "targetRef": target, "keys": keys })
+}

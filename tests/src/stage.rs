@@ -1,0 +1,166 @@
+//! The layers on a real browser, over the built-in site, in this process.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
+use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
+use cuebook_eval::site::{Site, SiteHandle};
+use cuebook_executor::{ExecutorOptions, LiveExecutor};
+use cuebook_grammar::id::{PageId, RunId};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::report::{RunReport, RunResult};
+use cuebook_grammar::seam::{NoSecrets, NobodyConfirms};
+use cuebook_grammar::secret::DigestKey;
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Work};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::script::Script;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A browser and the built-in site.
+#[derive(Debug)]
+pub struct Stage {
+    site: SiteHandle,
+    browser: Arc<Browser>,
+    page: PageId,
+    files: TempDir,
+    _profiles: TempDir,
+}
+
+impl Stage {
+    /// Opens both.
+    ///
+    /// # Errors
+    /// If there is no browser, no port or no folder.
+    #[expect(clippy::disallowed_methods, reason = "a test is its own composition root")]
+    pub async fn open() -> Result<Self> {
+        let site = Site::builder().build().bind(0).await?;
+        let places = SearchPlaces {
+            chrome_variable: std::env::var_os("CHROME"),
+            path: std::env::var_os("PATH"),
+            ..SearchPlaces::default()
+        };
+        let (profiles, files) = (TempDir::new()?, TempDir::new()?);
+        let until = Instant::now() + PATIENCE;
+        let mut options = LaunchOptions::new(find_chrome(&places)?, profiles.path());
+        options.accept_downloads = Some(files.path().join("downloads"));
+        std::fs::create_dir(files.path().join("downloads"))?;
+        let browser = Arc::new(Browser::launch(&options, until).await?);
+        let page = PageId::new(browser.new_page("about:blank", until).await?.target_id().as_str());
+        Ok(Self { site, browser, page, files, _profiles: profiles })
+    }
+
+    /// The browser.
+    #[must_use]
+    pub fn browser(&self) -> &Arc<Browser> {
+        &self.browser
+    }
+
+    /// The tab that plays begin in.
+    #[must_use]
+    pub fn tab(&self) -> Option<cuebook_cdp::Page> {
+        self.browser.pages().into_iter().find(|page| page.target_id().as_str() == self.page.as_str())
+    }
+
+    /// What the server saw.
+    #[must_use]
+    pub fn state(&self) -> Value {
+        self.site.state()
+    }
+
+    /// How often something reported itself under this name.
+    #[must_use]
+    pub fn hits(&self, name: &str) -> u64 {
+        self.state()["hits"][name].as_u64().unwrap_or(0)
+    }
+
+    /// The fields of the last report of a form that never left its page.
+    #[must_use]
+    pub fn reported(&self, form: &str) -> Value {
+        let state = self.state();
+        let all = state["submissions"].as_array().cloned().unwrap_or_default();
+        all.into_iter().rev().find(|said| said["form"] == form).map(|said| said["fields"].clone()).unwrap_or_default()
+    }
+
+    /// Waits until something comes true: what a page reported may still be on its way.
+    ///
+    /// # Errors
+    /// If it does not within five seconds.
+    pub async fn eventually(&self, holds: impl Fn(&Self) -> bool) -> Result<()> {
+        let until = Instant::now() + Duration::from_secs(5);
+        while !holds(self) {
+            ensure!(Instant::now() < until, "the server never saw it: {:#}", self.state());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    /// A file that may be uploaded.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn file(&self, name: &str, content: &str) -> Result<PathBuf> {
+        let path = self.files.path().join(name);
+        std::fs::write(&path, content)?;
+        Ok(path)
+    }
+
+    /// Where files of this stage lie.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.files.path()
+    }
+
+    /// Plays a script from a page of the site on, through every layer, everything granted, repairs on.
+    ///
+    /// # Errors
+    /// If the policy refuses the site.
+    pub async fn play(&self, path: &str, steps: &Value) -> Result<RunReport> {
+        let url = self.site.url(path);
+        let mut policy = Policy::default().starting_at(&url)?.allowing(self.site.second_origin())?;
+        for origin in [self.site.origin(), self.site.second_origin()] {
+            for class in ["credential", "send", "money", "destructive"] {
+                policy = policy.granting(&format!("{class}@{origin}"))?;
+            }
+        }
+        let key = DigestKey::new([5; 32]);
+        let options =
+            ExecutorOptions { upload_roots: vec![self.files.path().to_owned()], ..ExecutorOptions::default() };
+        let artifacts = MemoryArtifacts::default();
+        let layers = Layers {
+            modeler: LivePageModeler::new(self.browser.clone(), key.clone(), ModelerOptions::default()),
+            planner: Script::new(steps),
+            executor: LiveExecutor::new(self.browser.clone(), key.clone(), NoSecrets, artifacts, options),
+            repair: Ladder,
+            log: MemoryLog::default(),
+            confirm: NobodyConfirms,
+        };
+        let request = RunRequest {
+            run_id: RunId::new("stage"),
+            run_dir: None,
+            work: Work::Task("play".to_owned()),
+            policy,
+            start_url: Some(url),
+            page: self.page.clone(),
+            program: "test".to_owned(),
+            browser: None,
+        };
+        Ok(Controller::new(layers, key, Arc::new(ValueRedactor::default())).run(request).await)
+    }
+
+    /// Plays a script that must come to its end.
+    ///
+    /// # Errors
+    /// If it does not; the message holds the report.
+    pub async fn plays(&self, path: &str, steps: &Value) -> Result<RunReport> {
+        let report = self.play(path, steps).await?;
+        ensure!(report.result == RunResult::Ok, "{}", serde_json::to_string_pretty(&report)?);
+        Ok(report)
+    }
+}

@@ -1,0 +1,88 @@
+//! Other people's tests, in neutral form, through the public API: builds the program that runs them, and runs it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::chrome;
+use crate::commands::{cargo, output_of, root, stage};
+
+/// Where the cases lie beside a checkout, if they do.
+const USUAL_FOLDER: &str = "../shared/conformance";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The folder of cases [default: ../shared/conformance, where that is there]
+    folder: Option<PathBuf>,
+    /// Only this file (such as `locate`), or cases whose id starts so; may be repeated
+    #[arg(long, value_name = "FILE|ID")]
+    only: Vec<String>,
+    /// Write the figures and failures to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Raise the committed ratchet to what was reached
+    #[arg(long)]
+    update: bool,
+    /// Show every failing case with what was expected and seen
+    #[arg(short, long)]
+    verbose: bool,
+    /// Browsers at once
+    #[arg(long, default_value_t = 3)]
+    jobs: usize,
+}
+
+/// Runs the cases and compares the figures with `conformance/ratchet.json`.
+///
+/// # Errors
+/// If the ratchet is missed, or nothing could be run.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let folder = match &arguments.folder {
+        Some(folder) => folder.clone(),
+        None => {
+            let usual = root().join(USUAL_FOLDER);
+            if !usual.is_dir() {
+                bail!(
+                    "expected a folder of cases, saw none at {USUAL_FOLDER}: name one (docs/conformance.md has the form)"
+                );
+            }
+            usual
+        }
+    };
+    let chrome = chrome::find_or_install()?;
+    let mut command = Command::new(build()?);
+    command.arg(folder).args(["--jobs", &arguments.jobs.to_string()]).arg("--chrome").arg(&chrome);
+    command.arg("--ratchet").arg(root().join("conformance/ratchet.json"));
+    for only in &arguments.only {
+        command.args(["--only", only]);
+    }
+    if let Some(json) = &arguments.json {
+        command.arg("--json").arg(json);
+    }
+    if arguments.update {
+        command.arg("--update");
+    }
+    if arguments.verbose {
+        command.arg("--verbose");
+    }
+    stage("conformance", &mut command)
+}
+
+/// Builds the program and returns where it is.
+fn build() -> Result<PathBuf> {
+    println!("\n== build cuebook-conformance");
+    let messages = output_of(&mut cargo(&[
+        "build",
+        "--package=cuebook-tests",
+        "--bin=cuebook-conformance",
+        "--message-format=json-render-diagnostics",
+    ]))?;
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .find_map(|message| {
+            let is_it = message["target"]["name"] == "cuebook-conformance";
+            message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
+        })
+        .context("cargo built no executable called cuebook-conformance")
+}
