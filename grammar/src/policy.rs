@@ -441,6 +441,15 @@ impl Policy {
     /// The origins that a run may go to: `https://`, the host with its port if that is not the usual one,
     /// and whether only hosts below it are meant. Private hosts are named only where they are exact.
     pub(crate) fn spelled_origins(&self) -> impl Iterator<Item = (String, String, bool)> {
+        self.spelled(&[])
+    }
+
+    /// The same for those that `fetch` may ask.
+    pub(crate) fn fetched_origins(&self) -> impl Iterator<Item = (String, String, bool)> {
+        self.spelled(&self.outside.hosts)
+    }
+
+    fn spelled<'a>(&'a self, more: &'a [OriginRule]) -> impl Iterator<Item = (String, String, bool)> + 'a {
         let spelled = |url: &Url| {
             let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
             (format!("{}://", url.scheme()), format!("{}{port}", url.host_str().unwrap_or_default()))
@@ -449,7 +458,7 @@ impl Policy {
             let (front, host) = spelled(url);
             (front, host, false)
         });
-        let rules = self.act.iter().filter_map(move |rule| {
+        let rules = self.act.iter().chain(more).filter_map(move |rule| {
             let port = rule.port.map_or_else(String::new, |port| format!(":{port}"));
             let url = Url::parse(&format!("{}://{}{port}/", rule.scheme, rule.host)).ok()?;
             if rule.subdomains && (is_private(&url) || matches!(url.host(), Some(Host::Ipv4(_) | Host::Ipv6(_)))) {

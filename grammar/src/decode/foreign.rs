@@ -20,8 +20,23 @@ pub(super) fn node(schema: &Value, caps: &Caps) -> Option<Node> {
 
 fn read(schema: &Value, caps: &Caps, depth: usize) -> Option<Node> {
     const KNOWN: [&str; 17] = [
-        "$schema", "title", "description", "default", "examples", "type", "properties", "required",
-        "additionalProperties", "enum", "const", "maxLength", "minLength", "minimum", "maximum", "items", "maxItems",
+        "$schema",
+        "title",
+        "description",
+        "default",
+        "examples",
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "enum",
+        "const",
+        "maxLength",
+        "minLength",
+        "minimum",
+        "maximum",
+        "items",
+        "maxItems",
     ];
     let schema = schema.as_object().filter(|_| depth <= DEPTH)?;
     if schema.keys().any(|key| !KNOWN.contains(&key.as_str())) {

@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn shapes_match_the_range_and_nothing_beside_it() {
-        for (min, max) in [(0, 0), (0, 9), (1, 3), (0, 10), (7, 123), (-12, 5), (-200, -101), (95, 1_050), (0, 65_535)] {
+        for (min, max) in [(0, 0), (0, 9), (1, 3), (0, 10), (7, 123), (-12, 5), (-200, -101), (95, 1_050), (0, 65_535)]
+        {
             let shapes = shapes(min, max);
             for number in min - 150..=max + 150 {
                 assert_eq!(matches(&shapes, number), (min..=max).contains(&number), "{number} in {min}..={max}");

@@ -111,7 +111,8 @@ pub(super) fn is_bare_member(name: &str) -> bool {
 
 /// Whether a string may stand without quotes: nothing else that the form has begins like it.
 pub(super) fn is_bare(text: &str) -> bool {
-    let plain = text.len() <= 64 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-' | b'+'));
+    let plain =
+        text.len() <= 64 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-' | b'+'));
     let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
     plain && begins && !matches!(text, "true" | "false" | "null" | "if")
 }

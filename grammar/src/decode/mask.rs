@@ -126,7 +126,11 @@ impl Vocabulary {
     /// The bytes of a token; none for one that is not known.
     #[must_use]
     pub fn token(&self, token: u32) -> &[u8] {
-        if usize::try_from(token).is_ok_and(|token| token < self.size()) { self.env.tok_trie().token(token) } else { &[] }
+        if usize::try_from(token).is_ok_and(|token| token < self.size()) {
+            self.env.tok_trie().token(token)
+        } else {
+            &[]
+        }
     }
 }
 
@@ -167,7 +171,9 @@ impl Masks {
     pub fn start(&self, spec: &GrammarSpec, form: Form) -> Result<Mask, MaskError> {
         let known = {
             let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.iter().find(|(hash, known, _)| hash == spec.hash() && *known == form).map(|(.., matcher)| matcher.deep_clone())
+            kept.iter()
+                .find(|(hash, known, _)| hash == spec.hash() && *known == form)
+                .map(|(.., matcher)| matcher.deep_clone())
         };
         if let Some(matcher) = known {
             return Ok(Mask { matcher, ended: false });

@@ -28,13 +28,12 @@ mod foreign;
 mod integers;
 mod line_form;
 mod shapes;
+mod spec;
 mod text_decoder;
 mod write_line;
-mod spec;
 
 pub use recognize::{Recognizer, Spacing, Unexpected};
 pub use shapes::UNWRITTEN;
-pub use write_line::{write_line, write_lines};
-pub use stream::{PlanStream, StreamError};
 pub use spec::{Caps, GrammarSpec, LeftOut, Offered, specialise, specialise_with};
-
+pub use stream::{PlanStream, StreamError};
+pub use write_line::{write_line, write_lines};

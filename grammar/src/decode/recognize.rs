@@ -177,18 +177,24 @@ impl<'d> Recognizer<'d> {
         let mut steps = Vec::new();
         for thread in &self.threads {
             let step = thread.stack.iter().enumerate().find_map(|(depth, frame)| match frame {
-                Frame::Members(members) if members.variant.is_some_and(|(tag, _)| tag == "type") => Some((depth, members)),
+                Frame::Members(members) if members.variant.is_some_and(|(tag, _)| tag == "type") => {
+                    Some((depth, members))
+                }
                 _ => None,
             });
             let Some((depth, members)) = step else { continue };
             let Some((_, verb)) = members.variant else { continue };
             let target = members.members.iter().position(|member| member.name == "targetRef");
             let choosing = match thread.stack.get(depth + 1) {
-                Some(Frame::Choice { known, .. }) if members.current == target && target.is_some() => Some(known.clone()),
+                Some(Frame::Choice { known, .. }) if members.current == target && target.is_some() => {
+                    Some(known.clone())
+                }
                 _ => None,
             };
             let in_tag = members.tag.is_some() || members.current == Some(TAG);
-            let chosen = target.is_some_and(|target| members.seen & bit(target) != 0) && choosing.is_none() && members.current != target;
+            let chosen = target.is_some_and(|target| members.seen & bit(target) != 0)
+                && choosing.is_none()
+                && members.current != target;
             let targets = match (choosing.clone(), target.and_then(|target| members.members.get(target))) {
                 (Some(known), _) => known,
                 (None, Some(member)) if !chosen => match self.document.resolve(&member.node) {
@@ -436,7 +442,8 @@ impl<'d> Recognizer<'d> {
     }
 
     fn expectations(&self, thread: &Thread<'d>) -> Vec<String> {
-        let quoted = |text: &str| format!("`{}`", text.chars().take(60).flat_map(char::escape_debug).collect::<String>());
+        let quoted =
+            |text: &str| format!("`{}`", text.chars().take(60).flat_map(char::escape_debug).collect::<String>());
         match thread.stack.last() {
             None => vec!["the end".to_owned()],
             Some(Frame::Value(node)) => vec![match self.document.resolve(node) {
@@ -461,7 +468,9 @@ impl<'d> Recognizer<'d> {
                     let origins: Vec<String> = origins
                         .iter()
                         .take(5)
-                        .map(|origin| format!("{}{}{}/", origin.front, if origin.subdomain { "*" } else { "" }, origin.host))
+                        .map(|origin| {
+                            format!("{}{}{}/", origin.front, if origin.subdomain { "*" } else { "" }, origin.host)
+                        })
                         .collect();
                     format!("a URL on {}", origins.join(", "))
                 }
@@ -603,7 +612,8 @@ fn integer_may_begin(text: &str, min: i64, max: i64) -> bool {
     if digits.is_empty() {
         return min < 0;
     }
-    if digits.len() > 18 || !digits.bytes().all(|b| b.is_ascii_digit()) || (digits.len() > 1 && digits.starts_with('0')) {
+    if digits.len() > 18 || !digits.bytes().all(|b| b.is_ascii_digit()) || (digits.len() > 1 && digits.starts_with('0'))
+    {
         return false;
     }
     let Ok(front) = digits.parse::<i64>() else { return false };

@@ -8,11 +8,11 @@
 
 use serde_json::Value;
 
-use crate::action::ActionKind;
+use crate::action::{ActionKind, Owner};
 use crate::candidate::{Candidate, Capability};
 use crate::decode::foreign;
 use crate::decode::ir::{Document, DocumentBuilder, Member, Node, Text, Union, Variant, member, optional, words};
-use crate::decode::spec::{Caps, LeftOut, url_origins};
+use crate::decode::spec::{Caps, LeftOut, fetch_origins, url_origins};
 use crate::observation::Observation;
 use crate::plan::PLAN_VERSION;
 use crate::policy::Policy;
@@ -44,15 +44,46 @@ pub const UNWRITTEN: &[(&str, &str, &str)] = &[
     ("longPressPoint", "durationMs", "its default serves"),
     ("extract", "schema", "an open object: no grammar bounds it"),
     ("fetch", "headers", "an open object: no grammar bounds it"),
+    ("fetch", "pre", "no part of the page: no condition of the page applies"),
+    ("fetch", "post", "no part of the page: no condition of the page applies"),
+    ("readFile", "pre", "no part of the page: no condition of the page applies"),
+    ("readFile", "post", "no part of the page: no condition of the page applies"),
+    ("writeFile", "pre", "no part of the page: no condition of the page applies"),
+    ("writeFile", "post", "no part of the page: no condition of the page applies"),
+    ("shell", "pre", "no part of the page: no condition of the page applies"),
+    ("shell", "post", "no part of the page: no condition of the page applies"),
+    ("call", "pre", "no part of the page: no condition of the page applies"),
+    ("call", "post", "no part of the page: no condition of the page applies"),
     ("findElements", "*", "raw CSS reaches a model through `resolveSelector` only"),
     ("getDom", "*", "`extract` reads what a model needs"),
     ("searchPage", "regex", "a pattern may not compile"),
 ];
 
 const KEYS: &[&str] = &[
-    "Enter", "Tab", "Shift+Tab", "Escape", "Space", "Backspace", "Delete", "ArrowUp", "ArrowDown", "ArrowLeft",
-    "ArrowRight", "Home", "End", "PageUp", "PageDown", "Control+A", "Control+C", "Control+V", "Control+X",
-    "Control+Z", "Control+F", "Control+S", "F2", "F5",
+    "Enter",
+    "Tab",
+    "Shift+Tab",
+    "Escape",
+    "Space",
+    "Backspace",
+    "Delete",
+    "ArrowUp",
+    "ArrowDown",
+    "ArrowLeft",
+    "ArrowRight",
+    "Home",
+    "End",
+    "PageUp",
+    "PageDown",
+    "Control+A",
+    "Control+C",
+    "Control+V",
+    "Control+X",
+    "Control+Z",
+    "Control+F",
+    "Control+S",
+    "F2",
+    "F5",
 ];
 
 /// The grammar of a plan on this ground.
@@ -186,7 +217,10 @@ impl Shaper<'_> {
             }
             for members in self.parameters(*kind, place) {
                 let mut members = members;
-                members.extend(common.iter().cloned());
+                // What is no part of the page has no conditions on it.
+                let is_outside = kind.meta().owner == Owner::Handler;
+                let applies = |common: &&Member| !is_outside || !matches!(common.name.as_str(), "pre" | "post");
+                members.extend(common.iter().filter(applies).cloned());
                 let name = kind.meta().name.to_owned();
                 variants.push(Variant { name, description: description(*kind).to_owned(), members });
             }
@@ -239,6 +273,7 @@ impl Shaper<'_> {
         use ActionKind as Kind;
         let raw = self.ground.policy.profile().opens_raw_access();
         let caps = self.ground.caps;
+        let outside = self.ground.policy.outside();
         let target = |pool: &Option<Node>| pool.as_ref().map(|pool| member("targetRef", pool.clone()));
         let any = target(&self.pools.any);
         let on = |target: Option<Member>, more: Vec<Member>| -> Vec<Vec<Member>> {
@@ -338,13 +373,23 @@ impl Shaper<'_> {
                 vec![vec![member("css", selector.clone())], vec![member("xpath", selector)]]
             }
             Kind::Fetch => {
-                let url = Node::Text(Text::Free { min: 1, max: caps.text });
+                let origins = fetch_origins(self.ground.policy);
+                if origins.is_empty() {
+                    return Vec::new();
+                }
+                let url = Node::Text(Text::Url { origins, max: caps.words });
                 let methods = words(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
                 vec![vec![member("url", url), optional("method", methods), optional("body", self.answer())]]
             }
+            // Which paths lie below a declared directory only the file system knows.
+            Kind::ReadFile if outside.read_roots.is_empty() && outside.write_roots.is_empty() => Vec::new(),
+            Kind::WriteFile if outside.write_roots.is_empty() => Vec::new(),
             Kind::ReadFile => vec![vec![member("path", self.text())]],
             Kind::WriteFile => vec![vec![member("path", self.text()), member("content", self.answer())]],
-            Kind::Shell => vec![vec![member("command", self.text())]],
+            Kind::Shell => {
+                let lines: Vec<Value> = outside.spelled_commands().map(Value::from).collect();
+                if lines.is_empty() { Vec::new() } else { vec![vec![member("command", Node::Enum(lines))]] }
+            }
             Kind::Evaluate => vec![vec![member("script", self.answer())]],
         }
     }
@@ -422,7 +467,8 @@ impl Shaper<'_> {
             let max = if extent.is_finite() { extent.clamp(1.0, 20_000.0) as i64 - 1 } else { 0 };
             Node::Integer { min: 0, max }
         };
-        self.builder.define("point", Node::Object(vec![member("x", axis(viewport.width)), member("y", axis(viewport.height))]))
+        self.builder
+            .define("point", Node::Object(vec![member("x", axis(viewport.width)), member("y", axis(viewport.height))]))
     }
 
     /// The conditions that a model may state. None that holds on every page, none whose pattern may not compile.
@@ -454,7 +500,11 @@ impl Shaper<'_> {
             add("valueContains", "its value contains", vec![target(), member("value", some_text)]);
         }
         if let Some(pool) = &self.pools.check_on {
-            add("checked", "it is on, or off", vec![member("target", pool.clone()), optional("checked", Node::Boolean)]);
+            add(
+                "checked",
+                "it is on, or off",
+                vec![member("target", pool.clone()), optional("checked", Node::Boolean)],
+            );
         }
         add("networkIdle", "the network is quiet", Vec::new());
         add("dialogOpened", "a dialog opened", vec![optional("text", short.clone())]);

@@ -161,9 +161,9 @@ pub fn specialise_with(observation: &Observation, policy: &Policy, caps: &Caps) 
     let mut allowed: BTreeMap<u32, bool> = BTreeMap::new();
     let mut candidates: Vec<(usize, &Candidate)> = Vec::new();
     for (position, candidate) in observation.candidates.iter().enumerate() {
-        let may_act = *allowed.entry(candidate.frame).or_insert_with(|| {
-            observation.origin_of(candidate).is_none_or(|origin| policy.acting_in(origin).is_ok())
-        });
+        let may_act = *allowed
+            .entry(candidate.frame)
+            .or_insert_with(|| observation.origin_of(candidate).is_none_or(|origin| policy.acting_in(origin).is_ok()));
         if !may_act {
             left_out.forbidden += 1;
         } else if candidate.ambiguous {
@@ -185,11 +185,7 @@ pub fn specialise_with(observation: &Observation, policy: &Policy, caps: &Caps) 
     let document = shapes::document(&ground, &mut left_out);
     let offered = candidates
         .iter()
-        .map(|candidate| Offered {
-            id: candidate.id,
-            click: risk::of_click(candidate),
-            title: candidate.title(),
-        })
+        .map(|candidate| Offered { id: candidate.id, click: risk::of_click(candidate), title: candidate.title() })
         .collect();
     let hash = hash(&document);
     GrammarSpec { document, offered, left_out, caps: caps.clone(), hash }
@@ -203,8 +199,17 @@ fn hash(document: &Document) -> String {
 
 /// The origins that URLs of a plan may lead to, as a grammar spells them.
 pub(super) fn url_origins(policy: &Policy) -> Vec<UrlOrigin> {
+    each_once(policy.spelled_origins())
+}
+
+/// The origins that requests outside of the page may go to.
+pub(super) fn fetch_origins(policy: &Policy) -> Vec<UrlOrigin> {
+    each_once(policy.fetched_origins())
+}
+
+fn each_once(spelled: impl Iterator<Item = (String, String, bool)>) -> Vec<UrlOrigin> {
     let mut origins: Vec<UrlOrigin> = Vec::new();
-    for (front, host, subdomain) in policy.spelled_origins() {
+    for (front, host, subdomain) in spelled {
         let origin = UrlOrigin { front, subdomain, host: if subdomain { format!(".{host}") } else { host } };
         if !origins.contains(&origin) {
             origins.push(origin);

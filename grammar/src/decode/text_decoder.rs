@@ -17,11 +17,22 @@ enum State {
     Plain,
     Escape,
     /// Digits of an escape, and the high surrogate before it.
-    Hex { value: u32, digits: u8, high: Option<u32> },
+    Hex {
+        value: u32,
+        digits: u8,
+        high: Option<u32>,
+    },
     /// A high surrogate wants `\u` next.
-    WantsLow { high: u32, backslash: bool },
+    WantsLow {
+        high: u32,
+        backslash: bool,
+    },
     /// Bytes of one character.
-    Utf8 { bytes: [u8; 4], have: u8, want: u8 },
+    Utf8 {
+        bytes: [u8; 4],
+        have: u8,
+        want: u8,
+    },
 }
 
 /// What a byte brings.
@@ -100,7 +111,10 @@ impl StringDecoder {
                 if have < want {
                     // An overlong form or a surrogate shows in the second byte.
                     let refused = have == 2
-                        && matches!((bytes[0], byte), (0xe0, 0x80..=0x9f) | (0xed, 0xa0..=0xbf) | (0xf0, 0x80..=0x8f) | (0xf4, 0x90..=0xbf));
+                        && matches!(
+                            (bytes[0], byte),
+                            (0xe0, 0x80..=0x9f) | (0xed, 0xa0..=0xbf) | (0xf0, 0x80..=0x8f) | (0xf4, 0x90..=0xbf)
+                        );
                     return if refused { Decoded::Refused } else { self.go(State::Utf8 { bytes, have, want }) };
                 }
                 let text = bytes.get(..usize::from(want)).and_then(|bytes| std::str::from_utf8(bytes).ok());

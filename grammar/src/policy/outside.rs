@@ -104,6 +104,21 @@ impl Outside {
         Err(denied(format!("expected a declared command, saw `{shown}`")))
     }
 
+    /// Command lines that run, as a grammar spells them: declared words without what may follow them, and lines
+    /// for a shell.
+    pub(crate) fn spelled_commands(&self) -> impl Iterator<Item = String> {
+        let quoted = |word: &String| {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+            if word.is_empty() || !word.chars().all(is_plain) {
+                format!("'{}'", word.replace('\'', "'\\''"))
+            } else {
+                word.clone()
+            }
+        };
+        let words = self.commands.iter().map(move |rule| rule.words.iter().map(quoted).collect::<Vec<_>>().join(" "));
+        words.chain(self.shell_lines.iter().cloned())
+    }
+
     /// Whether an entry names this very address.
     pub(super) fn names(&self, ip: IpAddr) -> bool {
         self.hosts.iter().any(|rule| rule.names(ip))

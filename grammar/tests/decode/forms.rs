@@ -30,7 +30,8 @@ fn tool_calls_of_every_provider_read_as_steps() {
     let expected = json!([{ "type": "type", "targetRef": "c1", "text": "demo_user" }]);
     let openai = json!({ "choices": [{ "message": { "role": "assistant", "content": null, "tool_calls": [
         { "id": "call_1", "type": "function", "function": { "name": "type", "arguments": arguments.to_string() } }] } }] });
-    let responses = json!({ "output": [{ "type": "function_call", "name": "type", "arguments": arguments.to_string() }] });
+    let responses =
+        json!({ "output": [{ "type": "function_call", "name": "type", "arguments": arguments.to_string() }] });
     let anthropic = json!({ "role": "assistant", "content": [
         { "type": "text", "text": "The name goes in first." },
         { "type": "tool_use", "id": "toolu_1", "name": "type", "input": arguments }] });
@@ -43,7 +44,10 @@ fn tool_calls_of_every_provider_read_as_steps() {
     let draft = read(&anthropic.to_string(), Author::Model).unwrap();
     assert_eq!(draft.reasoning_summary.as_deref(), Some("The name goes in first."));
     let registered = json!([{ "name": "sendMail", "arguments": { "to": "a@b.test" } }]);
-    assert_eq!(steps(&registered.to_string()), json!([{ "type": "call", "name": "sendMail", "args": { "to": "a@b.test" } }]));
+    assert_eq!(
+        steps(&registered.to_string()),
+        json!([{ "type": "call", "name": "sendMail", "args": { "to": "a@b.test" } }])
+    );
 }
 
 #[test]
@@ -69,16 +73,31 @@ fn planner_output_reads_every_tool_of_its_vocabulary() {
     assert_eq!(draft.plan_id.as_deref(), Some("p1"));
     assert_eq!(draft.autonomy_level.map(|level| level.as_str()), Some("semiAuto"));
     let kinds: Vec<&str> = draft.steps.iter().map(|step| step.action.tag()).collect();
-    assert_eq!(kinds, [
-        "navigate", "click", "type", "scroll", "waitForIdle", "snapshot", "clickPoint", "dragPoints", "longPressPoint",
-        "press", "fetch", "readFile", "writeFile", "shell",
-    ]);
+    assert_eq!(
+        kinds,
+        [
+            "navigate",
+            "click",
+            "type",
+            "scroll",
+            "waitForIdle",
+            "snapshot",
+            "clickPoint",
+            "dragPoints",
+            "longPressPoint",
+            "press",
+            "fetch",
+            "readFile",
+            "writeFile",
+            "shell",
+        ]
+    );
     assert_eq!(json!(draft.steps[9]), json!({ "type": "press", "keys": "Control+Shift+K" }));
     assert_eq!(draft.steps[2].explanation.as_deref(), Some("The name"));
-    assert_eq!(errors(r#"{"steps": [{"tool": "click", "args": 3}]}"#), [(
-        "/steps/0/args".to_owned(),
-        "expected an object of arguments, saw a number".to_owned(),
-    )]);
+    assert_eq!(
+        errors(r#"{"steps": [{"tool": "click", "args": 3}]}"#),
+        [("/steps/0/args".to_owned(), "expected an object of arguments, saw a number".to_owned(),)]
+    );
 }
 
 #[test]

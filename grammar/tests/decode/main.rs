@@ -1,5 +1,7 @@
 //! Grammars for decoders: what is written under one is read, checked and judged alike by everybody.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
 mod dialects;
 mod forms;
 mod gbnf;
@@ -8,17 +10,29 @@ mod masks;
 use cuebook_grammar::arbitrary;
 use cuebook_grammar::decode::sample::Sampler;
 use cuebook_grammar::decode::{self, GrammarSpec, PlanStream, Recognizer, Spacing, emit, read};
-use cuebook_grammar::facts::{DialogFact, DialogKind};
-use cuebook_grammar::observation::{Observation, TabSummary, Viewport};
-use cuebook_grammar::id::{CredentialRef, PageId};
-use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::policy::{Policy, RegisteredAction};
-use cuebook_grammar::profile::Profile;
 use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::facts::{DialogFact, DialogKind};
+use cuebook_grammar::id::{CredentialRef, PageId};
+use cuebook_grammar::observation::{Observation, TabSummary, Viewport};
+use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::policy::{CommandRule, OriginRule, Outside, Policy, RegisteredAction};
+use cuebook_grammar::profile::Profile;
 use cuebook_grammar::wire::ShortText;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use serde_json::{Value, json};
+
+/// Something of everything that lies outside of the page.
+fn outside() -> Outside {
+    let command = |rule| CommandRule::parse(rule).unwrap();
+    Outside {
+        hosts: ["https://api.test", "*.files.test"].map(|host| OriginRule::parse(host, "https").unwrap()).to_vec(),
+        read_roots: vec!["/data".to_owned()],
+        write_roots: vec!["/out".to_owned()],
+        commands: vec![command("git log *"), command("date"), command("'it'\\''s here' --safe")],
+        shell_lines: vec!["ls | wc -l".to_owned()],
+    }
+}
 
 /// Pages and policies of every kind that changes what may be written.
 fn ground() -> BoxedStrategy<(Observation, Policy)> {
@@ -39,6 +53,7 @@ fn ground() -> BoxedStrategy<(Observation, Policy)> {
             let profile = if raw { Profile::Unleashed } else { Profile::Auto };
             let mut policy = Policy::new(profile).starting_at("https://shop.test/start").unwrap();
             if wide {
+                policy = policy.opening(outside());
                 policy = policy.allowing("*.cdn.test").unwrap().allowing("http://127.0.0.1:8080").unwrap().registering(
                     RegisteredAction {
                         name: ShortText::new("sendMail").unwrap(),

@@ -13,8 +13,36 @@ use crate::{caps, ground, sentences, text_of};
 /// Every byte, and pieces as a tokenizer has them: they cross the borders of members and values.
 fn vocabulary() -> Vocabulary {
     const PIECES: [&str; 30] = [
-        "{\"", "\":\"", "\",\"", "\"},{\"", "\"}]", "\":[{\"", "version", "1.0", "steps", "last", "type", "target", "Ref", "cli",
-        "click", "\"c", "c1", "c2", "kind", "\":", ",\"", "}}", "pre", "post", "explanation", "ype\":\"sc", "ick(", "(c1", ")\n", " => ",
+        "{\"",
+        "\":\"",
+        "\",\"",
+        "\"},{\"",
+        "\"}]",
+        "\":[{\"",
+        "version",
+        "1.0",
+        "steps",
+        "last",
+        "type",
+        "target",
+        "Ref",
+        "cli",
+        "click",
+        "\"c",
+        "c1",
+        "c2",
+        "kind",
+        "\":",
+        ",\"",
+        "}}",
+        "pre",
+        "post",
+        "explanation",
+        "ype\":\"sc",
+        "ick(",
+        "(c1",
+        ")\n",
+        " => ",
     ];
     let mut tokens: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
     tokens.extend(PIECES.iter().map(|piece| piece.as_bytes().to_vec()));
@@ -76,7 +104,8 @@ fn whatever_noise_decodes_under_the_mask_ends_and_passes_every_check() {
             let form = if trial < 7 { Form::Json } else { Form::Lines };
             let plan = noise(&masks, &spec, page * 100 + trial, form, 0.0);
             assert!(plan.tokens.len() as u64 <= spec.max_tokens());
-            let draft = read::read(&plan.text, Author::Model).unwrap_or_else(|error| panic!("{error:?}: {}", plan.text));
+            let draft =
+                read::read(&plan.text, Author::Model).unwrap_or_else(|error| panic!("{error:?}: {}", plan.text));
             draft.check(&observation, &policy).unwrap_or_else(|error| panic!("{error:?}: {}", plan.text));
             if form == Form::Json {
                 let value: Value = serde_json::from_str(&plan.text).unwrap();
@@ -99,13 +128,15 @@ fn llguidance_takes_the_sentences_and_refuses_what_the_recognizer_refuses() {
         let spec = specialise_with(&observation, &policy, &caps());
         let judge = crate::gbnf::Gbnf::read(&text_of(Target::Gbnf, &spec));
         for sentence in sentences(&spec, seed, 3) {
-            let mutated = cuebook_grammar::arbitrary::mutated(sentence.clone()).new_tree(&mut runner).unwrap().current();
+            let mutated =
+                cuebook_grammar::arbitrary::mutated(sentence.clone()).new_tree(&mut runner).unwrap().current();
             for value in [sentence, mutated] {
                 let text = value.to_string();
                 let tokens: Vec<u32> = text.bytes().map(u32::from).collect();
                 let mut mask = masks.start(&spec, Form::Json).unwrap();
                 let taken = mask.accepts(&tokens);
-                let takes = taken == tokens.len() && tokens.iter().all(|token| mask.accept(*token).is_ok()) && mask.is_whole();
+                let takes =
+                    taken == tokens.len() && tokens.iter().all(|token| mask.accept(*token).is_ok()) && mask.is_whole();
                 assert_eq!(takes, judge.accepts(&text), "{taken} of {} bytes of {text}", tokens.len());
             }
         }
@@ -116,7 +147,8 @@ fn llguidance_takes_the_sentences_and_refuses_what_the_recognizer_refuses() {
 fn risk_makes_destructive_clicks_rarer_and_never_impossible() {
     let page = crate::dialects::page(12);
     let policy = crate::dialects::policy();
-    let spec = specialise_with(&page, &policy, &Caps { steps: 1, text: 8, words: 8, reasoning: 8, answer: 8, ..caps() });
+    let spec =
+        specialise_with(&page, &policy, &Caps { steps: 1, text: 8, words: 8, reasoning: 8, answer: 8, ..caps() });
     let masks = Masks::new(vocabulary()).unwrap();
     let share = |risk_aversion: f64| {
         let clicks = (0..100).filter(|seed| {

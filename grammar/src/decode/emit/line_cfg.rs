@@ -84,9 +84,7 @@ impl Writer<'_> {
             Node::Object(list) => Node::Object(
                 list.iter().map(|member| Member { node: self.flat(&member.node), ..member.clone() }).collect(),
             ),
-            Node::Array { item, min, max } => {
-                Node::Array { item: Box::new(self.flat(item)), min: *min, max: *max }
-            }
+            Node::Array { item, min, max } => Node::Array { item: Box::new(self.flat(item)), min: *min, max: *max },
             other => other.clone(),
         }
     }
@@ -96,7 +94,10 @@ impl Writer<'_> {
     }
 
     fn step(&self, variant: &Variant) -> Expression {
-        let order = ActionKind::ALL.iter().find(|kind| kind.meta().name == variant.name).map_or(&[][..], |kind| positional(*kind));
+        let order = ActionKind::ALL
+            .iter()
+            .find(|kind| kind.meta().name == variant.name)
+            .map_or(&[][..], |kind| positional(*kind));
         let (around, arguments): (Vec<&Member>, Vec<&Member>) =
             variant.members.iter().partition(|member| matches!(member.name.as_str(), "pre" | "post"));
         let mut parts = vec![self.call(&variant.name, order, &arguments)];

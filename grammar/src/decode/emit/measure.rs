@@ -38,8 +38,10 @@ impl Measures {
                             named.values().for_each(|inner| self.visit(inner));
                         }
                         ("enum", Value::Array(values)) => {
-                            let characters: u64 =
-                                values.iter().map(|value| value.as_str().map_or(1, |text| text.chars().count()) as u64).sum();
+                            let characters: u64 = values
+                                .iter()
+                                .map(|value| value.as_str().map_or(1, |text| text.chars().count()) as u64)
+                                .sum();
                             self.enum_values += values.len() as u64;
                             self.name_characters += characters;
                             if values.len() > 250 {

@@ -27,7 +27,8 @@ pub(super) fn tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>)
 
 /// One tool a verb, with its own parameters and an explanation only.
 pub(super) fn plain_tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>) {
-    let (tools, mut lost) = written(document, style, &|name| !matches!(name, "pre" | "post" | "estimatedRisk" | "confidence"));
+    let (tools, mut lost) =
+        written(document, style, &|name| !matches!(name, "pre" | "post" | "estimatedRisk" | "confidence"));
     lost.push(Loss::Conditions);
     (tools, lost)
 }
@@ -140,13 +141,15 @@ fn joined(document: &Document, a: &Node, b: &Node) -> Node {
             Node::Integer { min: *a.min(c), max: *b.max(d) }
         }
         (Node::Array { item: a, min: least_a, max: most_a }, Node::Array { item: b, min: least_b, max: most_b }) => {
-            Node::Array {
-                item: Box::new(joined(document, a, b)),
-                min: *least_a.min(least_b),
-                max: *most_a.max(most_b),
+            Node::Array { item: Box::new(joined(document, a, b)), min: *least_a.min(least_b), max: *most_a.max(most_b) }
+        }
+        (Node::Union(a), Node::Union(b)) => {
+            if a.variants.len() >= b.variants.len() {
+                Node::Union(a.clone())
+            } else {
+                Node::Union(b.clone())
             }
         }
-        (Node::Union(a), Node::Union(b)) => if a.variants.len() >= b.variants.len() { Node::Union(a.clone()) } else { Node::Union(b.clone()) },
         // Text takes whatever words, numbers as digits included; the reader knows what they stand for.
         _ => Node::Text(Text::Free { min: 0, max: 1_000 }),
     }

@@ -232,7 +232,8 @@ pub fn emit_within(
     }
     let offered = spec.offered().len();
     let sizes = [100, 60, 40, 20, 10].into_iter().filter(|size| *size < offered);
-    let smaller: Vec<(usize, u32)> = sizes.map(|size| (size, caps.steps)).chain([(40.min(offered), 1), (10.min(offered), 1)]).collect();
+    let smaller: Vec<(usize, u32)> =
+        sizes.map(|size| (size, caps.steps)).chain([(40.min(offered), 1), (10.min(offered), 1)]).collect();
     for (candidates, steps) in smaller {
         let (spec, emission) = attempt(&Caps { candidates, steps, ..caps.clone() });
         if emission.is_within_limits() {

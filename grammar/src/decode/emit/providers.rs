@@ -43,7 +43,11 @@ pub(super) fn openai(document: &Document) -> Emission {
         LimitUse { limit: "levels", used: measures.levels, allowed: 10 },
         LimitUse { limit: "characters of names and values", used: measures.name_characters, allowed: 120_000 },
         LimitUse { limit: "enum values", used: measures.enum_values, allowed: 1_000 },
-        LimitUse { limit: "characters of an enum of over 250 values", used: measures.long_enum_characters, allowed: 15_000 },
+        LimitUse {
+            limit: "characters of an enum of over 250 values",
+            used: measures.long_enum_characters,
+            allowed: 15_000,
+        },
     ];
     let body = json!({
         "type": "json_schema",

@@ -153,8 +153,11 @@ impl<'a> Writer<'a> {
         let mut required: Vec<Value> = Vec::new();
         if let Some((tag, variant)) = tag {
             let name = Value::from(variant.name.as_str());
-            let schema =
-                if self.style.constants { json!({ "const": name }) } else { json!({ "type": "string", "enum": [name] }) };
+            let schema = if self.style.constants {
+                json!({ "const": name })
+            } else {
+                json!({ "type": "string", "enum": [name] })
+            };
             properties.insert(tag.to_owned(), schema);
             required.push(tag.into());
         }

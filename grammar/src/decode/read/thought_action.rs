@@ -10,9 +10,8 @@ pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violatio
     let Some(action) = between(text, "<Action>", "</Action>") else {
         return Err(vec![malformed("/action", "expected <Action>…</Action>, saw none")]);
     };
-    let step = line::step(action.trim(), &[line::Habit::NumbersAreIds]).map_err(|error| {
-        vec![malformed("/action", error.to_string())]
-    })?;
+    let step = line::step(action.trim(), &[line::Habit::NumbersAreIds])
+        .map_err(|error| vec![malformed("/action", error.to_string())])?;
     let plan = serde_json::json!({ "steps": [step] });
     let mut draft = PlanDraft::read_value(plan, author)?;
     draft.reasoning_summary = thought.map(|thought| LongText::cut(thought.trim())).filter(|text| !text.is_empty());

@@ -107,7 +107,11 @@ impl Found {
                     step
                 } else {
                     let args = Value::Object(arguments);
-                    Map::from_iter([("type".to_owned(), "call".into()), ("name".to_owned(), name.into()), ("args".to_owned(), args)])
+                    Map::from_iter([
+                        ("type".to_owned(), "call".into()),
+                        ("name".to_owned(), name.into()),
+                        ("args".to_owned(), args),
+                    ])
                 };
                 self.steps.push(Value::Object(step));
             }
