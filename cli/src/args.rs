@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cuebook_grammar::decode::emit::Target;
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::report::{RunError, RunReport, RunResult};
 
@@ -177,10 +179,20 @@ pub(crate) struct ObserveArgs {
 pub(crate) struct CheckArgs {
     /// The plan: a JSON file, or - for standard input
     pub(crate) plan: PathBuf,
-    /// The observation that it was made for, as `observe --format json` prints it
+    #[command(flatten)]
+    pub(crate) ground: GroundArgs,
+    /// Check it as a model's plan: observed ids only
+    #[arg(long)]
+    pub(crate) model: bool,
+}
+
+/// A page and a policy, without a browser.
+#[derive(Args)]
+pub(crate) struct GroundArgs {
+    /// The observation that it is about, as `observe --format json` prints it
     #[arg(long, value_name = "FILE")]
     pub(crate) observation: Option<PathBuf>,
-    /// Where it would start; its origin is allowed
+    /// Where it would start, else where the observation was made; its origin is allowed
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Another origin to act on. May be repeated
@@ -192,9 +204,6 @@ pub(crate) struct CheckArgs {
     /// How much happens without asking
     #[arg(long, value_enum, default_value = "auto", env = "CUEBOOK_PROFILE")]
     pub(crate) profile: ProfileName,
-    /// Check it as a model's plan: observed ids only
-    #[arg(long)]
-    pub(crate) model: bool,
 }
 
 /// Arguments of `schema`.
@@ -203,9 +212,11 @@ pub(crate) struct SchemaArgs {
     /// Which document
     #[arg(value_enum, default_value = "plan")]
     pub(crate) document: DocumentName,
-    /// In which form
-    #[arg(long, value_enum, default_value = "json-schema")]
-    pub(crate) target: SchemaTarget,
+    /// For whom: one of the dialects of decoders, of a plan
+    #[arg(long, value_parser = dialect(), default_value = "json-schema")]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) ground: GroundArgs,
 }
 
 /// Arguments of `judge`.
@@ -314,10 +325,25 @@ pub(crate) enum DocumentName {
     Policy,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum SchemaTarget {
-    /// JSON Schema 2020-12
-    JsonSchema,
+/// Reads the name of a dialect.
+fn dialect() -> impl TypedValueParser<Value = Target> {
+    let names = Target::ALL.map(|target| {
+        let help = match target {
+            Target::JsonSchema => "JSON Schema 2020-12",
+            Target::OpenAi => "`response_format` of structured outputs",
+            Target::Tools => "Function definitions, one a verb",
+            Target::Anthropic => "Anthropic's tools",
+            Target::Gemini => "Gemini's `responseSchema`",
+            Target::Ollama => "Ollama's `format`, and llama.cpp's `json_schema`",
+            Target::Gbnf => "Grammars of llama.cpp",
+            Target::Lark => "Grammars of llguidance",
+            Target::Ebnf => "Grammars of XGrammar, as vLLM and SGLang take them",
+            Target::Line => "The line form, in GBNF",
+        };
+        PossibleValue::new(target.as_str()).help(help)
+    });
+    PossibleValuesParser::new(names)
+        .map(|name| Target::ALL.into_iter().find(|target| target.as_str() == name).unwrap_or(Target::JsonSchema))
 }
 
 impl Arguments {

@@ -4,9 +4,12 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::observation::Observation;
 use cuebook_grammar::policy::{Policy, PolicyFile};
 use cuebook_grammar::wire::ShortText;
 
+use crate::args::GroundArgs;
 use crate::exit::Refusal;
 use crate::text::plain;
 
@@ -28,6 +31,29 @@ pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
     }
     String::from_utf8(bytes)
         .map_err(|error| Refusal::invalid("malformed", format!("expected UTF-8 in {shown}: {error}")))
+}
+
+/// The page and the policy that a plan or a grammar is about; a blank page where none is named.
+pub(crate) fn ground(args: &GroundArgs) -> Result<(Observation, Policy), Refusal> {
+    let observed: Option<Observation> = match &args.observation {
+        Some(path) => Some(serde_json::from_str(&text(path)?).map_err(|error| {
+            let shown = plain(&path.display().to_string());
+            Refusal::invalid("malformed", format!("expected an observation in {shown}: {}", plain(&error.to_string())))
+        })?),
+        None => None,
+    };
+    let mut start = Policy::new(args.profile.into());
+    if let Some(url) = args.url.as_deref().or(observed.as_ref().map(|seen| seen.url.as_str())) {
+        start = start.starting_at(url).map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
+    }
+    if let Some(path) = &args.policy {
+        start = policy(path, start)?;
+    }
+    for entry in &args.allow {
+        start = start.allowing(entry).map_err(|error| Refusal::invalid("invalidPolicy", error.to_string()))?;
+    }
+    let blank = || Observation::blank(PageId::new("none"), args.url.as_deref().unwrap_or("about:blank"));
+    Ok((observed.unwrap_or_else(blank), start))
 }
 
 /// Adds what a policy file says. Directories that it names relatively lie beside it.

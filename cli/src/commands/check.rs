@@ -1,16 +1,12 @@
 //! `cuebook check`: a plan without a browser.
 
-use cuebook_grammar::id::PageId;
-use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
-use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunError, RunReport, RunResult};
 
 use crate::args::{CheckArgs, Output};
 use crate::commands::run::invalid_plan;
 use crate::exit::{Exit, Refusal, print_json, print_text};
 use crate::input;
-use crate::text::plain;
 
 pub(crate) fn run(args: &CheckArgs, output: Output) -> Exit {
     match check(args) {
@@ -31,23 +27,7 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Exit {
 fn check(args: &CheckArgs) -> Result<usize, Refusal> {
     let author = if args.model { Author::Model } else { Author::Operator };
     let draft = PlanDraft::read(&input::text(&args.plan)?, author).map_err(invalid_plan)?;
-    let observation = match &args.observation {
-        Some(path) => serde_json::from_str(&input::text(path)?).map_err(|error| {
-            let shown = plain(&path.display().to_string());
-            Refusal::invalid("malformed", format!("expected an observation in {shown}: {}", plain(&error.to_string())))
-        })?,
-        None => Observation::blank(PageId::new("none"), args.url.as_deref().unwrap_or("about:blank")),
-    };
-    let mut policy = Policy::new(args.profile.into());
-    if let Some(url) = &args.url {
-        policy = policy.starting_at(url).map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
-    }
-    if let Some(path) = &args.policy {
-        policy = input::policy(path, policy)?;
-    }
-    for entry in &args.allow {
-        policy = policy.allowing(entry).map_err(|error| Refusal::invalid("invalidPolicy", error.to_string()))?;
-    }
+    let (observation, policy) = input::ground(&args.ground)?;
     match draft.check(&observation, &policy) {
         Ok(plan) => Ok(plan.steps().len()),
         Err(violations) => Err(refused(violations)),

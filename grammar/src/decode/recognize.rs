@@ -87,6 +87,7 @@ enum Frame<'d> {
 struct Members<'d> {
     members: &'d [Member],
     /// The tag of the union that the object is of, and the object's own.
+    #[cfg_attr(not(feature = "decode"), expect(dead_code, reason = "only masks weigh what was chosen"))]
     variant: Option<(&'d str, &'d str)>,
     /// The tag that is still to come, and its value.
     tag: Option<(&'d str, &'d str)>,
