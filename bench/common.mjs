@@ -1,5 +1,12 @@
 // What both scripts need: arguments, samples, and the one JSON document that they print.
 
+/** Twenty characters. */
+export const TYPED = "the quick brown fox.";
+
+/** Changes one button of the page, as cuebook's side does. */
+export const change = (round) =>
+  `void (document.querySelectorAll('button')[1].textContent = 'Changed ${round}')`;
+
 /** `--name value` pairs; every name is required. */
 export function readArguments(names) {
   const words = process.argv.slice(2);
@@ -13,7 +20,7 @@ export function readArguments(names) {
   return { ...read, rounds: Number(read.rounds), viewport: { width, height } };
 }
 
-/** Samples by metric, in milliseconds. */
+/** Samples by metric, each in its own unit; times in milliseconds. */
 export class Samples {
   #metrics = new Map();
 
@@ -22,10 +29,13 @@ export class Samples {
     const began = performance.now();
     const result = await work();
     const took = performance.now() - began;
-    if (round > 0) {
-      this.#metrics.set(metric, [...(this.#metrics.get(metric) ?? []), took]);
-    }
+    if (round > 0) this.put(metric, took);
     return result;
+  }
+
+  /** Adds a number. */
+  put(metric, number) {
+    this.#metrics.set(metric, [...(this.#metrics.get(metric) ?? []), number]);
   }
 
   print() {
@@ -34,7 +44,7 @@ export class Samples {
       const middle = sorted.length / 2;
       const median =
         sorted.length % 2 === 1 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
-      return { median_ms: median, min: sorted[0], max: sorted.at(-1), n: sorted.length };
+      return { median, min: sorted[0], max: sorted.at(-1), n: sorted.length };
     };
     const metrics = [...this.#metrics].map(([metric, samples]) => [metric, spread(samples)]);
     console.log(JSON.stringify(Object.fromEntries(metrics)));

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Creates a user in Django's admin with `cuebook exec`, and asks the database whether it is there.
+"""Operates Django's admin end to end with `cuebook exec`, and asks the database after each plan what came of it.
 
-The plan is `plans/django-create-user.json`: roles, names and labels only. Standard library only; Django
-comes from its registry into a virtual environment of its own.
+The plans are `plans/django-*.json`: what they act on is named by role, name, label and row, as candidates are;
+one that names a selector is refused here. Standard library only; Django comes from its registry into a virtual
+environment of its own.
 """
 
 import argparse
+import json
 import os
 import socket
 import sqlite3
@@ -15,6 +17,7 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from common import (
@@ -30,12 +33,45 @@ from common import (
 )
 
 PACKAGE = "django>=5.2,<5.3"
-PLAN = Path(__file__).parent / "plans" / "django-create-user.json"
+PLANS = Path(__file__).parent / "plans"
 SUPERUSER = ("operator", "Curtain-call-1843")
-CREATED = "ada.lovelace"
 START_LIMIT = 60.0
 RUN_LIMIT = 180.0
 POLL = 0.1
+# Ways to name a target that no candidate carries for a planner to read.
+SELECTORS = {"css", "xpath", "byTestId"}
+
+
+@dataclass(frozen=True)
+class World:
+    """What the database tells of everything but the superuser: the oracle."""
+
+    users: dict[str, tuple[str, str, str, bool, tuple[str, ...]]]
+    """First name, last name, address, staff, groups, by user name."""
+    groups: dict[str, tuple[str, ...]]
+    """Permissions by group."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One plan, and the world that it leaves."""
+
+    plan: str
+    told: str
+    after: World
+
+
+ANALYSTS = {"Analysts": ("view_user",)}
+STAGES = (
+    Stage("django-create-user", "the user exists, without name or rights", World({"ada.lovelace": ("", "", "", False, ())}, {})),
+    Stage("django-create-group", "the group exists, with the one permission", World({"ada.lovelace": ("", "", "", False, ())}, ANALYSTS)),
+    Stage(
+        "django-edit-user",
+        "she has names and an address, is staff, and is in the group",
+        World({"ada.lovelace": ("Ada", "Lovelace", "ada@example.com", True, ("Analysts",))}, ANALYSTS),
+    ),
+    Stage("django-delete-user", "she is gone, and nothing else is", World({}, ANALYSTS)),
+)
 
 
 def python_with_django() -> Path:
@@ -90,10 +126,40 @@ def wait_for(url: str, server: subprocess.Popen) -> None:
     raise HarnessError(f"expected an answer of {url}, saw none")
 
 
-def users(database: Path) -> set[str]:
-    """Names in the table of users: the oracle."""
+def world(database: Path) -> World:
+    """Reads it from the tables, not from a page."""
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-        return {row[0] for row in connection.execute("SELECT username FROM auth_user")}
+
+        def listed(query: str, key: object) -> tuple[str, ...]:
+            return tuple(row[0] for row in connection.execute(query, (key,)))
+
+        users = {}
+        query = "SELECT id, username, first_name, last_name, email, is_staff FROM auth_user WHERE username <> ?"
+        for key, name, first, last, email, staff in connection.execute(query, (SUPERUSER[0],)).fetchall():
+            inside = "SELECT g.name FROM auth_group g JOIN auth_user_groups m ON m.group_id = g.id WHERE m.user_id = ?"
+            users[name] = (first, last, email, bool(staff), listed(inside, key))
+        groups = {}
+        for key, name in connection.execute("SELECT id, name FROM auth_group").fetchall():
+            held = (
+                "SELECT p.codename FROM auth_permission p JOIN auth_group_permissions m ON m.permission_id = p.id"
+                " WHERE m.group_id = ?"
+            )
+            groups[name] = listed(held, key)
+        return World(users, groups)
+
+
+def refuse_selectors(plan: Path) -> None:
+    """A plan that gets by with what candidates carry proves more than one that knows the markup."""
+
+    def strategies(value: object) -> set[str]:
+        if isinstance(value, dict):
+            own = {value["strategy"]} if isinstance(value.get("strategy"), str) else set()
+            return own.union(*map(strategies, value.values()))
+        return set().union(*map(strategies, value)) if isinstance(value, list) else set()
+
+    found = strategies(json.loads(plan.read_text(encoding="utf-8"))) & SELECTORS
+    if found:
+        raise HarnessError(f"expected no selectors in {plan.name}, saw {', '.join(sorted(found))}")
 
 
 def main() -> int:
@@ -123,43 +189,58 @@ def main() -> int:
             if options.serve:
                 print(url)
                 return server.wait()
-            before = users(project / "db.sqlite3")
-            began = time.monotonic()
-            arguments = ["exec", str(PLAN), "--url", url, "--json", "--out", str(WORK / "runs" / "django")]
-            answer = run_cuebook(cuebook, arguments, chrome, RUN_LIMIT)
-            seconds = time.monotonic() - began
-            created = users(project / "db.sqlite3") - before
+            results = []
+            for stage in STAGES:
+                plan = PLANS / f"{stage.plan}.json"
+                refuse_selectors(plan)
+                began = time.monotonic()
+                arguments = ["exec", str(plan), "--url", url, "--json", "--out", str(WORK / "runs" / "django")]
+                answer = run_cuebook(cuebook, arguments, chrome, RUN_LIMIT)
+                results.append((stage, answer, world(project / "db.sqlite3"), time.monotonic() - began))
+                if results[-1][2] != stage.after:
+                    break
         finally:
             stop_group(server)
 
-    steps = (answer.report or {}).get("steps") or []
-    succeeded = answer.exit_code == 0 and created == {CREATED}
+    reached = [answer.exit_code == 0 and after == stage.after for stage, answer, after, _ in results]
+    succeeded = all(reached) and len(reached) == len(STAGES)
     write_json(
         WORK / "django.json",
         {
             "django": version,
             "success": succeeded,
-            "created": sorted(created),
-            "exitCode": answer.exit_code,
-            "result": answer.result,
-            "why": answer.why() or None,
-            "seconds": round(seconds, 2),
-            "report": answer.report,
+            "plans": [
+                {
+                    "plan": stage.plan,
+                    "exitCode": answer.exit_code,
+                    "result": answer.result,
+                    "why": answer.why() or None,
+                    "users": after.users,
+                    "groups": after.groups,
+                    "seconds": round(seconds, 2),
+                    "report": answer.report,
+                }
+                for stage, answer, after, seconds in results
+            ],
         },
     )
-    rows: list[list[object]] = []
-    for step in steps:
-        action = step.get("action") or {}
-        target = action.get("targetRef") or action.get("url") or ""
-        verdicts = ", ".join(str(post.get("verdict")) for post in step.get("post") or [])
-        shown = "" if step.get("origin") == "start" else target
-        rows.append([step.get("origin"), action.get("type"), shown, step.get("result"), verdicts, step.get("durationMs")])
-    told = "is" if CREATED in created else "is not"
-    text = f"Django {version}: `cuebook exec` ended with `{answer.result}` after {seconds:.1f} s; the user {told} in the database."
-    if answer.why():
-        text += f"\n\n{answer.why()}"
-    if rows:
-        text += "\n\n" + table(["origin", "action", "target", "result", "postconditions", "ms"], rows)
+    overview: list[list[object]] = []
+    steps: list[list[object]] = []
+    for stage, answer, after, seconds in results:
+        told = stage.told if after == stage.after else f"**expected** {stage.told}; saw {after}"
+        all_steps = (answer.report or {}).get("steps") or []
+        overview.append([stage.plan, answer.result, told, len(all_steps), round(seconds, 1)])
+        for step in all_steps:
+            action = step.get("action") or {}
+            shown = "" if step.get("origin") == "start" else action.get("targetRef") or action.get("url") or ""
+            verdicts = ", ".join(str(post.get("verdict")) for post in step.get("post") or [])
+            steps.append([stage.plan, action.get("type"), shown, step.get("result"), verdicts, step.get("durationMs")])
+    text = f"Django {version}: {sum(reached)} of {len(STAGES)} plans ended with `ok` and left the database as they should.\n\n"
+    text += table(["plan", "`cuebook exec`", "the database says", "steps", "s"], overview)
+    for _, answer, _, _ in results:
+        if answer.why():
+            text += f"\n\n{answer.why()}"
+    text += "\n\n" + table(["plan", "action", "target", "result", "postconditions", "ms"], steps)
     print(text)
     if options.docs:
         write_block(options.docs, "django", text)

@@ -250,12 +250,15 @@ pub(crate) struct SiteArgs {
 /// Arguments of `bench`.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// The page: one with a button that does something
+    /// The page: one with a button and a text field in view, and a second button
     #[arg(long, value_name = "URL")]
     pub(crate) url: String,
     /// How often each is measured
     #[arg(long, default_value_t = 20)]
     pub(crate) rounds: u32,
+    /// Write a whole observation to this file, as a model reads it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) text: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }

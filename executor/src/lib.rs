@@ -3,6 +3,47 @@
 //! A [`LiveExecutor`] takes a bound step and a tab and answers with what became of it. Expected failure is
 //! an outcome; an error means that the machinery broke.
 //!
+//! ```no_run
+//! use cuebook_executor::{ExecutorError, LiveExecutor};
+//! use cuebook_grammar::deadline::Deadline;
+//! use cuebook_grammar::id::PageId;
+//! use cuebook_grammar::observation::Observation;
+//! use cuebook_grammar::outcome::StepOutcome;
+//! use cuebook_grammar::plan::{Author, PlanDraft};
+//! use cuebook_grammar::policy::Policy;
+//! use cuebook_grammar::seam::{ArtifactSink, Executor as _, SecretSource};
+//!
+//! /// Clicks the button `Save` of a tab, and waits for the page to say so.
+//! async fn save<S: SecretSource, A: ArtifactSink>(
+//!     executor: &mut LiveExecutor<S, A>,
+//!     tab: &PageId,
+//!     by: Deadline,
+//! ) -> Result<bool, ExecutorError> {
+//!     let plan = r#"{ "version": "1.0",
+//!         "candidates": { "save": { "strategy": "byRole", "role": "button", "name": "Save" },
+//!                         "said": { "strategy": "byRole", "role": "status" } },
+//!         "steps": [{ "type": "click", "targetRef": "save",
+//!                     "post": [{ "kind": "elementTextContains", "target": "said", "text": "Saved" }] }] }"#;
+//!     // A declared locator is found when its step is reached: nobody has to have looked at the page.
+//!     let ground = Observation::blank(tab.clone(), "about:blank");
+//!     let step = PlanDraft::read(plan, Author::Operator)
+//!         .and_then(|draft| draft.check(&ground, &Policy::default()))
+//!         .and_then(|plan| plan.bind(0, &ground));
+//!     let Ok(step) = step else { return Ok(false) };
+//!     match executor.run_step(tab, &step, &ground, by).await? {
+//!         StepOutcome::Succeeded(_) => Ok(true),
+//!         // Where and why, with the facts that it was judged on.
+//!         StepOutcome::Failed(failure) => {
+//!             eprintln!("{:?}: {}", failure.cause, failure.message);
+//!             Ok(false)
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! `examples/execute.rs` does so from the launch of a browser on; `docs/acting.md` and `docs/conditions.md` say what
+//! each verb needs and how it is judged. [`OutsideHandler`] carries out what lies outside of the page.
+//!
 //! Invariants:
 //! - Input reaches the element that the step means, or nobody: a guard in every frame stops the rest.
 //! - Postconditions are armed before the first event is sent, and judged by the language on what was seen.

@@ -531,10 +531,12 @@ impl Run<'_> {
         let events = self.events();
         let latest = self.gathered.latest(&events);
         let at = latest.samples.last().map_or(0, |sample| sample.at_ms);
+        let now = self.at_ms(Instant::now());
         let mut pins = false;
         for one in awaited.iter_mut().filter(|one| one.held_at.is_none()) {
             if self.gathered.judge(&one.condition, &latest) == Verdict::Holds {
-                one.held_at = Some(at);
+                // What the network told makes no sample.
+                one.held_at = Some(if needs_network(&[&one.condition]) { now } else { at });
                 pins = true;
             }
         }

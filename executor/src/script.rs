@@ -365,6 +365,9 @@ pub(crate) struct Listed {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Reading {
     pub(crate) text: String,
+    /// How long the text is before it was cut, counted as JavaScript does; 0 where nobody says.
+    #[serde(default)]
+    pub(crate) length: usize,
     #[serde(default)]
     pub(crate) sensitive: bool,
     #[serde(default)]

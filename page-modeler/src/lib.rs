@@ -3,6 +3,31 @@
 //! [`LivePageModeler`] implements the seam `PageModeler`. `capture` talks to the wire and tells rows;
 //! [`model`] is pure and turns rows into an observation; [`render`] turns observations into text.
 //!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use cuebook_cdp::Browser;
+//! use cuebook_grammar::deadline::Deadline;
+//! use cuebook_grammar::id::PageId;
+//! use cuebook_grammar::observation::Scope;
+//! use cuebook_grammar::seam::PageModeler as _;
+//! use cuebook_grammar::secret::DigestKey;
+//! use cuebook_page_modeler::render::text::TextOptions;
+//! use cuebook_page_modeler::{LivePageModeler, ModelError, ModelerOptions, render};
+//!
+//! /// What a tab offers, as text of at most 2,000 tokens.
+//! async fn look(browser: Arc<Browser>, tab: &PageId, key: DigestKey, by: Deadline) -> Result<String, ModelError> {
+//!     let mut modeler = LivePageModeler::new(browser, key, ModelerOptions::default());
+//!     let observation = modeler.observe(tab, Scope::View, by).await?;
+//!     let options = TextOptions { budget: 2_000, ..TextOptions::default() };
+//!     Ok(render::text::render(&observation, &options))
+//! }
+//! ```
+//!
+//! A modeler that is kept reads again only what changed since its last observation of a tab, and tells the
+//! difference ([`render::delta`]). `examples/observe.rs` does so from the launch of a browser on; `docs/observing.md`
+//! says what is a candidate and what the text means.
+//!
 //! Invariants:
 //! - An observation is taken in one walk per frame, all frames at once: its rows are of one moment as far
 //!   as a page of several processes has one.
@@ -14,8 +39,9 @@
 //!   are read again and compared. What neither tells (an edit in place of a rule that changes only generated
 //!   content) is not noticed until something else changes.
 //!
-//! Cost: two round trips per frame (walk, occlusion by what lies above the frame) and one short question
-//! per new or changed candidate in view, sent back to back.
+//! Cost: two round trips per frame (walk, occlusion by what lies above the frame), four commands for the
+//! listeners of a document that is new or has other elements, and one short question per new or changed candidate
+//! in view, sent back to back: at most 500 of a frame, and none after 0.7 s.
 
 mod capture;
 mod error;

@@ -36,7 +36,8 @@ const WINDOW: usize = 128;
 
 impl Probe {
     /// Role, name and description of each of these elements as the browser computes them. Those that
-    /// went away are left out. About 150 µs each; sent back to back.
+    /// went away are left out, and those around so much text that the browser's answer would be of any size.
+    /// About 150 µs each; sent back to back.
     ///
     /// # Errors
     /// [`ProbeError::Wire`]; a frame that went away only leaves its elements out.
@@ -71,8 +72,7 @@ impl Probe {
         until: Instant,
     ) -> Result<Vec<(NodeKey, AxFacts)>, ProbeError> {
         let world = self.world_of(first, until).await?;
-        let alive: Vec<u64> =
-            world.call("(cb, ids) => ids.filter((id) => cb.byId(id))", &[nodes.into()], until).await?;
+        let alive: Vec<u64> = world.call("(cb, ids) => cb.soonTold(ids)", &[nodes.into()], until).await?;
         let backend = world
             .nodes(
                 "(cb, ids) => ids.map((id) => cb.byId(id)).filter((element) => element)",

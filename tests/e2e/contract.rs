@@ -91,6 +91,35 @@ fn a_page_that_never_settles_can_be_observed_and_operated() -> Result<()> {
 }
 
 #[test]
+fn a_script_that_does_not_come_to_its_end_is_no_success() -> Result<()> {
+    let shop = Shop::open()?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("plan.json");
+    let url = shop.url("/login");
+    let observed = shop.cuebook(&["observe", &url])?.json()?;
+    let id = |name: &str| {
+        let found = observed["candidates"].as_array().into_iter().flatten().find(|one| one["name"] == name);
+        found.map(|one| one["id"].clone()).unwrap_or_default()
+    };
+    let (link, button, field) = (id("Shop"), id("Log in"), id("Email"));
+    for (steps, code) in [
+        (
+            json!([{ "type": "click", "targetRef": link }, { "type": "type", "targetRef": field, "text": "x" }]),
+            "targetStale",
+        ),
+        (json!([{ "type": "click", "targetRef": button, "post": [{ "kind": "newTab" }] }]), "postconditionFailed"),
+        (json!([{ "type": "click", "targetRef": "c999" }]), "unknownTarget"),
+    ] {
+        std::fs::write(&path, json!({ "version": "1.0", "steps": steps }).to_string())?;
+        let script = ["run", "x", "--planner", "scripted", "--plan", &path.to_string_lossy(), "--url", &url];
+        let ended = shop.cuebook(&script)?;
+        assert_ne!(ended.code, 0, "{ended:?}");
+        assert_eq!(ended.json()?["error"]["code"], code, "{ended:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn another_origin_needs_to_be_allowed() -> Result<()> {
     let shop = Shop::open()?;
     let elsewhere = format!("{}/login", shop.second_origin());

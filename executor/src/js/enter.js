@@ -235,9 +235,13 @@ act.read = (id, what) => {
     return { text: cb.cut(Element.prototype.hasOwnProperty("innerHTML") ? getter(Element.prototype, "innerHTML")(target) : "", limit) };
   }
   const sensitive = cb.isSensitive(field);
-  if (what === "value") return { sensitive, text: cb.cut(cb.valueOf(field) ?? "", limit), none: cb.valueOf(field) === undefined };
+  if (what === "value") {
+    const value = cb.valueOf(field);
+    return { sensitive, text: cb.cut(value ?? "", limit), length: value?.length ?? 0, none: value === undefined };
+  }
   const isField = field === target && (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement);
-  return { sensitive: sensitive && isField, text: cb.cut((isField ? textIn(target) : target instanceof HTMLElement ? innerText(target) : cb.textOf(target)) ?? "", limit).trim() };
+  const text = ((isField ? textIn(target) : target instanceof HTMLElement ? innerText(target) : cb.textOf(target)) ?? "").trim();
+  return { sensitive: sensitive && isField, text: cb.cut(text, limit), length: text.length };
 };
 /** Scrolls the page or what `id` names. */
 act.scrollBy = (id, how) => {
@@ -285,11 +289,14 @@ act.dom = (id) => {
   const target = id === null ? bodyOf(document) ?? rootElement(document) : element(id);
   if (!target) return null;
   // Parsed again apart from the page, where nothing loads and nothing runs.
-  const copy = new DOMParser().parseFromString(cb.cut(outerHtml(target), 2000000), "text/html");
+  const source = outerHtml(target);
+  const read = cb.cut(source, 2000000);
+  const copy = new DOMParser().parseFromString(read, "text/html");
   for (const found of copy.querySelectorAll("script, style, noscript, template, link, meta, svg > *")) found.remove();
   for (const found of copy.querySelectorAll("*")) {
     for (const { name } of Array.from(found.attributes)) if (name.startsWith("on") || name === "style") found.removeAttribute(name);
     if (found.hasAttribute("value") && cb.isSensitive(found)) found.removeAttribute("value");
   }
-  return cb.cut((id === null ? copy.body : copy.body.firstElementChild ?? copy.body).outerHTML.replace(/\s+/g, " "), 200000);
+  const text = (id === null ? copy.body : copy.body.firstElementChild ?? copy.body).outerHTML.replace(/\s+/g, " ");
+  return { text: cb.cut(text, 200000), length: text.length + source.length - read.length };
 };

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::facts::{EventFacts, Facts};
+use cuebook_grammar::facts::{EventFacts, Facts, Sample};
 use cuebook_grammar::outcome::{Cause, Evidence, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
 use cuebook_grammar::plan::{BoundStep, StatedCondition};
 use cuebook_grammar::policy::{Denied, RegisteredAction};
@@ -123,7 +123,8 @@ impl ActionHandler for OutsideHandler {
         let took = u32::try_from(began.elapsed().as_millis()).unwrap_or(u32::MAX);
         // The check adds `anyEffect` only, and what is done here is an effect that no page shows.
         let events = EventFacts { any_effect: done.is_ok().then_some(true), ..EventFacts::default() };
-        let facts = Facts { events, ..Facts::default() };
+        // Nothing of a page was seen, but a verdict is one on a moment.
+        let facts = Facts { samples: vec![Sample::default()], events, ..Facts::default() };
         let judged = |stated: &StatedCondition| Judged {
             condition: stated.condition.clone(),
             verdict: stated.condition.evaluate(&facts),

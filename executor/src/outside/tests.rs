@@ -36,7 +36,11 @@ async fn run(file: &Value, step: Value) -> StepOutcome {
 
 async fn data(file: &Value, step: Value) -> Value {
     match run(file, step).await {
-        StepOutcome::Succeeded(success) => success.data.unwrap(),
+        StepOutcome::Succeeded(success) => {
+            let post = &success.evidence.post;
+            assert!(post.iter().all(|one| one.verdict.holds()), "what was done is an effect: {post:?}");
+            success.data.unwrap()
+        }
         StepOutcome::Failed(failure) => panic!("expected success, saw {failure:?}"),
     }
 }

@@ -24,6 +24,26 @@ async fn reading_takes_text_values_and_html() {
 }
 
 #[tokio::test]
+async fn what_is_longer_than_an_answer_is_cut_and_says_so() {
+    let page = "<div id=d></div><textarea id=t></textarea><script>
+        d.textContent = 'word '.repeat(50000) + 'end'; t.value = d.textContent;
+    </script>";
+    let mut lab = lab(&[("/", page)]).await;
+    for (target, kind) in [("#d", "text"), ("#d", "html"), ("#t", "value")] {
+        let step = json!({"type": "extract", "query": {"targetRef": "it", "kind": kind}});
+        let told = succeeded(lab.step(json!({"it": css_of(target)}), step).await).data.unwrap();
+        let text = told.as_str().unwrap();
+        assert!(
+            text.ends_with("of 250003 characters]") && text.len() < 201_000,
+            "{kind}: {}",
+            &text[text.len() - 80..]
+        );
+    }
+    let dom = succeeded(lab.step(json!({}), json!({"type": "getDom"})).await).data.unwrap();
+    assert!(dom.as_str().unwrap().contains("\n[truncated: 200000 of "), "{}", dom.as_str().unwrap().len());
+}
+
+#[tokio::test]
 async fn pictures_are_taken_as_the_mode_says() {
     let options = ExecutorOptions { screenshots: ScreenshotMode::Every, ..quick() };
     let mut lab = lab_with(&[("/", "<button id=go>Go</button>")], options).await;

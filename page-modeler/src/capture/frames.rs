@@ -230,7 +230,8 @@ async fn walk(
             "elements": bounds.elements,
             "candidates": bounds.candidates,
             "depth": bounds.depth,
-            "budget": bounds.time.as_millis(),
+            // What follows the walk has to end by the deadline as well.
+            "budget": bounds.time.min(until.saturating_duration_since(Instant::now()) / 2).as_millis(),
             "anew": bounds.memory == Memory::None,
             "testIds": probe.options().test_id_attributes,
         });

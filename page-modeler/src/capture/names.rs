@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::CallError;
 use cuebook_grammar::id::NodeKey;
 use cuebook_probe::{AxFacts, Probe, ProbeError};
 
@@ -49,8 +50,14 @@ impl NameCache {
             wanted.extend(rows.map(|placed| &placed.key).filter(|key| !known.contains_key(&key.node)).cloned());
         }
         let start = Instant::now();
+        // A page on which the browser thinks for so long is told in the walk's words; it is not lost.
+        let limit = start + until.saturating_duration_since(start) / 2;
         for part in wanted.chunks(PART) {
-            for (key, facts) in probe.browser_names(part, until).await? {
+            let told = match probe.browser_names(part, limit).await {
+                Err(ProbeError::Wire(CallError::DeadlineExceeded { .. })) => break,
+                told => told?,
+            };
+            for (key, facts) in told {
                 if let Some(known) = self.documents.get_mut(&(key.frame, key.document)) {
                     known.insert(key.node, facts);
                 }

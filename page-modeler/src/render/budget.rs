@@ -115,6 +115,22 @@ pub(crate) fn kept(candidates: &[Candidate], costs: &[usize], mut room: usize) -
     kept
 }
 
+/// The most that `write` tells within `budget` tokens. It is given the room for candidates, at first `room`, and
+/// less where what it writes beside them (frames, marks, contexts) takes more than was set aside.
+pub(crate) fn within(budget: usize, mut room: usize, write: impl Fn(usize) -> String) -> String {
+    loop {
+        let out = write(room);
+        if budget == usize::MAX || room == 0 {
+            return out;
+        }
+        let over = estimate_tokens(&out).saturating_sub(budget);
+        if over == 0 {
+            return out;
+        }
+        room = room.saturating_sub(over.max(room / 32).max(1));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

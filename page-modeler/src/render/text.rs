@@ -10,7 +10,7 @@ use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
 
-use super::budget::{estimate_tokens, kept};
+use super::budget::{estimate_tokens, kept, within};
 use super::line::{Context, details, frame_title, head, left_out, named_by, place_line, value};
 use super::quoted;
 
@@ -53,11 +53,19 @@ const FOOTER: usize = 50;
 /// does not hold all; the last line says what was left out. What follows `# off view` can be scrolled to.
 #[must_use]
 pub fn render(observation: &Observation, options: &TextOptions) -> String {
-    let mut out = header(observation);
+    let header = header(observation, options.budget / 2);
     let lines: Vec<String> = observation.candidates.iter().map(|c| line(c, options, Context::InWords)).collect();
     let costs: Vec<usize> = lines.iter().map(|line| estimate_tokens(line) + 1).collect();
-    let room = options.budget.saturating_sub(estimate_tokens(&out) + FOOTER);
-    let kept = kept(&observation.candidates, &costs, room);
+    let room = options.budget.saturating_sub(estimate_tokens(&header) + FOOTER);
+    within(options.budget, room, |room| {
+        let kept = kept(&observation.candidates, &costs, room);
+        header.clone() + &told(observation, options, &lines, &kept)
+    })
+}
+
+/// The lines of the candidates that are kept, by frame, and what was left out.
+fn told(observation: &Observation, options: &TextOptions, lines: &[String], kept: &[bool]) -> String {
+    let mut out = String::new();
     let shallowest = observation.candidates.iter().map(|c| c.depth).min().unwrap_or(0);
     let mut frame = 0;
     let mut placement = Placement::InView;
@@ -80,7 +88,7 @@ pub fn render(observation: &Observation, options: &TextOptions) -> String {
         let depth = usize::from(candidate.depth.saturating_sub(shallowest).min(8)) + usize::from(frame != 0);
         indent = depth.min(indent + 1);
         out.extend(std::iter::repeat_n(' ', indent));
-        let told = match namer(observation, index, &kept) {
+        let told = match namer(observation, index, kept) {
             _ if candidate.context.is_some() && candidate.context.as_deref() == context => Some(Context::Same),
             namer => namer.map(Context::Of),
         };
@@ -114,7 +122,18 @@ fn namer(observation: &Observation, index: usize, kept: &[bool]) -> Option<Candi
     named_by(all.get(index)?, told)
 }
 
-fn header(observation: &Observation) -> String {
+/// What stands above the candidates: its first line, and of the others as many as `room` holds.
+fn header(observation: &Observation, room: usize) -> String {
+    let whole = whole_header(observation);
+    let mut spent = 0_usize;
+    let fitting = whole.split_inclusive('\n').enumerate().take_while(|(index, line)| {
+        spent = spent.saturating_add(estimate_tokens(line));
+        *index == 0 || spent <= room
+    });
+    fitting.map(|(_, line)| line).collect()
+}
+
+fn whole_header(observation: &Observation) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "page {} {}", quoted(&observation.title, 120), quoted(&observation.url, 300));
     if observation.tabs.len() > 1 {

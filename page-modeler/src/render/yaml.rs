@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use cuebook_grammar::candidate::Placement;
 use cuebook_grammar::observation::Observation;
 
-use super::budget::{estimate_tokens, kept};
+use super::budget::{estimate_tokens, kept, within};
 use super::line::{Context, details, frame_title, head, left_out, place_line, value};
 use super::quoted;
 use super::text::TextOptions;
@@ -27,14 +27,20 @@ pub fn render(observation: &Observation, options: &TextOptions) -> String {
         })
         .collect();
     let costs: Vec<usize> = lines.iter().map(|line| estimate_tokens(line) + 1).collect();
-    let kept = kept(&observation.candidates, &costs, options.budget.saturating_sub(50));
+    within(options.budget, options.budget.saturating_sub(50), |room| {
+        told(observation, &lines, &kept(&observation.candidates, &costs, room))
+    })
+}
+
+/// The lines that are kept, by frame, and what was left out.
+fn told(observation: &Observation, lines: &[String], kept: &[bool]) -> String {
     let mut out = String::new();
     for (index, summary) in observation.frames.iter().enumerate() {
         let inside: Vec<_> = observation
             .candidates
             .iter()
-            .zip(&lines)
-            .zip(&kept)
+            .zip(lines)
+            .zip(kept)
             .filter(|((candidate, _), kept)| **kept && usize::try_from(candidate.frame) == Ok(index))
             .map(|(one, _)| one)
             .collect();

@@ -1,7 +1,10 @@
 //! The scripted engine: a plan that a person wrote, handed out once.
 //!
-//! Invariant: its author is the operator, and after it was handed out only `finish` is left. The same
-//! script drives one run; a second run needs a second engine.
+//! Invariants:
+//! - Its author is the operator, and after it was handed out only `finish` is left. The same script drives one
+//!   run; a second run needs a second engine.
+//! - Where a step of it failed, there is no other plan: the failure stands, and nothing is finished. Nor is anything
+//!   while the check refuses the script: it is handed out again, and refused again.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,11 +85,20 @@ impl Planner for Scripted {
 
     async fn plan(
         &self,
-        _: &PlanRequest<'_>,
+        request: &PlanRequest<'_>,
         sink: &mut dyn PlanSink,
         _: Deadline,
     ) -> Result<PlanReply, ScriptedError> {
-        let spent = self.is_spent.swap(true, Ordering::SeqCst);
+        let spent = if self.draft.check(request.observation, request.policy).is_ok() {
+            self.is_spent.swap(true, Ordering::SeqCst)
+        } else {
+            self.is_spent.load(Ordering::SeqCst)
+        };
+        let usage = Usage { planner_calls: 1, ..Usage::default() };
+        if spent && request.failure.is_some() {
+            let note = Some("the script has no other way".to_owned());
+            return Ok(PlanReply { drafts: Vec::new(), usage, note });
+        }
         let draft = if spent {
             let finish = Action::Finish(Finish { result: None });
             PlanDraft::of(Author::Operator, vec![Step::from(finish)])
@@ -97,7 +109,7 @@ impl Planner for Scripted {
             sink.step_ready(0, index, step);
         }
         let note = Some(if spent { "the script is done" } else { "the script" }.to_owned());
-        Ok(PlanReply { drafts: vec![draft], usage: Usage { planner_calls: 1, ..Usage::default() }, note })
+        Ok(PlanReply { drafts: vec![draft], usage, note })
     }
 }
 
@@ -107,12 +119,17 @@ mod tests {
 
     use cuebook_grammar::action::ActionKind;
     use cuebook_grammar::observation::Observation;
+    use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
     use cuebook_grammar::policy::Policy;
     use cuebook_grammar::seam::IgnoreSteps;
 
     use super::*;
 
     fn ask(engine: &Scripted) -> PlanDraft {
+        reply(engine, None).drafts.into_iter().next().unwrap()
+    }
+
+    fn reply(engine: &Scripted, failure: Option<&StepFailure>) -> PlanReply {
         let observation: Observation = serde_json::from_value(serde_json::json!({
             "schemaVersion": "1.0", "id": 1, "page": "p", "scope": "view", "url": "http://a.test/", "title": "",
             "viewport": { "width": 1.0, "height": 1.0, "scrollX": 0.0, "scrollY": 0.0, "pageWidth": 1.0, "pageHeight": 1.0, "devicePixelRatio": 1.0 },
@@ -125,15 +142,14 @@ mod tests {
             observation: &observation,
             policy: &policy,
             history: &[],
-            failure: None,
+            failure,
             exemplars: &[],
             images: &[],
             beam: 1,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(1));
-        let reply = runtime.block_on(engine.plan(&request, &mut IgnoreSteps, deadline)).unwrap();
-        reply.drafts.into_iter().next().unwrap()
+        runtime.block_on(engine.plan(&request, &mut IgnoreSteps, deadline)).unwrap()
     }
 
     #[test]
@@ -145,6 +161,23 @@ mod tests {
         assert_eq!(first.steps[0].action.kind(), ActionKind::Reload);
         assert_eq!(ask(&engine).steps[0].action.kind(), ActionKind::Finish);
         assert_eq!(ask(&engine).steps[0].action.kind(), ActionKind::Finish);
+    }
+
+    #[test]
+    fn a_script_of_which_a_step_failed_is_not_finished() {
+        let engine = Scripted::from_text(r#"{"version": "1.0", "steps": [{"type": "reload"}]}"#).unwrap();
+        ask(&engine);
+        let failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, "test");
+        assert_eq!(reply(&engine, Some(&failure)).drafts, []);
+    }
+
+    #[test]
+    fn a_script_that_the_check_refuses_is_never_finished() {
+        let engine =
+            Scripted::from_text(r#"{"version": "1.0", "steps": [{"type": "click", "targetRef": "c9"}]}"#).unwrap();
+        for _ in 0..3 {
+            assert_eq!(ask(&engine).steps[0].action.kind(), ActionKind::Click);
+        }
     }
 
     #[test]

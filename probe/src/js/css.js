@@ -129,14 +129,18 @@ const inTreeOrder = (root, visit, depth = 0) => {
 };
 
 /** The same in the order of a list of selectors: each element before its light children, and these before its shadow tree. */
-const inComposedOrder = (root, visit, depth = 0) => {
-  if (depth > 500) return;
-  for (let child = firstChild(root); child; child = nextSibling(child)) {
-    if (!isElement(child)) continue;
-    visit(child);
-    inComposedOrder(child, visit, depth + 1);
-    const shadow = shadowOf(child);
-    if (shadow) inComposedOrder(shadow, visit, depth + 1);
+const inComposedOrder = (root, visit) => {
+  // A stack of what is still to come: pages nest deeper than calls may.
+  const ahead = [firstChild(root)];
+  while (ahead.length) {
+    const node = ahead.pop();
+    if (!node) continue;
+    ahead.push(nextSibling(node));
+    if (!isElement(node)) continue;
+    visit(node);
+    const shadow = shadowOf(node);
+    if (shadow) ahead.push(firstChild(shadow));
+    ahead.push(firstChild(node));
   }
 };
 

@@ -366,10 +366,12 @@ const hasNoName = (element) => {
   if (attr(element, "aria-label")?.trim() || labelledBy(element).length) return false;
   return !(role === "generic" && TITLED.has(tagOf(element)) && !explicitRole(element));
 };
+/** What a page wrote, on one line; of megabytes only the beginning is read. */
+const oneLine = (text) => cut(collapse(text.slice(0, 4 * NAME_BUDGET)), 2000);
 const nameOf = (element) => {
   let name = memo?.name.get(element);
   if (name === undefined) {
-    name = hasNoName(element) ? "" : cut(collapse(compute(element, fresh(element))), 2000);
+    name = hasNoName(element) ? "" : oneLine(compute(element, fresh(element)));
     memo?.name.set(element, name);
   }
   return name;
@@ -378,29 +380,29 @@ const nameOf = (element) => {
 const contentOf = (element) => {
   let text = memo?.content.get(element);
   if (text === undefined) {
-    text = cut(collapse(compute(element, fresh(element, { embedded: true, reading: true }))), 2000);
+    text = oneLine(compute(element, fresh(element, { embedded: true, reading: true })));
     memo?.content.set(element, text);
   }
   return text;
 };
 const described = (element, name) => {
   const texts = referenced(element, name).map((target) => compute(target, fresh(target, { by: true, embedded: true, reading: true, root: element })));
-  return cut(collapse(texts.join(" ")), 2000);
+  return oneLine(texts.join(" "));
 };
 const descriptionOf = (element) => {
   const by = described(element, "aria-describedby");
   if (by) return by;
   const stated = attr(element, "aria-description");
-  if (stated?.trim()) return cut(collapse(stated), 2000);
-  const title = collapse(attr(element, "title") ?? "");
-  return title && title !== nameOf(element) ? cut(title, 2000) : "";
+  if (stated?.trim()) return oneLine(stated);
+  const title = oneLine(attr(element, "title") ?? "");
+  return title && title !== nameOf(element) ? title : "";
 };
 const errorMessageOf = (element) => {
   const invalid = attr(element, "aria-invalid");
   if (invalid && invalid.toLowerCase() !== "false") {
     const shown = referenced(element, "aria-errormessage").filter((target) => !isHidden(target));
     const text = shown.map((target) => contentOf(target)).join(" ");
-    if (text.trim()) return cut(collapse(text), 2000);
+    if (text.trim()) return oneLine(text);
   }
   return "";
 };
@@ -412,7 +414,7 @@ cb.errorMessageOf = errorMessageOf;
 /** The texts that label an element, whichever way. */
 const labelTexts = (element) => {
   const texts = [];
-  const add = (text) => { const one = cut(collapse(text), 500); if (one && !texts.includes(one)) texts.push(one); };
+  const add = (text) => { const one = cut(oneLine(text), 500); if (one && !texts.includes(one)) texts.push(one); };
   for (const target of labelledBy(element)) add(contentOf(target));
   add(attr(element, "aria-label") ?? "");
   for (const label of labelsOf(element)) add(labelText(label, element));
@@ -424,3 +426,36 @@ const labelText = (label, control) => {
   return compute(label, state);
 };
 cb.labelTexts = labelTexts;
+
+// The browser tells a name whole, and three times over: of megabytes it is not asked.
+const TOLD_TEXT = 20_000;
+const TOLD_NODES = 5_000;
+const TOLD_ATTRIBUTES = ["aria-label", "aria-description", "aria-roledescription", "aria-valuetext", "aria-placeholder", "title", "alt", "placeholder", "label", "value", "summary", "href"];
+const TOLD_REFERENCES = ["aria-labelledby", "aria-describedby", "aria-details", "aria-errormessage", "aria-owns"];
+/** Whether what an element and all that names it could say is within bounds. */
+const isSoonTold = (element) => {
+  let text = 0;
+  let nodes = 0;
+  const roots = [element, ...labelsOf(element)];
+  for (let i = 0; i < roots.length; i++) {
+    const stack = [roots[i]];
+    while (stack.length) {
+      const node = stack.pop();
+      if (++nodes > TOLD_NODES || text > TOLD_TEXT) return false;
+      if (node !== roots[i]) { const next = nextSibling(node); if (next) stack.push(next); }
+      if (nodeType(node) === 3) { text += characterData(node).length; continue; }
+      if (isElement(node)) {
+        for (const name of TOLD_ATTRIBUTES) text += attr(node, name)?.length ?? 0;
+        text += controlValue(node)?.length ?? 0;
+        for (const name of TOLD_REFERENCES) if (roots.length < 100 && hasAttribute(node, name)) roots.push(...referenced(node, name));
+        const first = shadowOf(node) && firstChild(shadowOf(node));
+        if (first) stack.push(first);
+      }
+      const first = firstChild(node);
+      if (first) stack.push(first);
+    }
+  }
+  return text <= TOLD_TEXT;
+};
+/** Of these elements those that are alive, and that the browser describes in bounded words. */
+cb.soonTold = (ids) => ids.filter((id) => { const element = cb.byId(id); return element && isSoonTold(element); });

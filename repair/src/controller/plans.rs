@@ -5,7 +5,7 @@ use std::time::Instant;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, StepFailure};
-use cuebook_grammar::plan::{Plan, PlanDraft};
+use cuebook_grammar::plan::{Author, Plan, PlanDraft};
 use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::report::RunResult;
 use cuebook_grammar::seam::{
@@ -61,10 +61,7 @@ where
         match end {
             PlanEnd::Completed => Ok(()),
             PlanEnd::Failed(failure) => Err(ended_by(&failure)),
-            PlanEnd::Dropped => Err(Stop::failed(
-                Cause::TargetStale.as_str(),
-                "the page changed under the plan: its remaining steps name candidates of the former page",
-            )),
+            PlanEnd::Dropped => Err(dropped()),
         }
     }
 
@@ -102,6 +99,8 @@ where
                 return Err(Stop::failed("stuck", "the same plan on the same page keeps coming back without progress"));
             }
             match self.run_plan(run, &plan).await? {
+                // Nobody goes on with what an operator wrote: a script is run to its end, or was not run.
+                PlanEnd::Dropped if draft.author == Author::Operator => return Err(dropped()),
                 PlanEnd::Completed | PlanEnd::Dropped => last_failure = None,
                 PlanEnd::Failed(failure) if failure.cause.is_block() || is_final(failure.cause) => {
                     return Err(ended_by(&failure));
@@ -188,6 +187,11 @@ where
             _ => Ok(None),
         }
     }
+}
+
+fn dropped() -> Stop {
+    let message = "the page changed under the plan: its remaining steps name candidates of the former page";
+    Stop::failed(Cause::TargetStale.as_str(), message)
 }
 
 fn needs_observation(step: &Step, draft: &PlanDraft) -> bool {

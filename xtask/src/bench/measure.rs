@@ -1,6 +1,6 @@
 //! What a side says of one batch, and batches taken together.
 //!
-//! A side prints `{"<metric>": {"median_ms", "min", "max", "n"}, …}`, in milliseconds.
+//! A side prints `{"<metric>": {"median", "min", "max", "n"}, …}`, times in milliseconds and memory in MiB.
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,22 @@ impl Side {
     }
 }
 
-/// One metric, in milliseconds.
+/// One metric, in its own unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spread {
     pub(super) median: f64,
     pub(super) least: f64,
     pub(super) most: f64,
     pub(super) rounds: u64,
+}
+
+impl Spread {
+    /// A number that is the same in every round, such as a length.
+    #[expect(clippy::cast_precision_loss, reason = "a length is far below 2^52")]
+    pub(super) const fn once(number: usize) -> Self {
+        let number = number as f64;
+        Self { median: number, least: number, most: number, rounds: 1 }
+    }
 }
 
 /// Metrics by name.
@@ -52,7 +61,7 @@ pub(super) fn read(printed: &str) -> Result<Metrics> {
                 spread[key].as_f64().filter(|n| n.is_finite()).with_context(|| format!("{name} has no number {key}"))
             };
             let rounds = spread["n"].as_u64().with_context(|| format!("{name} has no count n"))?;
-            let spread = Spread { median: number("median_ms")?, least: number("min")?, most: number("max")?, rounds };
+            let spread = Spread { median: number("median")?, least: number("min")?, most: number("max")?, rounds };
             Ok((name.clone(), spread))
         })
         .collect()
@@ -123,10 +132,9 @@ mod tests {
 
     #[test]
     fn what_is_no_measurement_is_an_error() {
-        let good = r#"{"click": {"median_ms": 3.5, "min": 3, "max": 4, "n": 2}}"#;
+        let good = r#"{"click": {"median": 3.5, "min": 3, "max": 4, "n": 2}}"#;
         assert_eq!(read(good).unwrap()["click"], Spread { median: 3.5, least: 3.0, most: 4.0, rounds: 2 });
-        for bad in ["", "[]", "{}", r#"{"click": 3}"#, r#"{"click": {"median_ms": null, "min": 3, "max": 4, "n": 2}}"#]
-        {
+        for bad in ["", "[]", "{}", r#"{"click": 3}"#, r#"{"click": {"median": null, "min": 3, "max": 4, "n": 2}}"#] {
             assert!(read(bad).is_err(), "{bad}");
         }
     }

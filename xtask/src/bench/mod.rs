@@ -1,4 +1,4 @@
-//! Observations and clicks of `cuebook`, measured beside those of Playwright and agent-browser.
+//! Observations and steps of `cuebook`, measured beside those of Playwright and agent-browser.
 //!
 //! Invariants:
 //! - All sides see the same page of the same server in the same Chrome binary with the same viewport.
@@ -19,7 +19,8 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::chrome;
 use crate::commands::{BuildProfile, build_cuebook_as, output_of, root, stage};
 use crate::site::Site;
-use measure::{Metrics, Side, merge, read};
+use measure::{Metrics, Side, Spread, merge, read};
+use tiktoken_rs::{CoreBPE, o200k_base};
 
 /// The document that the table goes to, relative to the root of the workspace.
 const DOCUMENT: &str = "docs/benchmarks.md";
@@ -28,11 +29,11 @@ const VIEWPORT: &str = "1280x720";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// How many interactive elements the page has
-    #[arg(long, default_value_t = 1_000, value_name = "N")]
-    elements: u32,
+    /// How many interactive elements the page has; several sizes are separated by commas
+    #[arg(long, default_values_t = [100, 1_000, 10_000], value_delimiter = ',', value_name = "N")]
+    elements: Vec<u32>,
     /// How many rounds a batch has
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value_t = 8, value_name = "N")]
     rounds: u32,
     /// How often the sides take turns
     #[arg(long, default_value_t = 3, value_name = "N")]
@@ -53,6 +54,7 @@ struct Bench {
     packages: PathBuf,
     url: String,
     rounds: u32,
+    tokenizer: CoreBPE,
 }
 
 /// Measures, prints the table, and writes what was asked for.
@@ -65,39 +67,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let rival = install(&packages, "agent-browser").is_ok();
     let cuebook = build_cuebook_as(BuildProfile::Release)?;
     let site = Site::start(&cuebook)?;
-    let url = format!("{}/grid?n={}", site.origin(), arguments.elements);
-    let bench = Bench { cuebook, chrome, packages, url, rounds: arguments.rounds };
-
+    let tokenizer = o200k_base().context("cannot read the tokenizer")?;
+    let mut bench = Bench { cuebook, chrome, packages, url: String::new(), rounds: arguments.rounds, tokenizer };
     let mut sides = vec![Side::Cuebook, Side::Playwright];
     if rival {
         sides.push(Side::AgentBrowser);
     }
-    let mut batches: Vec<(Side, Metrics)> = Vec::new();
-    let mut given_up = Vec::new();
-    for batch in 0..arguments.batches {
-        for side in order(&sides, batch) {
-            if given_up.contains(&side) {
-                continue;
-            }
-            println!("\n== batch {} of {}: {}", batch + 1, arguments.batches, side.name());
-            match bench.measure(side) {
-                Ok(metrics) => batches.push((side, metrics)),
-                Err(error) if side == Side::AgentBrowser => {
-                    println!("agent-browser cannot be measured here: {error:#}");
-                    given_up.push(side);
-                }
-                Err(error) => return Err(error),
-            }
-        }
+    let mut rows = Vec::new();
+    let mut text = bench.setting(arguments)?;
+    for elements in &arguments.elements {
+        bench.url = format!("{}/grid?n={elements}", site.origin());
+        let batches = bench.take_turns(&mut sides, arguments.batches, *elements)?;
+        let compared = results::compare(*elements, &merge(&batches));
+        text.push_str(&format!("\n\n### {elements} elements\n\n{}", results::table(&compared)));
+        rows.extend(compared);
     }
-    batches.retain(|(side, _)| !given_up.contains(side));
-
-    let results = results::compare(arguments.elements, &merge(&batches));
-    let setting = bench.setting(arguments)?;
-    let text = format!("{setting}\n\n{}", results::table(&results));
     println!("\n{text}");
     if let Some(file) = &arguments.json {
-        fs::write(file, format!("{:#}\n", results::to_json(&results)))
+        fs::write(file, format!("{:#}\n", results::to_json(&rows)))
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     if arguments.docs {
@@ -132,6 +119,26 @@ fn install(folder: &Path, package: &str) -> Result<()> {
 }
 
 impl Bench {
+    /// All batches on one page. A side that cannot be measured is taken off the list, if it is optional.
+    fn take_turns(&self, sides: &mut Vec<Side>, batches: u32, elements: u32) -> Result<Vec<(Side, Metrics)>> {
+        let mut taken: Vec<(Side, Metrics)> = Vec::new();
+        for batch in 0..batches {
+            for side in order(sides, batch) {
+                println!("\n== {elements} elements, batch {} of {batches}: {}", batch + 1, side.name());
+                match self.measure(side) {
+                    Ok(metrics) => taken.push((side, metrics)),
+                    Err(error) if side == Side::AgentBrowser => {
+                        println!("agent-browser cannot be measured here: {error:#}");
+                        sides.retain(|kept| *kept != side);
+                        taken.retain(|(kept, _)| *kept != side);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(taken)
+    }
+
     /// One batch of one side.
     fn measure(&self, side: Side) -> Result<Metrics> {
         let rounds = self.rounds.to_string();
@@ -151,6 +158,8 @@ impl Bench {
             }
         };
         command.args(["--url", &self.url, "--rounds", &rounds, "--chrome"]).arg(&self.chrome);
+        let text = self.packages.join("observation.txt");
+        command.arg("--text").arg(&text);
         let output = command
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
@@ -160,7 +169,11 @@ impl Bench {
         if !output.status.success() {
             bail!("{} ended with {}: {}", side.name(), output.status, printed.trim());
         }
-        read(&printed).with_context(|| format!("{} printed no measurements", side.name()))
+        let mut metrics = read(&printed).with_context(|| format!("{} printed no measurements", side.name()))?;
+        let seen = fs::read_to_string(&text).with_context(|| format!("cannot read {}", text.display()))?;
+        metrics.insert("observe.bytes".to_owned(), Spread::once(seen.len()));
+        metrics.insert("observe.tokens".to_owned(), Spread::once(self.tokenizer.encode_ordinary(&seen).len()));
+        Ok(metrics)
     }
 
     /// What was measured with what, in a sentence or two.
@@ -175,9 +188,8 @@ impl Bench {
             .filter_map(|package| Some(format!("{package} {}", version_of(&self.packages, package)?)))
             .collect();
         Ok(format!(
-            "{} interactive elements; {} batches of {} rounds a side; {cores} cores, {system}; {}; {}; cuebook in \
+            "{} batches of {} rounds a side; {cores} cores, {system}; {}; {}; cuebook in \
              a release build.",
-            arguments.elements,
             arguments.batches,
             arguments.rounds,
             chrome.join(" "),

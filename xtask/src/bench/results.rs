@@ -7,62 +7,34 @@ use serde_json::{Value, json};
 
 use super::measure::{Metrics, Side, Spread};
 
-/// One line of the comparison.
+/// One line of the comparison. Metrics have the same name on all sides; only a first observation is one thing
+/// to the others and two to us.
 struct Metric {
     name: &'static str,
     /// What it is, for people.
     title: &'static str,
-    cuebook: &'static str,
-    playwright: &'static str,
-    agent_browser: &'static str,
+    /// What the others call it.
+    theirs: &'static str,
+    unit: &'static str,
 }
 
-const METRICS: [Metric; 6] = [
-    Metric {
-        name: "observe.view",
-        title: "first observation, view",
-        cuebook: "observe.view",
-        playwright: "observe",
-        agent_browser: "observe",
-    },
-    Metric {
-        name: "observe.full",
-        title: "first observation, full",
-        cuebook: "observe.full",
-        playwright: "observe",
-        agent_browser: "observe",
-    },
-    Metric {
-        name: "observe.view.again",
-        title: "next observation, view",
-        cuebook: "observe.view.again",
-        playwright: "observe.again",
-        agent_browser: "observe.again",
-    },
-    Metric {
-        name: "observe.full.again",
-        title: "next observation, full",
-        cuebook: "observe.full.again",
-        playwright: "observe.again",
-        agent_browser: "observe.again",
-    },
-    Metric {
-        name: "click",
-        title: "click (Playwright: by role and name)",
-        cuebook: "click",
-        playwright: "click",
-        agent_browser: "click",
-    },
-    Metric {
-        name: "click.ref",
-        title: "click (Playwright: by the reference of its last snapshot)",
-        cuebook: "click",
-        playwright: "click.ref",
-        agent_browser: "click",
-    },
+const fn metric(name: &'static str, title: &'static str, unit: &'static str) -> Metric {
+    Metric { name, title, theirs: name, unit }
+}
+
+const METRICS: [Metric; 9] = [
+    Metric { name: "observe.view", title: "first observation, view", theirs: "observe", unit: "ms" },
+    Metric { name: "observe.full", title: "first observation, full", theirs: "observe", unit: "ms" },
+    metric("observe.delta", "full observation after one change", "ms"),
+    metric("observe.bytes", "bytes of the full observation as text", "bytes"),
+    metric("observe.tokens", "tokens of the same (o200k_base)", "tokens"),
+    metric("click", "click", "ms"),
+    metric("setValue", "setting a value", "ms"),
+    metric("type20", "typing 20 characters", "ms"),
+    metric("rss", "peak memory of the process", "MiB"),
 ];
 
-/// One line with its numbers, in milliseconds.
+/// One line with its numbers.
 pub(super) struct Row {
     metric: &'static Metric,
     elements: u32,
@@ -79,9 +51,9 @@ pub(super) fn compare(elements: u32, sides: &BTreeMap<Side, Metrics>) -> Vec<Row
         .map(|metric| Row {
             metric,
             elements,
-            cuebook: of(Side::Cuebook, metric.cuebook),
-            playwright: of(Side::Playwright, metric.playwright),
-            agent_browser: of(Side::AgentBrowser, metric.agent_browser),
+            cuebook: of(Side::Cuebook, metric.name),
+            playwright: of(Side::Playwright, metric.theirs),
+            agent_browser: of(Side::AgentBrowser, metric.theirs),
         })
         .filter(|row| row.cuebook.is_some())
         .collect()
@@ -89,7 +61,7 @@ pub(super) fn compare(elements: u32, sides: &BTreeMap<Side, Metrics>) -> Vec<Row
 
 /// A Markdown table: medians, with the least and the most in brackets, and ratios of medians.
 pub(super) fn table(rows: &[Row]) -> String {
-    let mut text = "| ms, median (least–most) | cuebook | playwright-core | agent-browser | playwright ÷ cuebook |\n\
+    let mut text = "| median (least–most) | cuebook | playwright-core | agent-browser | playwright ÷ cuebook |\n\
                     | --- | ---: | ---: | ---: | ---: |\n"
         .to_owned();
     for row in rows {
@@ -100,8 +72,9 @@ pub(super) fn table(rows: &[Row]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {ratio} |",
+            "| {}, {} | {} | {} | {} | {ratio} |",
             row.metric.title,
+            row.metric.unit,
             shown(row.cuebook),
             shown(row.playwright),
             shown(row.agent_browser),
@@ -113,7 +86,10 @@ pub(super) fn table(rows: &[Row]) -> String {
 fn shown(spread: Option<Spread>) -> String {
     spread.map_or_else(
         || "–".to_owned(),
-        |spread| format!("**{:.1}** ({:.1}–{:.1})", spread.median, spread.least, spread.most),
+        |spread| match spread {
+            Spread { median, least, most, .. } if most <= least => format!("**{median:.0}**"),
+            Spread { median, least, most, .. } => format!("**{median:.1}** ({least:.1}–{most:.1})"),
+        },
     )
 }
 
@@ -128,7 +104,7 @@ pub(super) fn to_json(rows: &[Row]) -> Value {
                 "cuebook": median(row.cuebook),
                 "playwright": median(row.playwright),
                 "agentBrowser": median(row.agent_browser),
-                "unit": "ms",
+                "unit": row.metric.unit,
             })
         })
         .collect()
@@ -144,7 +120,7 @@ mod tests {
     use super::{compare, table, to_json};
 
     fn metrics(named: &[(&str, f64)]) -> Metrics {
-        let spread = |median: f64| Spread { median, least: median, most: median, rounds: 1 };
+        let spread = |median: f64| Spread { median, least: median - 1.0, most: median + 1.0, rounds: 2 };
         named.iter().map(|(name, median)| ((*name).to_owned(), spread(*median))).collect()
     }
 
@@ -164,7 +140,7 @@ mod tests {
         );
         let text = table(&rows);
         assert!(
-            text.contains("| first observation, view | **20.0** (20.0–20.0) | **100.0** (100.0–100.0) | – | 5.00 |")
+            text.contains("| first observation, view, ms | **20.0** (19.0–21.0) | **100.0** (99.0–101.0) | – | 5.00 |")
         );
         assert!(!text.contains("first observation, full"));
     }

@@ -23,14 +23,25 @@ pub(super) enum Extent {
 pub(super) fn markdown(html: &str, url: &str, extent: Extent) -> String {
     let whole = Document::from(html);
     if extent == Extent::Part {
-        return tidy(&whole.md(None));
+        return written(&whole);
     }
     without_ways(&whole);
     let article = (html.len() <= MAX_FOR_ARTICLE).then(|| article(html, url)).flatten();
     match article {
-        Some(article) if length(&article.root()) >= ARTICLE_SHARE * length(&whole.root()) => tidy(&article.md(None)),
-        _ => tidy(&whole.md(None)),
+        Some(article) if length(&article.root()) >= ARTICLE_SHARE * length(&whole.root()) => written(&article),
+        _ => written(&whole),
     }
+}
+
+/// Markdown has no terms with descriptions: each becomes a paragraph, so that they do not run into each other.
+fn written(document: &Document) -> String {
+    for one in document.select("dt, dd").nodes() {
+        one.rename("p");
+    }
+    for list in document.select("dl").nodes() {
+        list.rename("div");
+    }
+    tidy(&document.md(None))
 }
 
 /// Takes out navigation and the page's own header and footer, unless nothing else is left.
@@ -149,6 +160,13 @@ mod tests {
             (0..30).map(|at| format!("<div class=\"card\"><h3>Thing {at}</h3><span>{at},99</span></div>")).collect();
         let text = markdown(&format!("<body><main>{items}</main></body>"), "https://a.test/", Extent::Page);
         assert_eq!(text.matches("### Thing").count(), 30, "{text}");
+    }
+
+    #[test]
+    fn terms_and_descriptions_stand_apart() {
+        let html = "<body><dl><dt>Weight<dd>350 g<dt>Material<dd>Stoneware</dl><p>End</p></body>";
+        let text = markdown(html, "https://a.test/", Extent::Page);
+        assert_eq!(text, "Weight\n\n350 g\n\nMaterial\n\nStoneware\n\nEnd");
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Run<'_> {
         Ok(if reading.sensitive {
             json!({"redacted": self.probe.digest_key().digest(&reading.text)})
         } else {
-            Value::String(reading.text)
+            Value::String(noted(reading.text, reading.length))
         })
     }
 
@@ -103,9 +103,7 @@ impl Run<'_> {
         let told: Option<Markup> =
             self.ask(world, "(cb, id, which) => cb.read.markup(id, which)", &args, Stage::Act).await?;
         let Markup { text, length } = self.still_there(told)?;
-        // The script counts as JavaScript does.
-        let seen = text.encode_utf16().count();
-        Ok(Value::String(if seen < length { with_note(text, &format!("{seen} of {length} characters")) } else { text }))
+        Ok(Value::String(noted(text, length)))
     }
 
     async fn attribute(&mut self, world: &ProbeWorld, id: Value, name: &str) -> Part<Value> {
@@ -162,8 +160,9 @@ impl Run<'_> {
     /// Reads a compact form of the document.
     pub(crate) async fn get_dom(&mut self, target: Option<&TargetRef>) -> Part<Acted> {
         let (world, id) = self.place(target).await?;
-        let text: Option<String> = self.ask(&world, "(cb, id) => cb.act.dom(id)", &[id], Stage::Act).await?;
-        Ok(Acted { data: Some(self.still_there(text)?.into()), ..Acted::default() })
+        let told: Option<Markup> = self.ask(&world, "(cb, id) => cb.act.dom(id)", &[id], Stage::Act).await?;
+        let Markup { text, length } = self.still_there(told)?;
+        Ok(Acted { data: Some(noted(text, length).into()), ..Acted::default() })
     }
 
     /// The document to read in, and the element, if one was named.
@@ -202,6 +201,12 @@ fn bounded(text: String, truncated: &BTreeSet<String>) -> String {
     }
     let what: Vec<&str> = truncated.iter().map(String::as_str).collect();
     with_note(text, &format!("the page has more {}", what.join(", ")))
+}
+
+/// The text, with a last line that says so if it is shorter than `length`, which the script counts as JavaScript does.
+fn noted(text: String, length: usize) -> String {
+    let seen = text.encode_utf16().count();
+    if seen < length { with_note(text, &format!("{seen} of {length} characters")) } else { text }
 }
 
 fn with_note(mut text: String, what: &str) -> String {

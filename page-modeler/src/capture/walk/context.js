@@ -17,7 +17,8 @@
     return found;
   };
 
-  const shortText = (text, limit = 80) => cut(collapse(text), limit);
+  /** What a page wrote, on one line; of megabytes only the beginning is read. */
+  const shortText = (text, limit = 80) => cut(collapse(text.slice(0, 20_000)), limit);
   /** The beginning of what is written in an element, hidden or not. */
   const textHead = (element, limit = 2000) => {
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);

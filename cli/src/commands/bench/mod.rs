@@ -1,0 +1,261 @@
+//! `cuebook bench`: what observations and steps cost in process, without the start of the browser.
+//!
+//! Invariant: what is timed is what a run does: a step is logged durably before and after, checked before and
+//! after, and its effects are gathered.
+
+mod samples;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::TargetId;
+use cuebook_datalayer::{ArtifactStore, JsonlLog};
+use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_grammar::action::{Action, Click, Navigate, SetValue, TypeText};
+use cuebook_grammar::candidate::{Candidate, ControlKind, Placement};
+use cuebook_grammar::condition::{Condition, OnTarget, Valued};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::id::TargetRef;
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::outcome::StepOutcome;
+use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::record::{RECORD_VERSION, RunHeader, StepIntent, StepOrigin};
+use cuebook_grammar::role::Role;
+use cuebook_grammar::seam::{Executor as _, NoSecrets, PageModeler as _, StepLog as _};
+use cuebook_grammar::secret::{DigestKey, WireText};
+use cuebook_grammar::step::Step;
+use cuebook_grammar::wire::UrlText;
+use cuebook_page_modeler::render::text::{TextOptions, render};
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use samples::{Samples, peak_memory};
+use serde_json::json;
+
+use crate::args::{BenchArgs, Output};
+use crate::compose::{self, Stage, random, with_sources};
+use crate::exit::{Exit, Refusal, print_json};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Twenty characters.
+const TYPED: &str = "the quick brown fox.";
+
+pub(crate) async fn run(args: BenchArgs, output: Output) -> Exit {
+    let stage = match Stage::open(&args.options.browser).await {
+        Ok(stage) => stage,
+        Err(refusal) => return refusal.tell(output),
+    };
+    let measured = measure(&stage, &args).await;
+    stage.close().await;
+    match measured {
+        Ok(samples) => {
+            print_json(&samples.spreads());
+            Exit::OK
+        }
+        Err(refusal) => refusal.tell(output),
+    }
+}
+
+/// A run that is measured.
+struct Bench<'a> {
+    stage: &'a Stage,
+    args: &'a BenchArgs,
+    policy: Policy,
+    modeler: LivePageModeler,
+    executor: LiveExecutor<NoSecrets, ArtifactStore>,
+    log: JsonlLog,
+    run_id: cuebook_grammar::id::RunId,
+    steps: u32,
+    samples: Samples,
+}
+
+fn broken(error: &dyn std::error::Error) -> Refusal {
+    Refusal::unusable("benchBroken", with_sources(error))
+}
+
+fn deadline() -> Deadline {
+    Deadline::after(Instant::now(), PATIENCE)
+}
+
+async fn measure(stage: &Stage, args: &BenchArgs) -> Result<Samples, Refusal> {
+    let policy = compose::policy(&args.options, Some(&args.url))?;
+    let (dir, run_id) = compose::run_dir(&args.options)?;
+    let digest = DigestKey::new(random()?);
+    let mut log = JsonlLog::create(&dir, None).map_err(|error| broken(&error))?;
+    let header = RunHeader {
+        schema_version: RECORD_VERSION.to_owned(),
+        run_id: run_id.clone(),
+        ts_ms: 0,
+        cuebook: env!("CARGO_PKG_VERSION").to_owned(),
+        browser: None,
+        command: "bench".to_owned(),
+        task: None,
+        url: Some(args.url.clone()),
+    };
+    log.open(&header).await.map_err(|error| broken(&error))?;
+    let modeler = LivePageModeler::new(stage.browser.clone(), digest.clone(), ModelerOptions::default());
+    let options = ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() };
+    let artifacts = ArtifactStore::new(&dir, None);
+    let executor = LiveExecutor::new(stage.browser.clone(), digest, NoSecrets, artifacts, options);
+    let mut bench =
+        Bench { stage, args, policy, modeler, executor, log, run_id, steps: 0, samples: Samples::default() };
+    bench.first_observations().await?;
+    bench.changed_observations().await?;
+    bench.steps().await?;
+    if let Some(most) = peak_memory() {
+        bench.samples.put("rss", most);
+    }
+    Ok(bench.samples)
+}
+
+impl Bench<'_> {
+    async fn observe(&mut self, scope: Scope) -> Result<(Observation, Duration), Refusal> {
+        let began = Instant::now();
+        let seen = self.modeler.observe(&self.stage.page, scope, deadline()).await.map_err(|error| broken(&error))?;
+        Ok((seen, began.elapsed()))
+    }
+
+    /// A page that was loaded afresh: nothing of the former observation helps.
+    async fn first_observations(&mut self) -> Result<(), Refusal> {
+        let blank = Observation::blank(self.stage.page.clone(), "about:blank");
+        for (metric, scope) in [("observe.view", Scope::View), ("observe.full", Scope::Full)] {
+            for round in 0..=self.args.rounds {
+                let open = Step::from(Action::Navigate(Navigate { url: UrlText::cut(&self.args.url) }));
+                self.perform(&blank, open).await?;
+                let (seen, took) = self.observe(scope).await?;
+                self.samples.time(metric, round, took);
+                if let (Some(file), Scope::Full, 0) = (&self.args.text, scope, round) {
+                    let text = render(&seen, &TextOptions::WHOLE);
+                    fs::write(file, text)
+                        .map_err(|error| Refusal::unusable("cannotWrite", format!("{}: {error}", file.display())))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole page again after one button of it changed.
+    async fn changed_observations(&mut self) -> Result<(), Refusal> {
+        let target = TargetId::from(self.stage.page.as_str());
+        let page = self
+            .stage
+            .browser
+            .page(&target)
+            .ok_or_else(|| Refusal::unusable("benchBroken", "expected the tab, saw none"))?;
+        for round in 0..=self.args.rounds {
+            let change = format!("void (document.querySelectorAll('button')[1].textContent = 'Changed {round}')");
+            let until = Instant::now() + PATIENCE;
+            page.session()
+                .call_raw("Runtime.evaluate", json!({ "expression": change }), until)
+                .await
+                .map_err(|error| broken(&error))?;
+            let (seen, took) = self.observe(Scope::Full).await?;
+            let name = format!("Changed {round}");
+            if !seen.candidates.iter().any(|candidate| candidate.name == name) {
+                return Err(Refusal::unusable("benchBroken", format!("expected a button {name:?}, saw none")));
+            }
+            self.samples.time("observe.delta", round, took);
+        }
+        Ok(())
+    }
+
+    async fn steps(&mut self) -> Result<(), Refusal> {
+        let (ground, _) = self.observe(Scope::View).await?;
+        let find = |is_wanted: fn(&Candidate) -> bool, what: &'static str| {
+            let mut usable = ground.candidates.iter().filter(|candidate| {
+                candidate.placement == Placement::InView && candidate.occlusion.is_none() && is_wanted(candidate)
+            });
+            let found = usable.next().map(|candidate| TargetRef::from(candidate.id));
+            found.ok_or_else(|| Refusal::invalid("noTarget", format!("expected {what} in view, saw none")))
+        };
+        let button = find(|candidate| candidate.role == Role::Button, "a button")?;
+        let field = find(|candidate| candidate.control == ControlKind::Text, "a text field")?;
+        let click = Action::Click(Click {
+            target_ref: button.clone(),
+            button: None,
+            count: None,
+            modifiers: None,
+            position: None,
+            dry_run: None,
+        });
+        let set = |value: &str| {
+            Action::SetValue(SetValue {
+                target_ref: field.clone(),
+                value: Some(WireText::cut(value)),
+                credential_ref: None,
+            })
+        };
+        let typed = Action::Type(TypeText {
+            target_ref: field.clone(),
+            text: Some(WireText::cut(TYPED)),
+            credential_ref: None,
+            delay_ms: None,
+        });
+        let holds = |value: &str| Condition::ValueEquals(Valued { target: field.clone(), value: WireText::cut(value) });
+        for round in 0..=self.args.rounds {
+            self.step("click", round, &ground, click.clone(), Condition::visible(button.clone())).await?;
+        }
+        for round in 0..=self.args.rounds {
+            let value = format!("value {round}");
+            self.step("setValue", round, &ground, set(&value), holds(&value)).await?;
+        }
+        for round in 0..=self.args.rounds {
+            self.perform(&ground, Step::from(set(""))).await?;
+            self.step("type20", round, &ground, typed.clone(), holds(TYPED)).await?;
+        }
+        Ok(())
+    }
+
+    /// One step with its checks and its log entries.
+    async fn step(
+        &mut self,
+        metric: &'static str,
+        round: u32,
+        ground: &Observation,
+        action: Action,
+        post: Condition,
+    ) -> Result<(), Refusal> {
+        let mut step = Step::from(action);
+        if let Some(target) = step.action.targets().first().map(|target| (*target).clone()) {
+            step.pre = vec![Condition::visible(target.clone()), Condition::Enabled(OnTarget { target })];
+        }
+        step.post = vec![post];
+        let began = Instant::now();
+        let intent = StepIntent {
+            schema_version: RECORD_VERSION.to_owned(),
+            run_id: self.run_id.clone(),
+            step_index: self.steps,
+            plan_index: None,
+            origin: StepOrigin::Plan,
+            attempt: 1,
+            action: step.clone(),
+            ts_ms: 0,
+        };
+        self.steps = self.steps.saturating_add(1);
+        let ticket = self.log.begin(&intent).await.map_err(|error| broken(&error))?;
+        let (bound, outcome) = self.perform(ground, step).await?;
+        let record = cuebook_repair::record_of(&intent, &bound, ground, began.elapsed(), &outcome);
+        self.log.commit(ticket, &record).await.map_err(|error| broken(&error))?;
+        self.samples.time(metric, round, began.elapsed());
+        Ok(())
+    }
+
+    /// Checks, binds and runs one step; a failure of the step ends the measurement.
+    async fn perform(&mut self, ground: &Observation, step: Step) -> Result<(BoundStep, StepOutcome), Refusal> {
+        let bound = PlanDraft::of(Author::Operator, vec![step])
+            .check(ground, &self.policy)
+            .and_then(|plan| plan.bind(0, ground))
+            .map_err(crate::commands::run::invalid_plan)?;
+        let outcome = self
+            .executor
+            .run_step(&self.stage.page, &bound, ground, deadline())
+            .await
+            .map_err(|error| broken(&error))?;
+        match outcome {
+            StepOutcome::Failed(failure) => {
+                Err(Refusal::unusable(failure.cause.as_str(), format!("the step failed: {}", failure.message)))
+            }
+            outcome => Ok((bound, outcome)),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Samples by metric, and the one JSON document that is printed of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// One metric over all rounds, in its own unit.
+#[derive(Serialize)]
+pub(super) struct Spread {
+    median: f64,
+    min: f64,
+    max: f64,
+    n: usize,
+}
+
+/// Samples in the order in which they were taken.
+#[derive(Default)]
+pub(super) struct Samples(BTreeMap<&'static str, Vec<f64>>);
+
+impl Samples {
+    /// Adds a time, in milliseconds. Round 0 warms up and does not count.
+    pub(super) fn time(&mut self, metric: &'static str, round: u32, took: Duration) {
+        if round > 0 {
+            self.put(metric, took.as_secs_f64() * 1_000.0);
+        }
+    }
+
+    /// Adds a number.
+    pub(super) fn put(&mut self, metric: &'static str, number: f64) {
+        self.0.entry(metric).or_default().push(number);
+    }
+
+    /// Medians and extremes.
+    pub(super) fn spreads(self) -> BTreeMap<&'static str, Spread> {
+        self.0.into_iter().map(|(metric, samples)| (metric, spread(samples))).collect()
+    }
+}
+
+fn spread(mut samples: Vec<f64>) -> Spread {
+    samples.sort_by(f64::total_cmp);
+    Spread {
+        median: samples.get(samples.len() / 2).copied().unwrap_or(f64::NAN),
+        min: samples.first().copied().unwrap_or(f64::NAN),
+        max: samples.last().copied().unwrap_or(f64::NAN),
+        n: samples.len(),
+    }
+}
+
+/// The most memory that this process has held so far, in MiB, where the system tells.
+#[cfg(target_os = "linux")]
+pub(super) fn peak_memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse::<f64>().ok().map(|kib| kib / 1024.0)
+}
+
+/// The most memory that this process has held so far, in MiB, where the system tells.
+#[cfg(not(target_os = "linux"))]
+pub(super) const fn peak_memory() -> Option<f64> {
+    None
+}
