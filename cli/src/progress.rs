@@ -41,10 +41,12 @@ pub(crate) struct Narrator;
 impl Listener for Narrator {
     fn event(&mut self, event: RunEvent<'_>) {
         match event {
-            RunEvent::Observed(observation) => {
-                say(&format!("  looked at {} ({} candidates)", plain(&observation.url), observation.candidates.len()))
-            }
-            RunEvent::Planned(plan) => say(&format!("  a plan of {} steps", plan.steps().len())),
+            RunEvent::Observed(observation) => say(&format!(
+                "  looked at {} ({})",
+                plain(&observation.url),
+                counted(observation.candidates.len(), "candidate")
+            )),
+            RunEvent::Planned(plan) => say(&format!("  a plan of {}", counted(plan.steps().len(), "step"))),
             RunEvent::Rejected(violations) => {
                 say("  the draft does not pass the check:");
                 for violation in violations {
@@ -97,6 +99,12 @@ fn verdict_line(judged: &Judged) -> String {
     };
     let condition = serde_json::to_string(&judged.condition).unwrap_or_else(|_| judged.condition.tag().to_owned());
     format!("{verdict}: {}", plain(&condition.chars().take(300).collect::<String>()))
+}
+
+/// A number of things: `1 step`, `2 steps`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{ending}")
 }
 
 /// A step in one line: `click button "Log in"`.

@@ -7,6 +7,7 @@ use crate::args::{CheckArgs, Output};
 use crate::commands::run::invalid_plan;
 use crate::exit::{Exit, Refusal, print_json, print_text};
 use crate::input;
+use crate::progress::counted;
 
 pub(crate) fn run(args: &CheckArgs, output: Output) -> Exit {
     match check(args) {
@@ -16,7 +17,7 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Exit {
                 let report = RunReport { error: None, ..RunReport::without_run(RunResult::Ok, error) };
                 print_json(&report);
             } else if !output.quiet {
-                print_text(&format!("ok: a plan of {steps} steps\n"));
+                print_text(&format!("ok: a plan of {}\n", counted(steps, "step")));
             }
             Exit::OK
         }

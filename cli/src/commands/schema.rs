@@ -73,8 +73,8 @@ fn tell(spec: &GrammarSpec, emission: &Emission, degraded: Degraded, output: Out
         return;
     }
     progress::say(&format!(
-        "{} candidates; at most {} tokens a plan; grammar {}",
-        spec.offered().len(),
+        "{}; at most {} tokens a plan; grammar {}",
+        progress::counted(spec.offered().len(), "candidate"),
         spec.max_tokens(),
         spec.hash()
     ));

@@ -225,7 +225,11 @@ pub(super) fn support_violation(action: &Action, candidate: &Candidate, need: Ca
         });
         if let Some(missing) = missing {
             let known: Vec<&str> = candidate.options.iter().take(10).map(|o| o.label.as_str()).collect();
-            return Some(format!("expected one of the options {known:?}, saw {missing:?}"));
+            let seen = match missing {
+                Choice::Text(text) | Choice::Value(text) | Choice::Label(text) => format!("{:?}", text.as_str()),
+                Choice::Index(index) => format!("position {}", index.get()),
+            };
+            return Some(format!("expected one of the options {known:?}, saw {seen}"));
         }
     }
     None
