@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Operates Django's admin end to end with `cuebook exec`, and asks the database after each plan what came of it.
+"""Operates Django's admin end to end, and asks the database after each part of the job what came of it.
 
-The plans are `plans/django-*.json`: what they act on is named by role, name, label and row, as candidates are;
-one that names a selector is refused here. Standard library only; Django comes from its registry into a virtual
+Twice: with `cuebook run` in words, where every step acts on a candidate that was observed, and with `cuebook exec`
+and the plans `plans/django-*.json`, which name what they act on by role, name, label and row, as candidates are; one
+that names a selector is refused here. Standard library only; Django comes from its registry into a virtual
 environment of its own.
 """
 
@@ -16,12 +17,14 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from common import (
     WORK,
+    Answer,
     HarnessError,
     find_chrome,
     find_cuebook,
@@ -54,24 +57,48 @@ class World:
 
 @dataclass(frozen=True)
 class Stage:
-    """One plan, and the world that it leaves."""
+    """A part of the job: a plan, the same in words, and the world that either leaves."""
 
     plan: str
+    words: str
     told: str
     after: World
 
 
 ANALYSTS = {"Analysts": ("view_user",)}
+LOG_IN = f"Log in with username {SUPERUSER[0]} and password {SUPERUSER[1]}"
 STAGES = (
-    Stage("django-create-user", "the user exists, without name or rights", World({"ada.lovelace": ("", "", "", False, ())}, {})),
-    Stage("django-create-group", "the group exists, with the one permission", World({"ada.lovelace": ("", "", "", False, ())}, ANALYSTS)),
+    Stage(
+        "django-create-user",
+        "open Users, click Add user, type ada.lovelace into Username, type Analytical-engine-1842 into Password, "
+        "type Analytical-engine-1842 into Password confirmation, then press Save",
+        "the user exists, without name or rights",
+        World({"ada.lovelace": ("", "", "", False, ())}, {}),
+    ),
+    Stage(
+        "django-create-group",
+        'open Groups, click Add group, type Analysts into Name, select "Authentication and Authorization | user | Can '
+        'view user" in Available permissions, click Choose selected permissions, then press Save',
+        "the group exists, with the one permission",
+        World({"ada.lovelace": ("", "", "", False, ())}, ANALYSTS),
+    ),
     Stage(
         "django-edit-user",
+        "open Users, type lovelace into Search, press the Search button, click ada.lovelace, type Ada into First name, "
+        "type Lovelace into Last name, type ada@example.com into Email address, check Staff status, select Analysts in "
+        "Available groups, click Choose selected groups, then press Save",
         "she has names and an address, is staff, and is in the group",
         World({"ada.lovelace": ("Ada", "Lovelace", "ada@example.com", True, ("Analysts",))}, ANALYSTS),
     ),
-    Stage("django-delete-user", "she is gone, and nothing else is", World({}, ANALYSTS)),
+    Stage(
+        "django-delete-user",
+        "open Users, type lovelace into Search, press the Search button, check ada.lovelace, select Delete selected "
+        "users in Action, press Go, then press Yes, I'm sure",
+        "she is gone, and nothing else is",
+        World({}, ANALYSTS),
+    ),
 )
+GRANTS = ("write", "credential", "send", "destructive")
 
 
 def python_with_django() -> Path:
@@ -162,16 +189,38 @@ def refuse_selectors(plan: Path) -> None:
         raise HarnessError(f"expected no selectors in {plan.name}, saw {', '.join(sorted(found))}")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cuebook", help="the executable; target/debug/cuebook unless stated")
-    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
-    parser.add_argument("--docs", type=Path, help="a document whose block `django` gets the table")
-    parser.add_argument("--serve", action="store_true", help="only start the application, to look at it")
-    options = parser.parse_args()
-    chrome, cuebook = find_chrome(options.chrome), find_cuebook(options.cuebook)
-    python = python_with_django()
-    version = subprocess.check_output([str(python), "-m", "django", "--version"], text=True).strip()
+def in_words(stage: Stage, url: str) -> list[str]:
+    """The embedded planner makes plans of observed candidates; what it may do is granted ahead, on this origin."""
+    origin = url.removesuffix("/admin/")
+    grants = [word for kind in GRANTS for word in ("--grant", f"{kind}@{origin}")]
+    return ["run", f"{LOG_IN}, {stage.words}", "--url", url, "--planner", "lexical", *grants]
+
+
+def by_plan(stage: Stage, url: str) -> list[str]:
+    """The plan of a person, without selectors."""
+    plan = PLANS / f"{stage.plan}.json"
+    refuse_selectors(plan)
+    return ["exec", str(plan), "--url", url]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a part of the job."""
+
+    way: str
+    stage: Stage
+    answer: Answer
+    after: World
+    seconds: float
+
+    @property
+    def reached(self) -> bool:
+        return self.answer.exit_code == 0 and self.after == self.stage.after
+
+
+@contextmanager
+def serving(python: Path) -> Iterator[tuple[str, subprocess.Popen, Path]]:
+    """A new application that answers: its address, its process, its database."""
     project = make_project(python)
     port = free_port()
     url = f"http://127.0.0.1:{port}/admin/"
@@ -186,65 +235,90 @@ def main() -> int:
         )
         try:
             wait_for(url, server)
-            if options.serve:
-                print(url)
-                return server.wait()
-            results = []
-            for stage in STAGES:
-                plan = PLANS / f"{stage.plan}.json"
-                refuse_selectors(plan)
-                began = time.monotonic()
-                arguments = ["exec", str(plan), "--url", url, "--json", "--out", str(WORK / "runs" / "django")]
-                answer = run_cuebook(cuebook, arguments, chrome, RUN_LIMIT)
-                results.append((stage, answer, world(project / "db.sqlite3"), time.monotonic() - began))
-                if results[-1][2] != stage.after:
-                    break
+            yield url, server, project / "db.sqlite3"
         finally:
             stop_group(server)
 
-    reached = [answer.exit_code == 0 and after == stage.after for stage, answer, after, _ in results]
-    succeeded = all(reached) and len(reached) == len(STAGES)
-    write_json(
-        WORK / "django.json",
+
+def operate(python: Path, cuebook: str, chrome: str) -> list[Result]:
+    """Does the job in each way, with a new application, until a part of it fails."""
+    results = []
+    for way, arguments_of in (("run", in_words), ("exec", by_plan)):
+        with serving(python) as (url, _, database):
+            for stage in STAGES:
+                began = time.monotonic()
+                arguments = [*arguments_of(stage, url), "--json", "--out", str(WORK / "runs" / "django")]
+                answer = run_cuebook(cuebook, arguments, chrome, RUN_LIMIT)
+                results.append(Result(way, stage, answer, world(database), time.monotonic() - began))
+                if not results[-1].reached:
+                    break
+    return results
+
+
+def told_of(step: dict) -> list[object]:
+    """A step as a row of the table."""
+    action = step.get("action") or {}
+    verdicts = ", ".join(str(post.get("verdict")) for post in step.get("post") or [])
+    shown = "" if step.get("origin") == "start" else action.get("targetRef") or action.get("url") or ""
+    return [action.get("type"), shown, step.get("result"), verdicts, step.get("durationMs")]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cuebook", help="the executable; target/debug/cuebook unless stated")
+    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
+    parser.add_argument("--docs", type=Path, help="a document whose block `django` gets the table")
+    parser.add_argument("--serve", action="store_true", help="only start the application, to look at it")
+    options = parser.parse_args()
+    chrome, cuebook = find_chrome(options.chrome), find_cuebook(options.cuebook)
+    python = python_with_django()
+    version = subprocess.check_output([str(python), "-m", "django", "--version"], text=True).strip()
+    if options.serve:
+        with serving(python) as (url, server, _):
+            print(url, flush=True)
+            return server.wait()
+    results = operate(python, cuebook, chrome)
+
+    wanted = 2 * len(STAGES)
+    reached = sum(result.reached for result in results)
+    parts = [
         {
-            "django": version,
-            "success": succeeded,
-            "plans": [
-                {
-                    "plan": stage.plan,
-                    "exitCode": answer.exit_code,
-                    "result": answer.result,
-                    "why": answer.why() or None,
-                    "users": after.users,
-                    "groups": after.groups,
-                    "seconds": round(seconds, 2),
-                    "report": answer.report,
-                }
-                for stage, answer, after, seconds in results
-            ],
-        },
-    )
+            "way": result.way,
+            "part": result.stage.plan,
+            "exitCode": result.answer.exit_code,
+            "result": result.answer.result,
+            "why": result.answer.why() or None,
+            "users": result.after.users,
+            "groups": result.after.groups,
+            "seconds": round(result.seconds, 2),
+            "report": result.answer.report,
+        }
+        for result in results
+    ]
+    write_json(WORK / "django.json", {"django": version, "success": reached == wanted, "parts": parts})
     overview: list[list[object]] = []
-    steps: list[list[object]] = []
-    for stage, answer, after, seconds in results:
-        told = stage.told if after == stage.after else f"**expected** {stage.told}; saw {after}"
-        all_steps = (answer.report or {}).get("steps") or []
-        overview.append([stage.plan, answer.result, told, len(all_steps), round(seconds, 1)])
-        for step in all_steps:
-            action = step.get("action") or {}
-            shown = "" if step.get("origin") == "start" else action.get("targetRef") or action.get("url") or ""
-            verdicts = ", ".join(str(post.get("verdict")) for post in step.get("post") or [])
-            steps.append([stage.plan, action.get("type"), shown, step.get("result"), verdicts, step.get("durationMs")])
-    text = f"Django {version}: {sum(reached)} of {len(STAGES)} plans ended with `ok` and left the database as they should.\n\n"
-    text += table(["plan", "`cuebook exec`", "the database says", "steps", "s"], overview)
-    for _, answer, _, _ in results:
-        if answer.why():
-            text += f"\n\n{answer.why()}"
-    text += "\n\n" + table(["plan", "action", "target", "result", "postconditions", "ms"], steps)
+    for result in results:
+        stage = result.stage
+        told = stage.told if result.after == stage.after else f"**expected** {stage.told}; saw {result.after}"
+        steps = (result.answer.report or {}).get("steps") or []
+        overview.append([stage.plan, result.way, result.answer.result, told, len(steps), round(result.seconds, 1)])
+    text = f"Django {version}: {reached} of {wanted} parts ended with `ok` and left the database as they should.\n\n"
+    text += table(["part", "`cuebook`", "result", "the database says", "steps", "s"], overview)
+    for result in results:
+        if result.answer.why():
+            text += f"\n\n{result.answer.why()}"
+    text += "\n\nThe steps of the plans:\n\n"
+    steps = [
+        [result.stage.plan, *told_of(step)]
+        for result in results
+        if result.way == "exec"
+        for step in (result.answer.report or {}).get("steps") or []
+    ]
+    text += table(["part", "action", "target", "result", "postconditions", "ms"], steps) if steps else "none"
     print(text)
     if options.docs:
         write_block(options.docs, "django", text)
-    return 0 if succeeded else 1
+    return 0 if reached == wanted else 1
 
 
 if __name__ == "__main__":
