@@ -224,7 +224,7 @@ mod tests {
         let store = ArtifactStore::new(&dir, Some(redactor));
         let json = br#"{"name":"hunter22","n":[1,"x"]}"#.to_vec();
         let tree = store.store(ArtifactKind::AxSubtree, "application/json", json).await.unwrap();
-        assert_eq!(store.read(&tree).unwrap(), br#"{"n":[1,"x"],"name":"[redacted]"}"#);
+        assert_eq!(store.read(&tree).unwrap(), br#"{"name":"[redacted]","n":[1,"x"]}"#);
         let picture = store.store(ArtifactKind::Screenshot, "image/png", b"hunter22".to_vec()).await.unwrap();
         assert_eq!(store.read(&picture).unwrap(), b"hunter22");
     }

@@ -1,5 +1,7 @@
 // What changes while a step is under way: facts of the watched targets, and a summary of all else.
 const MAX_SAMPLES = 300;
+/** Milliseconds that questions may take in a row. */
+const CREDIT = 100;
 let watching = null;
 
 /** For each row, which of the others it lies within. */
@@ -57,7 +59,7 @@ const stateOf = (found) => {
 const startWatch = (spec) => {
   const origin = performance.now();
   const watch = {
-    targets: spec.targets, geometry: spec.geometry, pending: [], waiters: [], last: null, cost: 0, ended: 0, timer: 0, started: false,
+    targets: spec.targets, geometry: spec.geometry, pending: [], waiters: [], last: null, cost: 0, credit: CREDIT, credited: origin, ended: 0, timer: 0, started: false,
     summary: startSummary(), scrolled: false, told: false, scroll: [globalThis.scrollX, globalThis.scrollY],
     focus: activeElement(), main: spec.main ? element(spec.main) : null, state: null, url: location.href, title: titleOf(document),
   };
@@ -68,6 +70,7 @@ const startWatch = (spec) => {
     const key = keyOf(watch, targets) + location.href + "\u0000" + titleOf(document);
     watch.ended = performance.now();
     watch.cost = watch.ended - begun;
+    watch.credit -= watch.cost;
     return { key, sample: { t: Math.max(0, begun - origin), url: cb.cut(location.href, 2000), title: cb.cut(titleOf(document), 500), targets } };
   };
   const wake = () => {
@@ -85,8 +88,12 @@ const startWatch = (spec) => {
   watch.hasScrolled = hasScrolled;
   watch.hasEffect = () => watch.summary.count() > 0 || hasScrolled() || activeElement() !== watch.focus || stateOf(watch.main) !== watch.state || location.href !== watch.url || titleOf(document) !== watch.title;
   const changed = () => {
-    // A costly question is not asked more than half of the time.
-    const rest = watch.cost > 4 ? watch.cost - (performance.now() - watch.ended) : 0;
+    // A costly question is not asked more than half of the time; what comes and goes at once is seen all the
+    // same, as long as the page has not been asked much of late.
+    const now = performance.now();
+    watch.credit = Math.min(CREDIT, watch.credit + (now - watch.credited) / 2);
+    watch.credited = now;
+    const rest = watch.cost > 4 && watch.credit <= 0 ? watch.cost - (now - watch.ended) : 0;
     if (rest <= 0) take();
     else if (!watch.timer) watch.timer = setTimeout(() => { watch.timer = 0; if (watching === watch) take(); }, rest);
     if (!watch.told && watch.hasEffect()) wake();

@@ -97,7 +97,7 @@ async fn a_checkout_filled_in_badly_places_no_order() {
     let answer = client.post("/checkout", &[("email", "nowhere"), ("notes", "ring twice")]).await;
     assert_eq!(answer.status, 422);
     for field in ["name", "email", "date", "card", "terms"] {
-        assert!(answer.body.contains(&format!("aria-describedby=\"{field}-error\"")), "{field}");
+        assert!(answer.body.contains(&format!("aria-errormessage=\"{field}-error\"")), "{field}");
         assert!(answer.body.contains(&format!("id=\"{field}-error\"")), "{field}");
     }
     assert!(answer.body.contains("value=\"nowhere\"") && answer.body.contains("ring twice"));
