@@ -79,24 +79,29 @@ pub(crate) fn build_cuebook() -> Result<PathBuf> {
 /// # Errors
 /// As [`build_cuebook`].
 pub(crate) fn build_cuebook_as(profile: BuildProfile) -> Result<PathBuf> {
-    println!("\n== build cuebook");
+    build_executable("cuebook-cli", "cuebook", profile)
+}
+
+/// Builds an executable of the workspace and returns where it is.
+///
+/// # Errors
+/// As [`build_cuebook`].
+pub(crate) fn build_executable(package: &str, name: &str, profile: BuildProfile) -> Result<PathBuf> {
+    println!("\n== build {name}");
     let profile = match profile {
         BuildProfile::Dev => "--profile=dev",
         BuildProfile::Release => "--profile=release",
     };
-    let messages = output_of(&mut cargo(&[
-        "build",
-        profile,
-        "--package=cuebook-cli",
-        "--bin=cuebook",
-        "--message-format=json-render-diagnostics",
-    ]))?;
+    let messages = output_of(cargo(&["build", profile, "--package", package, "--bin", name]).arg(MESSAGES))?;
     messages
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .find_map(|message| {
-            let is_cuebook = message["target"]["name"] == "cuebook";
-            message["executable"].as_str().filter(|_| is_cuebook).map(PathBuf::from)
+            let is_it = message["target"]["name"] == name;
+            message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
         })
-        .context("cargo built no executable called cuebook")
+        .with_context(|| format!("cargo built no executable called {name}"))
 }
+
+/// Has cargo say where it put what it built, and still show its errors to people.
+const MESSAGES: &str = "--message-format=json-render-diagnostics";

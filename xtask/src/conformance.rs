@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::chrome;
-use crate::commands::{cargo, output_of, root, stage};
+use crate::commands::{BuildProfile, build_executable, root, stage};
 
 /// Where the cases lie beside a checkout, if they do.
 const USUAL_FOLDER: &str = "../shared/conformance";
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
     };
     let chrome = chrome::find_or_install()?;
-    let mut command = Command::new(build()?);
+    let mut command = Command::new(build_executable("cuebook-tests", "cuebook-conformance", BuildProfile::Dev)?);
     command.arg(folder).args(["--jobs", &arguments.jobs.to_string()]).arg("--chrome").arg(&chrome);
     command.arg("--ratchet").arg(root().join("conformance/ratchet.json"));
     for only in &arguments.only {
@@ -66,23 +66,4 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         command.arg("--verbose");
     }
     stage("conformance", &mut command)
-}
-
-/// Builds the program and returns where it is.
-fn build() -> Result<PathBuf> {
-    println!("\n== build cuebook-conformance");
-    let messages = output_of(&mut cargo(&[
-        "build",
-        "--package=cuebook-tests",
-        "--bin=cuebook-conformance",
-        "--message-format=json-render-diagnostics",
-    ]))?;
-    messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .find_map(|message| {
-            let is_it = message["target"]["name"] == "cuebook-conformance";
-            message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
-        })
-        .context("cargo built no executable called cuebook-conformance")
 }

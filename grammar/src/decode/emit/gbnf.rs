@@ -1,4 +1,4 @@
-//! GBNF, the grammars of llama.cpp; with `_` in names it is what XGrammar and vLLM read as EBNF.
+//! GBNF, the grammars of llama.cpp; with `_` in names it is the EBNF that XGrammar, and so vLLM and SGLang, read.
 //!
 //! Strings are written with short escapes only: `\u` forms say nothing more, and lone surrogates would be no
 //! text.
@@ -13,17 +13,25 @@ pub(crate) const MAX_REPETITIONS: u32 = 2_000;
 
 /// A grammar in GBNF.
 pub(crate) fn write(cfg: &Cfg) -> String {
-    print(cfg, &Gbnf)
+    print(cfg, &Gbnf { between_words: "-" })
 }
 
-struct Gbnf;
+/// A grammar in EBNF.
+pub(crate) fn write_ebnf(cfg: &Cfg) -> String {
+    print(cfg, &Gbnf { between_words: "_" })
+}
+
+struct Gbnf {
+    /// What stands between the words of a rule's name.
+    between_words: &'static str,
+}
 
 impl Notation for Gbnf {
     const DEFINES: &'static str = " ::= ";
     const EPILOGUE: &'static str = concat!(r#"char ::= [^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]"#, "\n");
 
     fn name(&self, name: &str) -> String {
-        name.to_owned()
+        name.replace('-', self.between_words)
     }
 
     fn literal(&self, text: &str) -> String {

@@ -4,7 +4,6 @@
 //! ([`LimitUse`]). [`emit_within`] makes a grammar smaller in documented steps until it fits.
 
 mod cfg;
-mod ebnf;
 mod gbnf;
 mod json_cfg;
 pub mod json_schema;
@@ -192,7 +191,7 @@ pub fn emit(target: Target, document: &Document) -> Emission {
         Target::Gbnf => with_repetitions(target, &json_cfg::of(document)),
         Target::Line => with_repetitions(target, &line_cfg::of(document)),
         Target::Lark => text(lark::write(&json_cfg::of(document))),
-        Target::Ebnf => text(ebnf::write(&json_cfg::of(document))),
+        Target::Ebnf => text(gbnf::write_ebnf(&json_cfg::of(document))),
     }
 }
 
