@@ -322,6 +322,8 @@ pub(crate) enum DocumentName {
     Observation,
     /// A step record
     StepRecord,
+    /// The record of a call of a model
+    PlanningRecord,
     /// A report
     Report,
     /// A policy file

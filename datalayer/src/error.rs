@@ -51,7 +51,7 @@ pub enum DataError {
     /// The log failed before, or was closed.
     #[error("expected a log that took every entry so far, saw one that failed or was closed")]
     LogRefuses,
-    /// Entries come in this order: header, begin and commit of each step, end.
+    /// Entries come in this order: header, calls and then begin and commit of each of their steps, end.
     #[error("expected {expected}, saw {seen}")]
     OutOfOrder {
         /// What may come.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuebook_grammar::outcome::ArtifactRef;
-use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, StepLog, StepTicket};
 
 use crate::artifact::reference;
@@ -29,6 +29,16 @@ impl MemoryLog {
     pub fn steps(&self) -> Vec<StepRecord> {
         let records = self.entries().into_iter().filter_map(|entry| match entry {
             Entry::Commit(record) => Some(*record),
+            _ => None,
+        });
+        records.collect()
+    }
+
+    /// The calls of models so far.
+    #[must_use]
+    pub fn calls(&self) -> Vec<PlanningRecord> {
+        let records = self.entries().into_iter().filter_map(|entry| match entry {
+            Entry::Planning(record) => Some(*record),
             _ => None,
         });
         records.collect()
@@ -60,6 +70,13 @@ impl StepLog for MemoryLog {
         let (ledger, entries) = &mut *self.lock();
         ledger.commit(&ticket, record)?;
         entries.push(Entry::Commit(Box::new(record.clone())));
+        Ok(())
+    }
+
+    async fn planned(&mut self, record: &PlanningRecord) -> Result<(), DataError> {
+        let (ledger, entries) = &mut *self.lock();
+        ledger.planned(record)?;
+        entries.push(Entry::Planning(Box::new(record.clone())));
         Ok(())
     }
 

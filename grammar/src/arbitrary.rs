@@ -19,7 +19,8 @@ use crate::locator::{
 };
 use crate::observation::*;
 use crate::outcome::*;
-use crate::plan::{Author, PLAN_VERSION, PlanContext, PlanDraft};
+use crate::plan::{Author, PLAN_VERSION, PlanContext, PlanDraft, Violation, ViolationCode};
+use crate::planning::*;
 use crate::policy::Rule;
 use crate::profile::Profile;
 use crate::record::*;
@@ -702,6 +703,7 @@ pub fn step_record() -> BoxedStrategy<StepRecord> {
                     plan_index,
                     origin: StepOrigin::Plan,
                     attempt: 1,
+                    planning: plan_index,
                     action,
                     candidates,
                     observation: Some(ObservationId(1)),
@@ -725,6 +727,57 @@ pub fn step_record() -> BoxedStrategy<StepRecord> {
                     data: None,
                     input_sent: true,
                     no_observed_effect: false,
+                }
+            },
+        )
+        .boxed()
+}
+
+/// Records of calls of a model.
+pub fn planning_record() -> BoxedStrategy<PlanningRecord> {
+    let purpose = proptest::sample::select(&[CallPurpose::Plan, CallPurpose::Repair, CallPurpose::Reformulate][..]);
+    let role = proptest::sample::select(
+        &[MessageRole::System, MessageRole::User, MessageRole::Assistant, MessageRole::Tool][..],
+    );
+    let message = (role, text()).prop_map(|(role, text)| PromptMessage { role, text });
+    let violation = (text(), text()).prop_map(|(path, message)| Violation {
+        code: ViolationCode::UnknownTarget,
+        path,
+        message,
+        rule: None,
+    });
+    let end = prop_oneof![
+        Just(CallEnd::Accepted),
+        vec(violation, 0..2).prop_map(|violations| CallEnd::Invalid { violations }),
+        (text(), text()).prop_map(|(code, message)| CallEnd::Failed { code, message }),
+    ];
+    (
+        (any::<u32>(), purpose, vec(message, 0..3), text(), option::of(text()), option::of(0.0..=1.0)),
+        (any::<u64>(), any::<Option<u32>>(), end),
+    )
+        .prop_map(
+            |((planning_index, purpose, input, output, reasoning, confidence), (latency_ms, first_step_ms, end))| {
+                PlanningRecord {
+                    schema_version: RECORD_VERSION.to_owned(),
+                    run_id: RunId::new("run"),
+                    planning_index,
+                    ts_ms: 0,
+                    observation: Some(ObservationId(1)),
+                    call: PlanningCall {
+                        engine: "fake".to_owned(),
+                        model: reasoning.clone(),
+                        purpose,
+                        input,
+                        output,
+                        reasoning,
+                        confidence,
+                        input_tokens: latency_ms,
+                        output_tokens: 0,
+                        latency_ms,
+                        first_step_ms: first_step_ms.map(u64::from),
+                        attempts: planning_index,
+                        end,
+                    },
                 }
             },
         )

@@ -38,6 +38,7 @@ pub mod arbitrary;
 pub mod decode;
 
 pub mod outcome;
+pub mod planning;
 pub mod record;
 pub mod report;
 pub mod seam;

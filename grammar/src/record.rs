@@ -1,8 +1,9 @@
-//! Step records: what a run leaves behind, one for every step that ran.
+//! Records: what a run leaves behind, one for every step that ran and one for every call of a model.
 //!
 //! Invariants:
 //! - A record is self-contained: its conditions can be judged again from the facts that it holds.
 //! - No text of a sensitive target is in it; digests are.
+//! - A step names the call that it stands in the answer of, so that a call is joined with the fate of its steps.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +17,13 @@ use crate::facts::Facts;
 use crate::id::{ObservationId, RunId, TargetRef};
 use crate::locator::Locator;
 use crate::outcome::{ArtifactRef, Cause, EffectRecord, FailureFacts, Judged, Stage, Timings};
+use crate::planning::PlanningCall;
 use crate::risk::RiskClass;
 use crate::step::Step;
 
 /// The version of the record format. Raised in its first part when a reader of the former version would
 /// misread a record, in its second when a field was added.
-pub const RECORD_VERSION: &str = "1.0";
+pub const RECORD_VERSION: &str = "1.1";
 
 /// Why a step ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +68,9 @@ pub struct StepIntent {
     pub origin: StepOrigin,
     /// Which attempt this is, from 1.
     pub attempt: u32,
+    /// The call in whose draft it stands, as [`PlanningRecord::planning_index`] has it; absent where no model wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planning: Option<u32>,
     /// The step, redacted.
     pub action: Step,
     /// When, in milliseconds since 1970.
@@ -139,6 +144,9 @@ pub struct StepRecord {
     pub origin: StepOrigin,
     /// Which attempt this is, from 1.
     pub attempt: u32,
+    /// The call in whose draft it stands, as [`PlanningRecord::planning_index`] has it; absent where no model wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planning: Option<u32>,
     /// The step, redacted.
     pub action: Step,
     /// Its targets at the time of decision.
@@ -187,6 +195,25 @@ pub struct StepRecord {
     /// The action ran, but nothing that it did could be seen.
     #[serde(default)]
     pub no_observed_effect: bool,
+}
+
+/// One call of a model. Its steps come after it and name it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlanningRecord {
+    /// [`RECORD_VERSION`].
+    pub schema_version: String,
+    /// The run.
+    pub run_id: RunId,
+    /// Its position among the calls of the run, from 0.
+    pub planning_index: u32,
+    /// When it ended, in milliseconds since 1970.
+    pub ts_ms: u64,
+    /// The observation that was planned on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observation: Option<ObservationId>,
+    /// The call, redacted.
+    pub call: PlanningCall,
 }
 
 /// The first entry of a log.

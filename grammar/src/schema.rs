@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::observation::Observation;
 use crate::plan::PlanDraft;
 use crate::policy::PolicyFile;
-use crate::record::StepRecord;
+use crate::record::{PlanningRecord, StepRecord};
 use crate::report::RunReport;
 
 /// A document with a published schema.
@@ -18,6 +18,8 @@ pub enum Document {
     Observation,
     /// A step record.
     StepRecord,
+    /// The record of a call of a model.
+    PlanningRecord,
     /// The report of a run.
     Report,
     /// A policy file.
@@ -26,7 +28,8 @@ pub enum Document {
 
 impl Document {
     /// Every document.
-    pub const ALL: [Self; 5] = [Self::Plan, Self::Observation, Self::StepRecord, Self::Report, Self::Policy];
+    pub const ALL: [Self; 6] =
+        [Self::Plan, Self::Observation, Self::StepRecord, Self::PlanningRecord, Self::Report, Self::Policy];
 
     /// The file under `schemas/` that holds its schema.
     #[must_use]
@@ -35,6 +38,7 @@ impl Document {
             Self::Plan => "plan.schema.json",
             Self::Observation => "observation.schema.json",
             Self::StepRecord => "step-record.schema.json",
+            Self::PlanningRecord => "planning-record.schema.json",
             Self::Report => "report.schema.json",
             Self::Policy => "policy.schema.json",
         }
@@ -49,6 +53,7 @@ pub fn schema_of(document: Document) -> Value {
         Document::Plan => generator.into_root_schema_for::<PlanDraft>(),
         Document::Observation => generator.into_root_schema_for::<Observation>(),
         Document::StepRecord => generator.into_root_schema_for::<StepRecord>(),
+        Document::PlanningRecord => generator.into_root_schema_for::<PlanningRecord>(),
         Document::Report => generator.into_root_schema_for::<RunReport>(),
         Document::Policy => generator.into_root_schema_for::<PolicyFile>(),
     };

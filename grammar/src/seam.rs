@@ -17,8 +17,9 @@ use crate::id::{CandidateId, CredentialRef, PageId};
 use crate::observation::{Observation, Scope};
 use crate::outcome::{ArtifactRef, StepFailure, StepOutcome};
 use crate::plan::{BoundStep, PlanDraft};
+use crate::planning::PlanningCall;
 use crate::policy::{Policy, RegisteredAction};
-use crate::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use crate::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use crate::report::Usage;
 use crate::secret::Secret;
 use crate::step::Step;
@@ -139,6 +140,12 @@ pub struct Image {
 pub trait PlanSink: Send {
     /// Step `index` of draft `draft` is complete. It is not checked yet.
     fn step_ready(&mut self, draft: usize, index: usize, step: &Step);
+
+    /// A model was called and the call is over. Told of every call, also where `plan` then ends in an error or its
+    /// future is dropped. The steps of a reply stand in the output of the last accepted one.
+    fn call_ended(&mut self, call: PlanningCall) {
+        drop(call);
+    }
 }
 
 /// A sink that takes nothing.
@@ -400,6 +407,8 @@ pub trait StepLog: Send {
         ticket: StepTicket,
         record: &StepRecord,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Keeps a call of a model; durable when it returns. Comes before the steps that name it.
+    fn planned(&mut self, record: &PlanningRecord) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// Writes the end of the run; durable when it returns.
     fn close(&mut self, end: &RunEnd) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use cuebook_grammar::arbitrary;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::record::StepRecord;
+use cuebook_grammar::record::{PlanningRecord, StepRecord};
 use cuebook_grammar::{Document, schema_of};
 use jsonschema::Validator;
 use proptest::prelude::*;
@@ -16,6 +16,7 @@ use std::sync::LazyLock;
 static PLAN: LazyLock<Validator> = LazyLock::new(|| validator(Document::Plan));
 static OBSERVATION: LazyLock<Validator> = LazyLock::new(|| validator(Document::Observation));
 static RECORD: LazyLock<Validator> = LazyLock::new(|| validator(Document::StepRecord));
+static PLANNING: LazyLock<Validator> = LazyLock::new(|| validator(Document::PlanningRecord));
 
 fn validator(document: Document) -> Validator {
     jsonschema::draft202012::new(&schema_of(document)).expect("our schemas are schemas")
@@ -100,6 +101,21 @@ proptest! {
         value in arbitrary::step_record().prop_flat_map(|record| arbitrary::mutated(serde_json::to_value(record).unwrap()))
     ) {
         serde_agrees_with(&RECORD, &value, read::<StepRecord>(&value))?;
+    }
+
+    #[test]
+    fn records_of_calls_survive_the_wire(record in arbitrary::planning_record()) {
+        let value = serde_json::to_value(&record).unwrap();
+        prop_assert!(PLANNING.is_valid(&value), "{value}");
+        prop_assert_eq!(serde_json::from_value::<PlanningRecord>(value).unwrap(), record);
+    }
+
+    #[test]
+    fn schema_and_serde_refuse_the_same_records_of_calls(
+        value in arbitrary::planning_record()
+            .prop_flat_map(|record| arbitrary::mutated(serde_json::to_value(record).unwrap()))
+    ) {
+        serde_agrees_with(&PLANNING, &value, read::<PlanningRecord>(&value))?;
     }
 
     #[test]

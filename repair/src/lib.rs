@@ -8,6 +8,7 @@
 //! Absent on purpose: selectors, prompts, the wire, and any second way to act.
 
 pub mod budget;
+mod calls;
 pub mod controller;
 mod history;
 pub mod ladder;
@@ -15,6 +16,7 @@ mod recording;
 pub mod request;
 mod state;
 pub mod stuck;
+mod task_words;
 
 pub use budget::Budgets;
 pub use controller::{Controller, Layers, NoPlanner};

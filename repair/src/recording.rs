@@ -37,6 +37,7 @@ pub(crate) struct Place {
     pub(crate) plan_index: Option<u32>,
     pub(crate) origin: StepOrigin,
     pub(crate) attempt: u32,
+    pub(crate) planning: Option<u32>,
 }
 
 /// Which targets of a step hold text that must not be kept, before and after the executor looked.
@@ -95,46 +96,6 @@ impl Sensitivity {
     }
 }
 
-/// Words after which an instruction names a secret.
-const SECRET_WORDS: [&str; 9] =
-    ["password", "passphrase", "passcode", "pass", "pin", "secret", "token", "otp", "passwort"];
-
-/// An instruction as it may be kept before anything was typed: what follows a word such as `password` is left out.
-/// Later texts are redacted by their value; the header of a log is written before any value is known.
-pub(crate) fn without_passwords(task: &str) -> String {
-    let mut out = String::with_capacity(task.len());
-    let mut rest = task;
-    let mut hides_next = false;
-    while let Some(start) = rest.find(|c: char| !c.is_whitespace()) {
-        let (space, word_on) = rest.split_at(start);
-        out.push_str(space);
-        let quote = word_on.chars().next().filter(|c| matches!(c, '"' | '\'' | '`' | '“' | '‘' | '«'));
-        let closing = quote.map(|quote| match quote {
-            '“' => '”',
-            '‘' => '’',
-            '«' => '»',
-            same => same,
-        });
-        let quoted = closing.and_then(|closing| {
-            let opened = quote.map_or(0, char::len_utf8);
-            let inner = word_on.get(opened..)?;
-            inner.find(closing).map(|end| opened + end + closing.len_utf8())
-        });
-        let end = quoted.unwrap_or_else(|| word_on.find(char::is_whitespace).unwrap_or(word_on.len()));
-        let (word, after) = word_on.split_at(end);
-        let bare: String = word.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
-        if hides_next && !matches!(bare.as_str(), "is" | "of" | "as" | "with" | "the" | "to" | "") {
-            out.push_str("[redacted]");
-            hides_next = false;
-        } else {
-            out.push_str(word);
-            hides_next |= SECRET_WORDS.contains(&bare.as_str()) || bare.ends_with("password");
-        }
-        rest = after;
-    }
-    out
-}
-
 /// What is written before a step may send input.
 pub(crate) fn intent(place: &Place, step: Step) -> StepIntent {
     StepIntent {
@@ -144,6 +105,7 @@ pub(crate) fn intent(place: &Place, step: Step) -> StepIntent {
         plan_index: place.plan_index,
         origin: place.origin,
         attempt: place.attempt,
+        planning: place.planning,
         action: step,
         ts_ms: now_ms(),
     }
@@ -191,6 +153,7 @@ pub(crate) fn record(input: RecordInput<'_>, outcome: &StepOutcome) -> StepRecor
         plan_index: place.plan_index,
         origin: place.origin,
         attempt: place.attempt,
+        planning: place.planning,
         action: step,
         candidates: targets(bound),
         observation: uses_observation.then_some(ground.id),
@@ -278,6 +241,7 @@ pub fn record_of(
         plan_index: intent.plan_index,
         origin: intent.origin,
         attempt: intent.attempt,
+        planning: intent.planning,
     };
     let input = RecordInput {
         place: &place,
@@ -292,26 +256,4 @@ pub fn record_of(
         digest: &DigestKey::new([0; 32]),
     };
     record(input, outcome)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_passwords;
-
-    #[test]
-    fn an_instruction_is_kept_without_the_password_that_it_names() {
-        for (task, kept) in [
-            (
-                "Log in as ann with password correct-horse, then order",
-                "Log in as ann with password [redacted] then order",
-            ),
-            ("enter the password \"a b c\" and submit", "enter the password [redacted] and submit"),
-            ("password: x", "password: [redacted]"),
-            ("the password is “one two”", "the password is [redacted]"),
-            ("Click \"Ok\"", "Click \"Ok\""),
-            ("", ""),
-        ] {
-            assert_eq!(without_passwords(task), kept);
-        }
-    }
 }

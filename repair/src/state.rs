@@ -25,6 +25,10 @@ pub(crate) struct Run {
     pub(crate) page: PageId,
     pub(crate) ground: Option<Ground>,
     pub(crate) next_index: u32,
+    /// Calls of models that were logged.
+    pub(crate) calls: u32,
+    /// The call that wrote the plan at hand.
+    pub(crate) planning: Option<u32>,
     pub(crate) repairs_left: u32,
     pub(crate) reports: Vec<StepReport>,
     pub(crate) history: Vec<HistoryEntry>,

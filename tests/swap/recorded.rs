@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use cuebook_datalayer::{JsonlLog, RunDir, ValueRedactor};
+use cuebook_datalayer::{JsonlLog, MemoryLog, RunDir, ValueRedactor};
+use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::RunId;
-use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
+use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole, PlanningCall, PromptMessage};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunReport, RunResult};
-use cuebook_grammar::seam::{Confirm, ConfirmReply, Executor, PageModeler, Planner, Redactor, RepairPolicy, StepLog};
+use cuebook_grammar::seam::{
+    Confirm, ConfirmReply, Executor, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Redactor, RepairPolicy,
+    StepLog,
+};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_planner::{Lexical, Scripted};
 use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Work};
@@ -49,7 +54,11 @@ where
     L: StepLog,
     C: Confirm,
 {
-    let request = RunRequest {
+    Ok(Controller::new(layers, DigestKey::new([1; 32]), redactor).run(request(shop, work)?).await)
+}
+
+fn request(shop: &Shop, work: Work) -> Result<RunRequest> {
+    Ok(RunRequest {
         run_id: RunId::new("swap"),
         run_dir: None,
         work,
@@ -58,8 +67,7 @@ where
         policy: shop_policy(shop)?,
         program: "test".to_owned(),
         browser: None,
-    };
-    Ok(Controller::new(layers, DigestKey::new([1; 32]), redactor).run(request).await)
+    })
 }
 
 fn task() -> Work {
@@ -145,6 +153,105 @@ async fn the_durable_log_keeps_the_recorded_world_without_its_password() -> Resu
     let read = cuebook_datalayer::Run::read(&dir.log_path())?;
     assert_eq!(read.steps.len(), report.steps.len());
     assert!(cuebook_datalayer::judge(&read).agrees());
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_call_of_a_model_is_in_the_log_before_the_steps_that_name_it() -> Result<()> {
+    let shop = Shop::new();
+    let folder = tempfile::tempdir()?;
+    let dir = RunDir::create(folder.path(), &RunId::new("swap"))?;
+    let redactor: Arc<dyn Redactor> = Arc::new(ValueRedactor::default());
+    redactor.learn("shop.test");
+    let Layers { modeler, planner, executor, repair, confirm, .. } = world(&shop);
+    let asked = planner.clone();
+    let log = JsonlLog::create(&dir, None)?;
+    let report = run(&shop, Layers { modeler, planner, executor, repair, log, confirm }, redactor, task()).await?;
+    assert_bought(&shop, &report);
+
+    let read = cuebook_datalayer::Run::read(&dir.log_path())?;
+    assert_eq!(read.calls.len(), asked.requests().len());
+    assert!(read.calls.len() > 1 && read.steps.len() > read.calls.len());
+    for call in &read.calls {
+        assert_eq!(call.call.engine, "fake");
+        let mut fate = read.steps.iter().filter(|step| step.planning == Some(call.planning_index)).peekable();
+        let is_last = call.planning_index as usize + 1 == read.calls.len();
+        assert!(fate.peek().is_some() || is_last, "the last plan only says that the task is done");
+        for step in fate {
+            assert!(call.call.output.contains(&format!("\"{}\"", step.action.action.kind().meta().name)), "{step:?}");
+            assert!(step.observation.is_none() || step.observation >= call.observation);
+        }
+    }
+    assert!(read.steps.iter().all(|step| step.planning.is_some()), "every step stands in the answer of a call");
+
+    let kept = std::fs::read_to_string(dir.log_path())?;
+    let calls: Vec<&str> = kept.lines().filter(|line| line.starts_with("{\"entry\":\"planning\"")).collect();
+    assert_eq!(calls.len(), read.calls.len());
+    for line in calls {
+        assert!(!line.contains(PASSWORD) && !line.contains("shop.test"), "{line}");
+        assert!(line.contains("[redacted]"), "the password was in the task: {line}");
+    }
+    Ok(())
+}
+
+/// Tells of calls that come to nothing, and fails, or never ends.
+struct Failing {
+    hangs: Option<cuebook_repair::Interrupt>,
+}
+
+impl Planner for Failing {
+    type Error = Overloaded;
+
+    async fn plan(&self, _: &PlanRequest<'_>, sink: &mut dyn PlanSink, _: Deadline) -> Result<PlanReply, Overloaded> {
+        let failed = CallEnd::Failed { code: "server".into(), message: "expected 200, saw 500".into() };
+        let invalid =
+            CallEnd::Invalid { violations: vec![Violation::new(ViolationCode::UnknownTarget, "/steps/0", "saw c99")] };
+        for (purpose, end) in [(CallPurpose::Plan, invalid), (CallPurpose::Reformulate, failed)] {
+            sink.call_ended(PlanningCall {
+                engine: "failing".into(),
+                model: Some("m".into()),
+                purpose,
+                input: vec![PromptMessage { role: MessageRole::User, text: "plan".into() }],
+                output: "{".into(),
+                reasoning: None,
+                confidence: None,
+                input_tokens: 10,
+                output_tokens: 1,
+                latency_ms: 5,
+                first_step_ms: None,
+                attempts: 3,
+                end,
+            });
+        }
+        let Some(interrupt) = &self.hangs else { return Err(Overloaded) };
+        interrupt.trigger();
+        std::future::pending().await
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the server answers 500")]
+struct Overloaded;
+
+#[tokio::test]
+async fn calls_of_a_planning_that_failed_or_was_interrupted_are_in_the_log() -> Result<()> {
+    for hangs in [false, true] {
+        let shop = Shop::new();
+        let Layers { modeler, executor, repair, confirm, .. } = world(&shop);
+        let interrupt = cuebook_repair::Interrupt::default();
+        let planner = Failing { hangs: hangs.then(|| interrupt.clone()) };
+        let log = MemoryLog::default();
+        let layers = Layers { modeler, planner, executor, repair, log: log.clone(), confirm };
+        let request = request(&shop, task())?;
+        let mut controller =
+            Controller::new(layers, DigestKey::new([1; 32]), fake_redactor()).with_interrupt(interrupt);
+        let report = controller.run(request).await;
+        assert_eq!(report.result, if hangs { RunResult::Interrupted } else { RunResult::Error });
+        let ends: Vec<_> = log.calls().into_iter().map(|record| (record.planning_index, record.call.end)).collect();
+        assert!(matches!(ends.as_slice(), [(0, CallEnd::Invalid { .. }), (1, CallEnd::Failed { .. })]), "{ends:?}");
+        assert_eq!((report.usage.planner_calls, report.usage.input_tokens), (2, 20), "what failed was paid for");
+        assert!(log.steps().is_empty());
+    }
     Ok(())
 }
 

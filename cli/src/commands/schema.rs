@@ -14,6 +14,7 @@ pub(crate) fn run(args: &SchemaArgs, output: Output) -> Exit {
         DocumentName::Plan => Document::Plan,
         DocumentName::Observation => Document::Observation,
         DocumentName::StepRecord => Document::StepRecord,
+        DocumentName::PlanningRecord => Document::PlanningRecord,
         DocumentName::Report => Document::Report,
         DocumentName::Policy => Document::Policy,
     };

@@ -1,7 +1,7 @@
 //! One line of a log.
 
 use cuebook_grammar::id::RunId;
-use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::wire::{self, ReadError};
 use serde::Serialize;
@@ -21,6 +21,8 @@ const TAG: &str = "entry";
 pub enum Entry {
     /// The run, first.
     Header(Box<RunHeader>),
+    /// A call of a model.
+    Planning(Box<PlanningRecord>),
     /// A step that may send input from now on.
     Begin(Box<StepIntent>),
     /// A step that ran.
@@ -34,6 +36,8 @@ pub enum Entry {
 pub enum EntryKind {
     /// The run, first.
     Header,
+    /// A call of a model.
+    Planning,
     /// A step that may send input from now on.
     Begin,
     /// A step that ran.
@@ -48,6 +52,7 @@ impl EntryKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Header => "header",
+            Self::Planning => "planning",
             Self::Begin => "begin",
             Self::Commit => "commit",
             Self::End => "end",
@@ -55,7 +60,8 @@ impl EntryKind {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        [Self::Header, Self::Begin, Self::Commit, Self::End].into_iter().find(|kind| kind.as_str() == text)
+        let all = [Self::Header, Self::Planning, Self::Begin, Self::Commit, Self::End];
+        all.into_iter().find(|kind| kind.as_str() == text)
     }
 
     /// The line of a value of this kind, its end included, without the secrets that `redactor` knows.
@@ -78,6 +84,7 @@ impl Entry {
     pub const fn kind(&self) -> EntryKind {
         match self {
             Self::Header(_) => EntryKind::Header,
+            Self::Planning(_) => EntryKind::Planning,
             Self::Begin(_) => EntryKind::Begin,
             Self::Commit(_) => EntryKind::Commit,
             Self::End(_) => EntryKind::End,
@@ -89,6 +96,7 @@ impl Entry {
     pub const fn run_id(&self) -> &RunId {
         match self {
             Self::Header(header) => &header.run_id,
+            Self::Planning(record) => &record.run_id,
             Self::Begin(intent) => &intent.run_id,
             Self::Commit(record) => &record.run_id,
             Self::End(end) => &end.run_id,
@@ -104,7 +112,7 @@ impl Entry {
         let mut fields: Map<String, Value> =
             serde_json::from_slice(line).map_err(|source| DataError::NotJson { column: source.column(), source })?;
         let kind = fields.remove(TAG).as_ref().and_then(Value::as_str).and_then(EntryKind::parse).ok_or_else(|| {
-            let message = "expected the tag header, begin, commit or end";
+            let message = "expected the tag header, planning, begin, commit or end";
             DataError::NotAnEntry(ReadError::new(message).under(TAG))
         })?;
         if let Some(Value::String(version)) = fields.get("schemaVersion")
@@ -115,6 +123,7 @@ impl Entry {
         let body = Value::Object(fields);
         match kind {
             EntryKind::Header => wire::read(body).map(|body| Self::Header(Box::new(body))),
+            EntryKind::Planning => wire::read(body).map(|body| Self::Planning(Box::new(body))),
             EntryKind::Begin => wire::read(body).map(|body| Self::Begin(Box::new(body))),
             EntryKind::Commit => wire::read(body).map(|body| Self::Commit(Box::new(body))),
             EntryKind::End => wire::read(body).map(|body| Self::End(Box::new(body))),

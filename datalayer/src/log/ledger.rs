@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use cuebook_grammar::id::RunId;
-use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::StepTicket;
 
 use crate::error::DataError;
@@ -17,6 +17,8 @@ pub(crate) struct Ledger {
     run_id: Option<RunId>,
     /// Steps by index and attempt, and how far they are.
     steps: BTreeMap<(u32, u32), Progress>,
+    /// Calls of a model: the next one has this index.
+    calls: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +52,21 @@ impl Ledger {
         }
     }
 
+    pub(crate) fn planned(&mut self, record: &PlanningRecord) -> Result<(), DataError> {
+        self.step(&record.run_id)?;
+        if record.planning_index != self.calls {
+            return self.refuse(DataError::OutOfOrder { expected: "calls that are numbered from 0", seen: "a gap" });
+        }
+        self.calls = self.calls.saturating_add(1);
+        Ok(())
+    }
+
     pub(crate) fn begin(&mut self, intent: &StepIntent) -> Result<StepTicket, DataError> {
         self.step(&intent.run_id)?;
-        let StepIntent { step_index, attempt, .. } = *intent;
+        let StepIntent { step_index, attempt, planning, .. } = *intent;
+        if planning.is_some_and(|call| call >= self.calls) {
+            return self.refuse(DataError::OutOfOrder { expected: "a call before its steps", seen: "a step" });
+        }
         if self.steps.insert((step_index, attempt), Progress::Begun).is_some() {
             return self.refuse(DataError::Ticket { expected: "one begin", step_index, attempt });
         }

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
-use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::StepTicket;
 
 use crate::error::{DataError, Doing};
@@ -21,6 +21,8 @@ use crate::log::{Entry, Ledger, MAX_LINE};
 pub struct Run {
     /// The run; absent only if nothing whole was written.
     pub header: Option<RunHeader>,
+    /// Calls of models, in that order: the position of one is what steps name it by.
+    pub calls: Vec<PlanningRecord>,
     /// Steps that were committed, in that order.
     pub steps: Vec<StepRecord>,
     /// Steps that were begun and not committed: whether they sent input is unknown.
@@ -108,6 +110,10 @@ impl Builder {
             Entry::Header(header) => {
                 self.ledger.open(&header)?;
                 self.run.header = Some(*header);
+            }
+            Entry::Planning(record) => {
+                self.ledger.planned(&record)?;
+                self.run.calls.push(*record);
             }
             Entry::Begin(intent) => {
                 let StepTicket { step_index, attempt } = self.ledger.begin(&intent)?;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::{Redactor, StepLog, StepTicket};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -103,6 +103,11 @@ impl StepLog for JsonlLog {
     async fn commit(&mut self, ticket: StepTicket, record: &StepRecord) -> Result<(), DataError> {
         self.ledger.commit(&ticket, record)?;
         self.append(EntryKind::Commit, record).await
+    }
+
+    async fn planned(&mut self, record: &PlanningRecord) -> Result<(), DataError> {
+        self.ledger.planned(record)?;
+        self.append(EntryKind::Planning, record).await
     }
 
     async fn close(&mut self, end: &RunEnd) -> Result<(), DataError> {

@@ -7,7 +7,7 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::sample::{header, intent, password_record};
+use super::sample::{call, header, intent, password_record};
 use cuebook_datalayer::{JsonlLog, Run, RunDir};
 use cuebook_grammar::id::RunId;
 use cuebook_grammar::seam::StepLog;
@@ -28,6 +28,7 @@ async fn every_reported_step_is_in_the_log() {
     log.open(&header()).await.unwrap();
     let mut reported = 0;
     while is_child || reported < 20 {
+        log.planned(&call(reported)).await.unwrap();
         let ticket = log.begin(&intent(reported)).await.unwrap();
         log.commit(ticket, &password_record(reported)).await.unwrap();
         // The harness captures print macros, not the stream; a closed pipe means that the parent is gone.
@@ -77,6 +78,8 @@ fn a_killed_process_loses_no_committed_step() {
         let committed: BTreeSet<u32> = run.steps.iter().map(|record| record.step_index).collect();
         assert!(reported.is_subset(&committed), "kill {kill}: {:?}", reported.difference(&committed));
         assert!(committed.len() <= reported.len() + 1, "one step at most is committed and not yet reported");
+        let calls = run.calls.len();
+        assert!(calls == committed.len() || calls == committed.len() + 1, "a call comes before its step");
         assert!(run.open.len() <= 1 && run.end.is_none());
     }
 }

@@ -3,13 +3,14 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::sample::{end, header, intent, password_record, record};
+use super::sample::{call, end, header, intent, password_record, record};
 use cuebook_datalayer::error::Doing;
 use cuebook_datalayer::judge::{Mismatch, Side};
 use cuebook_datalayer::log::EntryKind;
 use cuebook_datalayer::{DataError, Entry, JsonlLog, MemoryLog, Run, RunDir, ValueRedactor, judge};
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::RunId;
+use cuebook_grammar::planning::CallEnd;
 use cuebook_grammar::record::{StepRecord, StepResult};
 use cuebook_grammar::seam::{Redactor, StepLog, StepTicket};
 use cuebook_grammar::verdict::Verdict;
@@ -21,15 +22,17 @@ fn dir() -> (tempfile::TempDir, RunDir) {
     (out, dir)
 }
 
-/// The log of two steps that ran, one that was begun, and the end.
+/// The log of a call, two steps that ran, a call, a step that was begun, and the end.
 async fn small_log() -> Vec<u8> {
     let (_out, dir) = dir();
     let mut log = JsonlLog::create(&dir, None).unwrap();
     log.open(&header()).await.unwrap();
+    log.planned(&call(0)).await.unwrap();
     for index in 0..2 {
         let ticket = log.begin(&intent(index)).await.unwrap();
         log.commit(ticket, &password_record(index)).await.unwrap();
     }
+    log.planned(&call(1)).await.unwrap();
     log.begin(&intent(2)).await.unwrap();
     log.close(&end()).await.unwrap();
     fs::read(dir.log_path()).unwrap()
@@ -86,6 +89,7 @@ async fn a_log_cut_at_any_byte_is_readable_and_loses_no_committed_step() {
         let count = |kind| kinds.iter().filter(|seen| **seen == kind).count();
         assert_eq!(run.header.is_some(), count(EntryKind::Header) == 1, "cut at {cut}");
         assert_eq!(run.steps.len(), count(EntryKind::Commit), "cut at {cut}");
+        assert_eq!(run.calls.len(), count(EntryKind::Planning), "cut at {cut}");
         assert_eq!(run.open.len(), count(EntryKind::Begin) - count(EntryKind::Commit), "cut at {cut}");
         assert_eq!(run.end.is_some(), count(EntryKind::End) == 1, "cut at {cut}");
 
@@ -121,29 +125,34 @@ async fn a_bad_line_in_the_middle_is_an_error_with_its_number() {
         other => panic!("expected a line, saw {other}"),
     };
     for (at, line, expected) in [
-        (2, "{\"entry\":", "expected a JSON object"),
-        (2, "[]", "expected a JSON object"),
-        (2, "", "expected a JSON object"),
-        (2, "\0", "expected a JSON object"),
+        (3, "{\"entry\":", "expected a JSON object"),
+        (3, "[]", "expected a JSON object"),
+        (3, "", "expected a JSON object"),
+        (3, "\0", "expected a JSON object"),
         (1, r#"{"entry":"other"}"#, "at `/entry`"),
         (1, r#"{"runId":"r1"}"#, "at `/entry`"),
         (1, r#"{"entry":"begin","runId":7}"#, "at `/runId`"),
-        (0, r#"{"entry":"header","schemaVersion":"2.0"}"#, "expected record version 1.0, saw `2.0`"),
+        (1, r#"{"entry":"planning","runId":7}"#, "at `/runId`"),
+        (0, r#"{"entry":"header","schemaVersion":"2.0"}"#, "expected record version 1.1, saw `2.0`"),
         (0, lines[1], "expected a header, saw another entry"),
         (1, lines[0], "saw a second header"),
-        (1, lines[2], "expected a begin before the one commit for step 0, attempt 1"),
-        (3, lines[1], "expected one begin for step 0, attempt 1"),
-        (2, lines[1], "expected one begin for step 0, attempt 1"),
-        (4, lines[6], "expected nothing after the end"),
+        (1, lines[6], "expected calls that are numbered from 0"),
+        (2, lines[1], "expected calls that are numbered from 0"),
+        (2, lines[3], "expected a begin before the one commit for step 0, attempt 1"),
+        (4, lines[2], "expected one begin for step 0, attempt 1"),
+        (3, lines[2], "expected one begin for step 0, attempt 1"),
+        (6, lines[8], "expected nothing after the end"),
     ] {
         let error = with(at, line);
         let message = cause(&error);
         assert!(message.contains(expected), "line {}: {message}", at + 1);
-        let line_of_error = at as u64 + if line == lines[6] { 2 } else { 1 };
+        let line_of_error = at as u64 + if line == lines[8] { 2 } else { 1 };
         assert_eq!(error.line(), Some(line_of_error), "{message}");
     }
-    let other_run = lines[3].replace("\"r1\"", "\"r2\"");
-    assert_eq!(cause(&with(3, &other_run)), "expected an entry of run r1, saw one of r2");
+    for at in [1, 4] {
+        let other_run = lines[at].replace("\"r1\"", "\"r2\"");
+        assert_eq!(cause(&with(at, &other_run)), "expected an entry of run r1, saw one of r2");
+    }
 }
 
 #[tokio::test]
@@ -199,6 +208,18 @@ async fn keeps_the_rules<L: StepLog<Error = DataError>>(new: impl Fn() -> L) {
 
     let mut log = new();
     log.open(&header()).await.unwrap();
+    log.planned(&call(0)).await.unwrap();
+    assert!(matches!(log.planned(&call(0)).await, Err(DataError::OutOfOrder { .. })));
+
+    let mut log = new();
+    log.open(&header()).await.unwrap();
+    log.planned(&call(0)).await.unwrap();
+    let mut of_no_call = intent(0);
+    of_no_call.planning = Some(1);
+    assert!(matches!(log.begin(&of_no_call).await, Err(DataError::OutOfOrder { .. })));
+
+    let mut log = new();
+    log.open(&header()).await.unwrap();
     let mut other = intent(0);
     other.run_id = RunId::new("r2");
     assert!(matches!(log.begin(&other).await, Err(DataError::OtherRun { .. })));
@@ -221,10 +242,12 @@ async fn entries_out_of_order_are_refused_on_disk_and_in_memory() {
 async fn the_log_in_memory_tells_what_the_one_on_disk_tells() {
     let mut memory = MemoryLog::default();
     memory.open(&header()).await.unwrap();
+    memory.planned(&call(0)).await.unwrap();
     for index in 0..2 {
         let ticket = memory.begin(&intent(index)).await.unwrap();
         memory.commit(ticket, &password_record(index)).await.unwrap();
     }
+    memory.planned(&call(1)).await.unwrap();
     memory.begin(&intent(2)).await.unwrap();
     memory.close(&end()).await.unwrap();
     let disk: Vec<Entry> =
@@ -267,9 +290,21 @@ async fn the_log_holds_no_secret_wherever_a_record_carries_it() {
     record.data =
         Some(json!({ "cell": CANARY, CANARY: [["x", { "deep": CANARY }]], "html": "CANARY-7f3a&quot;&amp;&eacute;" }));
     record.post_facts = Some(Facts::at(cuebook_grammar::facts::Sample { title: CANARY.into(), ..Default::default() }));
-    let (text, read) = written(&record, Some(redactor)).await;
+    let (text, read) = written(&record, Some(redactor.clone())).await;
     assert!(!text.contains("7f3a"), "{text}");
     assert_eq!(text.lines().count(), 3);
+
+    let mut call = call(0);
+    call.call.input[0].text = format!("say {CANARY}");
+    call.call.output = serde_json::to_string(CANARY).unwrap();
+    call.call.reasoning = Some(CANARY.into());
+    call.call.end = CallEnd::Failed { code: "x".into(), message: CANARY.into() };
+    let (_out, dir) = dir();
+    let mut log = JsonlLog::create(&dir, Some(redactor)).unwrap();
+    log.open(&header()).await.unwrap();
+    log.planned(&call).await.unwrap();
+    let kept = fs::read_to_string(dir.log_path()).unwrap();
+    assert!(!kept.contains("7f3a") && kept.matches("[redacted]").count() == 4, "{kept}");
     assert_eq!(read.url, "https://shop.test/?q=[redacted]%0A");
     assert_eq!(read.post_facts.unwrap().samples[0].title, "[redacted]\n");
 }
@@ -331,7 +366,7 @@ async fn the_judge_agrees_on_redacted_facts_and_finds_a_tampered_verdict() {
     assert_eq!(honest.judged, 2);
     assert!(honest.agrees(), "{honest:?}");
 
-    let line = whole.lines().nth(4).unwrap();
+    let line = whole.lines().nth(5).unwrap();
     let tampered = whole.replace(line, &line.replace("\"verdict\":\"holds\"", "\"verdict\":\"unknown\""));
     assert_ne!(whole, tampered);
     let found = judge(&Run::read_bytes(tampered.as_bytes()).unwrap());

@@ -4,7 +4,7 @@ use cuebook_grammar::condition::Condition;
 use cuebook_grammar::facts::{ElementFacts, Facts, Sample, TargetFacts};
 use cuebook_grammar::id::{RunId, TargetRef};
 use cuebook_grammar::outcome::Judged;
-use cuebook_grammar::record::{RECORD_VERSION, RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::report::RunResult;
 use cuebook_grammar::secret::{DigestKey, FactText};
 use cuebook_grammar::step::Step;
@@ -32,6 +32,20 @@ pub(crate) fn step() -> Step {
     serde_json::from_value(json!({
         "type": "type", "targetRef": "c1", "text": "s3cret-pass",
         "post": [{ "kind": "valueContains", "target": "c1", "value": "s3cret" }]
+    }))
+    .unwrap()
+}
+
+pub(crate) fn call(planning_index: u32) -> PlanningRecord {
+    serde_json::from_value(json!({
+        "schemaVersion": RECORD_VERSION, "runId": "r1", "planningIndex": planning_index, "tsMs": 2, "observation": 1,
+        "call": {
+            "engine": "ollama", "model": "m", "purpose": "plan",
+            "input": [{ "role": "system", "text": "Plan." }, { "role": "user", "text": "log in" }],
+            "output": "{\"version\":\"1.0\"", "reasoning": "the form is there", "confidence": 0.5,
+            "inputTokens": 10, "outputTokens": 4, "latencyMs": 30, "firstStepMs": 20, "attempts": 2,
+            "end": { "failed": { "code": "cut", "message": "expected the end of the answer, saw the end of the stream" } }
+        }
     }))
     .unwrap()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cuebook_grammar::outcome::ArtifactRef;
-use cuebook_grammar::record::{RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::{
     Answer, ArtifactKind, ArtifactSink, Exchange, FixtureSource, RequestKey, StepLog, StepTicket, TrafficSink,
 };
@@ -16,6 +16,8 @@ use crate::{FakeError, Shared};
 pub enum LogEntry {
     /// The run.
     Header(Box<RunHeader>),
+    /// A call of a model.
+    Planning(Box<PlanningRecord>),
     /// A step that may send input from now on.
     Begin(Box<StepIntent>),
     /// A step that ran.
@@ -45,6 +47,16 @@ impl FakeLog {
             _ => None,
         };
         self.entries.lock().iter().filter_map(committed).collect()
+    }
+
+    /// The calls of models, in order.
+    #[must_use]
+    pub fn calls(&self) -> Vec<PlanningRecord> {
+        let call = |entry: &LogEntry| match entry {
+            LogEntry::Planning(record) => Some((**record).clone()),
+            _ => None,
+        };
+        self.entries.lock().iter().filter_map(call).collect()
     }
 
     fn push(
@@ -95,6 +107,10 @@ impl StepLog for FakeLog {
             is_open(entries) && begun == committed + 1 && key == (record.step_index, record.attempt)
         };
         self.push("a record of a step that was begun", may_follow, LogEntry::Commit(Box::new(record.clone())))
+    }
+
+    async fn planned(&mut self, record: &PlanningRecord) -> Result<(), FakeError> {
+        self.push("an open log", is_open, LogEntry::Planning(Box::new(record.clone())))
     }
 
     async fn close(&mut self, end: &RunEnd) -> Result<(), FakeError> {

@@ -7,6 +7,7 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole, PlanningCall, PromptMessage};
 use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{Exemplar, PlanMemory, PlanReply, PlanRequest, PlanSink, Planner};
 use cuebook_grammar::secret::WireText;
@@ -52,7 +53,28 @@ impl Planner for FakePlanner {
         for (index, step) in steps.iter().enumerate() {
             sink.step_ready(0, index, step);
         }
+        sink.call_ended(call(request, &steps));
         Ok(PlanReply { drafts: vec![PlanDraft::of(Author::Model, steps)], usage, note: None })
+    }
+}
+
+/// What a planner that asks a model tells of the call: its prompt and its answer as they were.
+fn call(request: &PlanRequest<'_>, steps: &[Step]) -> PlanningCall {
+    let asked = format!("{}\n{}", request.task, request.observation.url);
+    PlanningCall {
+        engine: "fake".into(),
+        model: None,
+        purpose: if request.failure.is_some() { CallPurpose::Repair } else { CallPurpose::Plan },
+        input: vec![PromptMessage { role: MessageRole::User, text: asked }],
+        output: serde_json::to_string(steps).unwrap_or_default(),
+        reasoning: None,
+        confidence: None,
+        input_tokens: 0,
+        output_tokens: 0,
+        latency_ms: 0,
+        first_step_ms: None,
+        attempts: 1,
+        end: CallEnd::Accepted,
     }
 }
 

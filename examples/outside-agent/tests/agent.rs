@@ -106,6 +106,7 @@ fn intent(step: &BoundStep, step_index: u32) -> StepIntent {
         plan_index: None,
         origin: StepOrigin::Plan,
         attempt: 1,
+        planning: None,
         action: step.step().clone(),
         ts_ms: 0,
     }
@@ -119,6 +120,7 @@ fn record(step: &BoundStep, step_index: u32, success: StepSuccess) -> StepRecord
         plan_index: None,
         origin: StepOrigin::Plan,
         attempt: 1,
+        planning: None,
         action: step.step().clone(),
         candidates: Default::default(),
         observation: None,

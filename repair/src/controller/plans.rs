@@ -6,11 +6,12 @@ use cuebook_grammar::action::Action;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, StepFailure};
 use cuebook_grammar::plan::{Author, Plan, PlanDraft};
-use cuebook_grammar::record::StepOrigin;
+use cuebook_grammar::planning::CallEnd;
+use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, StepOrigin};
 use cuebook_grammar::report::RunResult;
 use cuebook_grammar::seam::{
-    Confirm, ConfirmReply, ConfirmRequest, Executor, HistoryEntry, IgnoreSteps, PageModeler, PlanReply, PlanRequest,
-    Planner, RepairPolicy, StepLog,
+    Confirm, ConfirmReply, ConfirmRequest, Executor, HistoryEntry, PageModeler, PlanReply, PlanRequest, Planner,
+    RepairPolicy, StepLog,
 };
 use cuebook_grammar::step::Step;
 use serde_json::Value;
@@ -19,6 +20,7 @@ use tracing::{Instrument as _, info_span};
 use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, rejected};
 use super::look::names_observed;
 use super::run::Controller;
+use crate::calls::{self, Calls};
 use crate::request::RunEvent;
 use crate::state::Run;
 use crate::stuck::Tier;
@@ -114,9 +116,10 @@ where
         ))
     }
 
+    /// Asks for a plan. Whatever comes of it, the log then holds every call of a model that it took.
     async fn ask_planner(
         &mut self,
-        run: &Run,
+        run: &mut Run,
         task: &str,
         observation: &Observation,
         failure: Option<&StepFailure>,
@@ -132,9 +135,34 @@ where
             images: &[],
             beam: 1,
         };
-        let mut sink = IgnoreSteps;
-        let planning = self.layers.planner.plan(&request, &mut sink, deadline).instrument(info_span!("plan"));
-        self.interrupt.guard(planning).await?.map_err(|error| Stop::broken("plannerUnavailable", &error))
+        let mut calls = Calls::default();
+        let planning = self.layers.planner.plan(&request, &mut calls, deadline).instrument(info_span!("plan"));
+        let reply = self.interrupt.guard(planning).await;
+        if !matches!(reply, Ok(Ok(_))) {
+            run.usage.add(calls.usage());
+        }
+        let drafts = match &reply {
+            Ok(Ok(reply)) => reply.drafts.as_slice(),
+            _ => &[],
+        };
+        let clean = calls::Cleaner::new(self.redactor.as_ref(), task, observation, drafts);
+        run.planning = None;
+        for (ts_ms, call) in calls.into_ended() {
+            let record = PlanningRecord {
+                schema_version: RECORD_VERSION.to_owned(),
+                run_id: run.request.run_id.clone(),
+                planning_index: run.calls,
+                ts_ms,
+                observation: Some(observation.id),
+                call: call.kept(&|text| clean.clean(text)),
+            };
+            self.layers.log.planned(&record).await.map_err(|error| Stop::broken("logUnavailable", &error))?;
+            if record.call.end == CallEnd::Accepted {
+                run.planning = Some(run.calls);
+            }
+            run.calls = run.calls.saturating_add(1);
+        }
+        reply?.map_err(|error| Stop::broken("plannerUnavailable", &error))
     }
 
     async fn run_plan(&mut self, run: &mut Run, plan: &Plan) -> Result<PlanEnd, Stop> {

@@ -24,6 +24,8 @@ use crate::recording;
 use crate::request::{Interrupt, Listener, RunRequest, Work};
 use crate::state::{Ground, Run};
 use crate::stuck::StuckDetector;
+use crate::task_words;
+
 /// The controller of one run after another.
 pub struct Controller<M, P, E, R, L, C> {
     pub(super) layers: Layers<M, P, E, R, L, C>,
@@ -111,6 +113,8 @@ where
                 request,
                 ground: None,
                 next_index: 0,
+                calls: 0,
+                planning: None,
                 repairs_left: self.budgets.repairs_per_run,
                 reports: Vec::new(),
                 history: Vec::new(),
@@ -157,10 +161,10 @@ where
 
     async fn drive(&mut self, run: &mut Run) -> Result<(), Stop> {
         let (command, task) = match &run.request.work {
-            Work::Task(task) => ("run", Some(self.redactor.redact(&recording::without_passwords(task)).into_owned())),
+            Work::Task(task) => ("run", Some(self.redactor.redact(&task_words::without_passwords(task)).into_owned())),
             Work::Plan(draft) => {
                 let task = draft.context.as_ref().and_then(|context| context.task.as_ref());
-                ("exec", task.map(|task| self.redactor.redact(&recording::without_passwords(task)).into_owned()))
+                ("exec", task.map(|task| self.redactor.redact(&task_words::without_passwords(task)).into_owned()))
             }
         };
         let header = RunHeader {

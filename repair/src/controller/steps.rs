@@ -51,6 +51,7 @@ where
                 plan_index: (origin == StepOrigin::Plan).then(|| u32::try_from(index).unwrap_or(u32::MAX)),
                 origin,
                 attempt: repairs + 1,
+                planning: run.planning.filter(|_| origin == StepOrigin::Plan),
             };
             let attempt = self.attempt(run, &plan, index, &place).await?;
             let (failure, bound) = match attempt {

@@ -228,6 +228,7 @@ impl Bench<'_> {
             plan_index: None,
             origin: StepOrigin::Plan,
             attempt: 1,
+            planning: None,
             action: step.clone(),
             ts_ms: 0,
         };

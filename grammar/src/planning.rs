@@ -1,0 +1,188 @@
+//! Calls of a model: what a planner tells of each one, so that a run can say what was asked, what was
+//! answered and what became of it.
+//!
+//! Invariants:
+//! - Plain values; no type of any model's client.
+//! - Whoever keeps a call takes secrets out of its texts and cuts them at [`MAX_CALL_TEXT`] first.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::Violation;
+
+/// The most characters of one text of a call that a record keeps.
+pub const MAX_CALL_TEXT: usize = 200_000;
+
+/// The most messages of a call's input that a record keeps: the first ones.
+pub const MAX_CALL_MESSAGES: usize = 100;
+
+/// Why a model was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CallPurpose {
+    /// For a plan.
+    Plan,
+    /// For a plan after a step had failed.
+    Repair,
+    /// For another form of an answer that was no valid plan.
+    Reformulate,
+}
+
+/// Who says a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum MessageRole {
+    /// Whoever set the model up.
+    System,
+    /// Whoever asks.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool that the model called.
+    Tool,
+}
+
+/// One message of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PromptMessage {
+    /// Who says it.
+    pub role: MessageRole,
+    /// What; pictures are named, not kept.
+    pub text: String,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum CallEnd {
+    /// Its output is a draft that the planner handed out.
+    Accepted,
+    /// Its output is no valid plan.
+    Invalid {
+        /// Why.
+        violations: Vec<Violation>,
+    },
+    /// There is no whole output.
+    Failed {
+        /// A stable code of the engine.
+        code: String,
+        /// Expected against seen.
+        message: String,
+    },
+}
+
+/// One call of a model, as its engine tells it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlanningCall {
+    /// The engine: `ollama`, `openai`, `anthropic`, `tokenMask`, …
+    pub engine: String,
+    /// The model, as its server names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Why it was called.
+    pub purpose: CallPurpose,
+    /// What it was asked, oldest first.
+    pub input: Vec<PromptMessage>,
+    /// What it wrote, however far it came.
+    pub output: String,
+    /// Its own summary of how it came to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// How sure it was, from 0 to 1; absent where nothing tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// Tokens read; 0 where the server does not say.
+    pub input_tokens: u64,
+    /// Tokens written; 0 where the server does not say.
+    pub output_tokens: u64,
+    /// From the first request to the end, in milliseconds.
+    pub latency_ms: u64,
+    /// From the first request to the first whole step, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_step_ms: Option<u64>,
+    /// Requests that were sent, retries included.
+    pub attempts: u32,
+    /// How it ended.
+    pub end: CallEnd,
+}
+
+impl PlanningCall {
+    /// The same call with each of its texts put through `clean` and then cut at [`MAX_CALL_TEXT`] characters, and
+    /// with at most [`MAX_CALL_MESSAGES`] messages. Linear in the texts.
+    #[must_use]
+    pub fn kept(self, clean: &dyn Fn(&str) -> String) -> Self {
+        let keep = |text: String| cut(clean(&text));
+        let message = |message: PromptMessage| PromptMessage { role: message.role, text: keep(message.text) };
+        let violation = |violation: Violation| Violation {
+            path: keep(violation.path),
+            message: keep(violation.message),
+            ..violation
+        };
+        Self {
+            input: self.input.into_iter().take(MAX_CALL_MESSAGES).map(message).collect(),
+            output: keep(self.output),
+            reasoning: self.reasoning.map(keep),
+            confidence: self.confidence.filter(|confidence| confidence.is_finite()),
+            end: match self.end {
+                CallEnd::Accepted => CallEnd::Accepted,
+                CallEnd::Invalid { violations } => CallEnd::Invalid {
+                    violations: violations.into_iter().take(MAX_CALL_MESSAGES).map(violation).collect(),
+                },
+                CallEnd::Failed { code, message } => CallEnd::Failed { code, message: keep(message) },
+            },
+            ..self
+        }
+    }
+}
+
+fn cut(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(MAX_CALL_TEXT) {
+        text.truncate(end);
+        text.push_str(" … [cut]");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::ViolationCode;
+
+    fn call(end: CallEnd) -> PlanningCall {
+        let text = || "say friend".to_owned();
+        PlanningCall {
+            engine: "fake".to_owned(),
+            model: None,
+            purpose: CallPurpose::Plan,
+            input: vec![PromptMessage { role: MessageRole::User, text: text() }; MAX_CALL_MESSAGES + 5],
+            output: "é".repeat(MAX_CALL_TEXT + 1),
+            reasoning: Some(text()),
+            confidence: Some(f64::NAN),
+            input_tokens: 1,
+            output_tokens: 2,
+            latency_ms: 3,
+            first_step_ms: None,
+            attempts: 1,
+            end,
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_clean_and_bounded_in_every_text() {
+        let clean = |text: &str| text.replace("friend", "[redacted]");
+        let failed = CallEnd::Failed { code: "cut".to_owned(), message: "saw friend".to_owned() };
+        let violation = Violation::new(ViolationCode::UnknownTarget, "/steps/friend", "saw friend");
+        let invalid = CallEnd::Invalid { violations: vec![violation; MAX_CALL_MESSAGES + 1] };
+        for end in [CallEnd::Accepted, failed, invalid] {
+            let kept = call(end).kept(&clean);
+            assert_eq!(kept.input.len(), MAX_CALL_MESSAGES);
+            assert_eq!(kept.output.chars().count(), MAX_CALL_TEXT + " … [cut]".chars().count());
+            assert!(kept.output.ends_with("[cut]"));
+            let text = serde_json::to_string(&kept).unwrap();
+            assert!(!text.contains("friend"), "{text}");
+            assert_eq!(serde_json::from_str::<PlanningCall>(&text).unwrap(), kept);
+        }
+    }
+}

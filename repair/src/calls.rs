@@ -1,0 +1,142 @@
+//! Calls of models on their way from a planner into the log.
+//!
+//! Invariants:
+//! - Every call that a planner tells of is kept, however its planning ends.
+//! - What the redactor knows, what the task calls a password and what the drafts type into sensitive fields is in no
+//!   text that is kept. It is taken out before anything of it was typed, when nobody has told the redactor yet.
+
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::plan::PlanDraft;
+use cuebook_grammar::planning::PlanningCall;
+use cuebook_grammar::report::Usage;
+use cuebook_grammar::seam::{PlanSink, Redactor};
+use cuebook_grammar::secret::WireText;
+use cuebook_grammar::step::Step;
+
+use crate::recording::now_ms;
+use crate::task_words;
+
+/// Texts shorter than this are not searched for, as with a [`Redactor`].
+const SHORTEST: usize = 4;
+const MARK: &str = "[redacted]";
+
+/// Words that stand after `password` without being one.
+const ORDINARY: [&str; 12] =
+    ["field", "fields", "input", "button", "form", "page", "link", "manager", "reset", "again", "below", "then"];
+
+/// Takes the calls of one planning, with the time when each of them ended.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    ended: Vec<(u64, PlanningCall)>,
+}
+
+impl Calls {
+    pub(crate) fn into_ended(self) -> Vec<(u64, PlanningCall)> {
+        self.ended
+    }
+
+    /// What they cost together.
+    pub(crate) fn usage(&self) -> Usage {
+        let mut usage = Usage::default();
+        for (_, call) in &self.ended {
+            usage.add(Usage { planner_calls: 1, input_tokens: call.input_tokens, output_tokens: call.output_tokens });
+        }
+        usage
+    }
+}
+
+impl PlanSink for Calls {
+    fn step_ready(&mut self, _: usize, _: usize, _: &Step) {}
+
+    fn call_ended(&mut self, call: PlanningCall) {
+        self.ended.push((now_ms(), call));
+    }
+}
+
+/// Takes secrets out of the texts of calls.
+pub(crate) struct Cleaner<'a> {
+    redactor: &'a dyn Redactor,
+    task: &'a str,
+    /// The longest first, each as it is and as JSON writes it.
+    hidden: Vec<String>,
+}
+
+impl<'a> Cleaner<'a> {
+    pub(crate) fn new(
+        redactor: &'a dyn Redactor,
+        task: &'a str,
+        observation: &Observation,
+        drafts: &[PlanDraft],
+    ) -> Self {
+        let named = task_words::passwords(task).into_iter().filter(|word| !ORDINARY.contains(word));
+        let typed = drafts.iter().flat_map(|draft| &draft.steps).filter_map(|step| sensitive_text(step, observation));
+        let mut hidden: Vec<String> = named
+            .chain(typed)
+            .filter(|text| text.trim().chars().count() >= SHORTEST)
+            .flat_map(|text| [text.to_owned(), in_json(text)])
+            .collect();
+        hidden.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        hidden.dedup();
+        Self { redactor, task, hidden }
+    }
+
+    pub(crate) fn clean(&self, text: &str) -> String {
+        let mut text = self.redactor.redact(text).into_owned();
+        if !self.task.trim().is_empty() {
+            text = text.replace(self.task, &task_words::without_passwords(self.task));
+        }
+        self.hidden.iter().fold(text, |text, hidden| text.replace(hidden.as_str(), MARK))
+    }
+}
+
+/// The clear text that a step enters where it may not be kept. A target that was not observed counts as such.
+fn sensitive_text<'a>(step: &'a Step, observation: &Observation) -> Option<&'a str> {
+    let text = step.action.text().and_then(WireText::clear)?;
+    let observed = step.action.target()?.candidate_id().and_then(|id| observation.candidate(id));
+    observed.is_none_or(|candidate| candidate.is_sensitive()).then_some(text)
+}
+
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.trim_start_matches('"').strip_suffix('"').unwrap_or(&quoted).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use cuebook_grammar::id::PageId;
+    use cuebook_grammar::plan::Author;
+    use serde_json::json;
+
+    use super::*;
+
+    struct Known(&'static str);
+
+    impl Redactor for Known {
+        fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+            text.replace(self.0, MARK).into()
+        }
+        fn learn(&self, _: &str) {}
+    }
+
+    #[test]
+    fn what_is_known_named_or_about_to_be_typed_is_taken_out() {
+        let plan = json!({ "version": "1.0",
+            "candidates": { "field": { "strategy": "byLabel", "text": "Key" } },
+            "steps": [{ "type": "type", "targetRef": "field", "text": "typed \"value\"" }] });
+        let draft = PlanDraft::read_value(plan, Author::Model).unwrap();
+        let page = Observation::blank(PageId::new("page"), "https://shop.test/");
+        let task = "Log in with password swordfish, then read the password field";
+        let cleaner = Cleaner::new(&Known("canary"), task, &page, &[draft]);
+        let prompt = format!("Task: {task}\nThe last answer was `canary`; type swordfish into the text field");
+        let kept = cleaner.clean(&prompt);
+        assert_eq!(
+            kept,
+            "Task: Log in with password [redacted] then read the password [redacted]\n\
+             The last answer was `[redacted]`; type [redacted] into the text field"
+        );
+        let output = r#"{"type":"type","targetRef":"c1","text":"typed \"value\""}"#;
+        assert_eq!(cleaner.clean(output), r#"{"type":"type","targetRef":"c1","text":"[redacted]"}"#);
+    }
+}
