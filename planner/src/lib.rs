@@ -2,8 +2,28 @@
 //!
 //! Every engine stands behind [`cuebook_grammar::seam::Planner`] and answers with ordinary drafts: nothing
 //! that an engine says runs before the language's own check has passed it.
+//!
+//! | Engine | Model | Feature |
+//! |---|---|---|
+//! | [`Scripted`] | none: a plan that a person wrote | |
+//! | [`Lexical`] | none: the words of the task | |
+//! | `ModelPlanner<Ollama>` | Ollama | `ollama` |
+//! | `ModelPlanner<OpenAi>` | OpenAI and what speaks like it, llama.cpp and vLLM included | `openai` |
+//! | `ModelPlanner<Anthropic>` | Anthropic and what speaks like it | `anthropic` |
+//!
+//! [`ModelPlanner`] is one loop for all of them, over the small trait [`ChatEngine`]: a model of one's own needs
+//! `open` and `next`, and gets prompts, early validation, one reformulation, retries, budgets and audit.
 
+pub mod converse;
 pub mod engine;
+#[cfg(feature = "http")]
+mod http;
+pub mod prompt;
+mod words;
 
+pub use converse::{Budget, ChatEngine, Limits, ModelError, ModelPlanner};
 pub use engine::lexical::Lexical;
+#[cfg(feature = "openai")]
+pub use engine::openai::{OpenAi, OpenAiMode};
 pub use engine::scripted::{Scripted, ScriptedError};
+pub use prompt::{Prompts, TemplateError};

@@ -1,0 +1,293 @@
+//! The loop that every model engine shares: prompt, stream, early validation, one reformulation, structured error.
+//!
+//! Needs a Tokio runtime with its timer.
+//!
+//! Invariants:
+//! - Every wait ends by the caller's deadline. Dropping the future closes the connection.
+//! - The sink is told of no step that the check refuses, on its own or after those before it.
+//! - A fault of the server is retried, within [`Limits`]; what the model wrote is never asked for again but once,
+//!   with what is wrong with it.
+//! - Every call is told to the sink, however it ends.
+
+mod audit;
+mod engine;
+mod limits;
+mod reading;
+mod turn;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::decode::Caps;
+use cuebook_grammar::decode::GrammarSpec;
+use cuebook_grammar::decode::emit::{Degraded, Emission, Target, emit, emit_within};
+use cuebook_grammar::plan::{PlanDraft, Violation};
+use cuebook_grammar::planning::{CallPurpose, MessageRole};
+use cuebook_grammar::report::Usage;
+use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
+use tokio::time::Instant;
+
+#[cfg(feature = "http")]
+pub(crate) use engine::server_words;
+pub use engine::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish, Source};
+pub use limits::{Budget, Limits};
+
+use crate::prompt::{Form, Ground, Prompts};
+use limits::Spent;
+use turn::{Turn, TurnEnd};
+
+/// Why a model gave no plan.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The engine gave no whole answer.
+    #[error("{engine} gave no answer after {attempts} request{}{}", plural(*.attempts), at(.address.as_deref()))]
+    Engine {
+        /// Its name.
+        engine: &'static str,
+        /// Where it was asked.
+        address: Option<String>,
+        /// Requests that were sent.
+        attempts: u32,
+        /// Why.
+        #[source]
+        source: EngineError,
+    },
+    /// What it wrote is no valid plan, nor was what it wrote when it was told so.
+    #[error("expected a valid plan, saw {} violations in the second answer, the first: {}", .violations.len(), first(.violations))]
+    Invalid {
+        /// What is wrong with its last answer.
+        violations: Vec<Violation>,
+    },
+    /// A budget of the planner is used up: no request was sent.
+    #[error("expected at most {allowed} {}, saw {used}", .budget.as_str())]
+    Budget {
+        /// Which.
+        budget: Budget,
+        /// What was used.
+        used: u64,
+        /// What it was.
+        allowed: u64,
+    },
+    /// The deadline, or [`Limits::plan_time`], passed before the answer was whole.
+    #[error("expected an answer of {engine} within {} s", .after.as_secs_f32())]
+    Deadline {
+        /// The engine's name.
+        engine: &'static str,
+        /// How long it had.
+        after: Duration,
+    },
+}
+
+const fn plural(count: u32) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn at(address: Option<&str>) -> String {
+    address.map(|address| format!(" to {address}")).unwrap_or_default()
+}
+
+fn first(violations: &[Violation]) -> String {
+    violations.first().map(ToString::to_string).unwrap_or_default()
+}
+
+impl ModelError {
+    /// A stable code.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Engine { source, .. } => source.code(),
+            Self::Invalid { .. } => "invalidPlan",
+            Self::Budget { .. } => "budgetExceeded",
+            Self::Deadline { .. } => "deadlineExceeded",
+        }
+    }
+}
+
+/// A planner over a model: [`Planner`] for any [`ChatEngine`].
+#[derive(Debug)]
+pub struct ModelPlanner<E> {
+    engine: E,
+    prompts: Prompts,
+    limits: Limits,
+    caps: Caps,
+    spent: Mutex<Spent>,
+}
+
+impl<E: ChatEngine> ModelPlanner<E> {
+    /// A planner with the built-in prompts and the default limits. Budgets of a run begin here: a run needs its own.
+    pub fn new(engine: E) -> Self {
+        Self {
+            engine,
+            prompts: Prompts::default(),
+            limits: Limits::default(),
+            caps: Caps::default(),
+            spent: Mutex::new(Spent::default()),
+        }
+    }
+
+    /// With prompts of one's own.
+    #[must_use]
+    pub fn with_prompts(mut self, prompts: Prompts) -> Self {
+        self.prompts = prompts;
+        self
+    }
+
+    /// With limits of one's own.
+    #[must_use]
+    pub const fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// With bounds of one's own on what may be written: credentials, files, candidates, lengths.
+    #[must_use]
+    pub fn with_caps(mut self, caps: Caps) -> Self {
+        self.caps = caps;
+        self
+    }
+
+    /// The engine.
+    #[must_use]
+    pub const fn engine(&self) -> &E {
+        &self.engine
+    }
+
+    /// The conversation that a request begins with, as it would be sent: for tests of prompts and for `--explain`.
+    #[must_use]
+    pub fn prompt(&self, request: &PlanRequest<'_>) -> Vec<ChatMessage> {
+        let grammar = self.grammar(request);
+        self.first_messages(request, &grammar)
+    }
+
+    fn spent(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn grammar(&self, request: &PlanRequest<'_>) -> Grammar {
+        let asked = self.engine.dialect();
+        let target = match asked {
+            Dialect::Plan(target) | Dialect::Calls(target) => target,
+            Dialect::Prompted => Target::JsonSchema,
+        };
+        let (spec, emission, degraded) = emit_within(target, request.observation, request.policy, &self.caps);
+        let is_prompted = asked == Dialect::Prompted || degraded == Degraded::InPrompt;
+        let dialect = if is_prompted { Dialect::Prompted } else { asked };
+        Grammar { spec, emission: (!is_prompted).then_some(emission), dialect }
+    }
+
+    fn first_messages(&self, request: &PlanRequest<'_>, grammar: &Grammar) -> Vec<ChatMessage> {
+        let form = match grammar.dialect {
+            Dialect::Calls(_) => Form::Calls,
+            Dialect::Plan(Target::Line) => Form::Lines,
+            Dialect::Plan(_) => Form::Plan,
+            Dialect::Prompted => Form::Described(emit(Target::JsonSchema, grammar.spec.document())),
+        };
+        let ground = Ground { request, spec: &grammar.spec, form: &form };
+        let mut task = ChatMessage::new(MessageRole::User, self.prompts.turn(&ground));
+        task.images = request.images.to_vec();
+        vec![ChatMessage::new(MessageRole::System, self.prompts.system(&ground)), task]
+    }
+
+    async fn converse(
+        &self,
+        request: &PlanRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+        usage: &mut Usage,
+    ) -> Result<Answer, ModelError> {
+        let grammar = self.grammar(request);
+        let mut messages = self.first_messages(request, &grammar);
+        let mut purpose = if request.failure.is_some() { CallPurpose::Repair } else { CallPurpose::Plan };
+        let begun = Instant::now();
+        loop {
+            if let Some((budget, used, allowed)) = self.spent().exhausted(&self.limits) {
+                return Err(ModelError::Budget { budget, used, allowed });
+            }
+            let turn = Turn {
+                engine: &self.engine,
+                limits: &self.limits,
+                request,
+                grammar: &grammar,
+                messages: &messages,
+                purpose,
+                deadline,
+                has_answered: self.spent().has_answered,
+            };
+            let from = Instant::now();
+            let done = turn.run(sink).await;
+            {
+                let mut spent = self.spent();
+                spent.tokens = spent.tokens.saturating_add(done.input_tokens).saturating_add(done.output_tokens);
+                spent.time += from.elapsed();
+                spent.has_answered |= done.has_answered;
+            }
+            usage.planner_calls += 1;
+            usage.input_tokens += done.input_tokens;
+            usage.output_tokens += done.output_tokens;
+            match done.end {
+                TurnEnd::Accepted(draft) => return Ok(Answer::Draft(draft)),
+                TurnEnd::Refused(said) => return Ok(Answer::Refused(said)),
+                TurnEnd::Failed(source) => {
+                    let address = self.engine.address().map(str::to_owned);
+                    return Err(ModelError::Engine {
+                        engine: self.engine.name(),
+                        address,
+                        attempts: done.attempts,
+                        source,
+                    });
+                }
+                TurnEnd::Deadline => {
+                    return Err(ModelError::Deadline { engine: self.engine.name(), after: begun.elapsed() });
+                }
+                TurnEnd::Invalid(violations) if purpose == CallPurpose::Reformulate => {
+                    return Err(ModelError::Invalid { violations });
+                }
+                TurnEnd::Invalid(violations) => {
+                    messages.push(ChatMessage::new(MessageRole::Assistant, self.prompts.quoted_answer(&done.output)));
+                    messages.push(ChatMessage::new(MessageRole::User, self.prompts.reformulate(&violations)));
+                    purpose = CallPurpose::Reformulate;
+                }
+            }
+        }
+    }
+}
+
+/// What may be written, and how it is handed to the engine.
+struct Grammar {
+    spec: GrammarSpec,
+    emission: Option<Emission>,
+    dialect: Dialect,
+}
+
+enum Answer {
+    Draft(PlanDraft),
+    Refused(String),
+}
+
+impl<E: ChatEngine> Planner for ModelPlanner<E> {
+    type Error = ModelError;
+
+    /// One draft at most, whatever the beam. A model that refuses is a reply without drafts.
+    async fn plan(
+        &self,
+        request: &PlanRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<PlanReply, ModelError> {
+        let deadline = deadline.within(Instant::now().into_std(), self.limits.plan_time);
+        let mut usage = Usage::default();
+        let answer = self.converse(request, sink, deadline, &mut usage).await?;
+        Ok(match answer {
+            Answer::Draft(draft) => {
+                let note = draft.reasoning_summary.as_ref().map(ToString::to_string);
+                PlanReply { drafts: vec![draft], usage, note }
+            }
+            Answer::Refused(said) => {
+                let said = if said.is_empty() { "it does not say why" } else { &said };
+                PlanReply { drafts: Vec::new(), usage, note: Some(format!("the model refuses: {said}")) }
+            }
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! Reads an answer while it is written: each step is judged as soon as it is whole.
+//!
+//! Invariants:
+//! - A step that comes out passed the check, together with all before it.
+//! - What cannot become a valid plan any more is refused where that shows, not at the end.
+
+use cuebook_grammar::decode::emit::Target;
+use cuebook_grammar::decode::read::{self, Form};
+use cuebook_grammar::decode::{GrammarSpec, PlanStream, StreamError};
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::step::Step;
+use serde_json::{Value, json};
+
+use super::engine::Dialect;
+
+/// The most bytes of an answer.
+const MAX_BYTES: usize = 1 << 20;
+
+/// The most calls of tools in one answer.
+const MAX_CALLS: usize = 64;
+
+/// Takes an answer in pieces.
+pub(super) struct Reader<'a> {
+    observation: &'a Observation,
+    policy: &'a Policy,
+    form: Reading<'a>,
+    text: String,
+    steps: Vec<Step>,
+}
+
+enum Reading<'a> {
+    /// A plan as JSON.
+    Plan(PlanStream<'a>),
+    /// Calls of tools; text beside them is reasoning.
+    Calls(Vec<Call>),
+    /// Any form: read once it is whole.
+    Whole,
+}
+
+#[derive(Default)]
+struct Call {
+    name: String,
+    arguments: String,
+    is_read: bool,
+}
+
+fn malformed(message: impl Into<String>) -> Vec<Violation> {
+    vec![Violation::new(ViolationCode::Malformed, "", message)]
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(
+        dialect: Dialect,
+        spec: &'a GrammarSpec,
+        observation: &'a Observation,
+        policy: &'a Policy,
+    ) -> Self {
+        let form = match dialect {
+            // Strict dialects write null for what is left out, which the grammar itself does not have.
+            Dialect::Plan(Target::OpenAi | Target::Gemini) | Dialect::Prompted => {
+                Reading::Plan(PlanStream::unconstrained())
+            }
+            Dialect::Plan(Target::Line) => Reading::Whole,
+            Dialect::Plan(_) => Reading::Plan(PlanStream::new(spec.document())),
+            Dialect::Calls(_) => Reading::Calls(Vec::new()),
+        };
+        Self { observation, policy, form, text: String::new(), steps: Vec::new() }
+    }
+
+    /// Takes text; answers with the steps that became whole.
+    pub(super) fn text(&mut self, piece: &str) -> Result<Vec<Step>, Vec<Violation>> {
+        if self.text.len().saturating_add(piece.len()) > MAX_BYTES {
+            return Err(malformed(format!("expected an answer of at most {MAX_BYTES} bytes")));
+        }
+        self.text.push_str(piece);
+        let Reading::Plan(stream) = &mut self.form else { return Ok(Vec::new()) };
+        match stream.push(piece.as_bytes()) {
+            Ok(steps) => self.judged(steps),
+            // Steps of `{"tool", "args"}` are none of a plan, and read once all are there.
+            Err(StreamError::BadStep { .. }) if self.text.contains("\"tool\"") => {
+                self.form = Reading::Whole;
+                Ok(Vec::new())
+            }
+            Err(error) => Err(refused(&error)),
+        }
+    }
+
+    /// Takes a piece of a call; answers with the steps that became whole, which are those of earlier calls.
+    pub(super) fn call(
+        &mut self,
+        index: usize,
+        name: Option<&str>,
+        arguments: &str,
+    ) -> Result<Vec<Step>, Vec<Violation>> {
+        if !matches!(self.form, Reading::Calls(_)) {
+            self.form = Reading::Calls(Vec::new());
+        }
+        let Reading::Calls(calls) = &mut self.form else { return Ok(Vec::new()) };
+        if index >= MAX_CALLS {
+            return Err(malformed(format!("expected at most {MAX_CALLS} calls")));
+        }
+        while calls.len() <= index {
+            calls.push(Call::default());
+        }
+        let total: usize = calls.iter().map(|call| call.arguments.len()).sum();
+        if total.saturating_add(arguments.len()) > MAX_BYTES {
+            return Err(malformed(format!("expected calls of at most {MAX_BYTES} bytes")));
+        }
+        if let Some(call) = calls.get_mut(index) {
+            if let Some(name) = name {
+                call.name.push_str(name);
+            }
+            call.arguments.push_str(arguments);
+        }
+        self.whole_calls(index)
+    }
+
+    /// Whether the plan is whole: what follows is not looked at.
+    pub(super) const fn is_done(&self) -> bool {
+        matches!(&self.form, Reading::Plan(stream) if stream.is_done())
+    }
+
+    /// What was written so far, calls as JSON.
+    pub(super) fn output(&self) -> String {
+        match &self.form {
+            Reading::Calls(calls) if !calls.is_empty() => {
+                let mut text = self.text.clone();
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text.push_str(&Value::Array(calls.iter().map(as_json).collect()).to_string());
+                text
+            }
+            _ => self.text.clone(),
+        }
+    }
+
+    /// Ends the answer: the steps that were not told yet, and the draft, which passed the check.
+    pub(super) fn finish(&mut self) -> Result<(Vec<Step>, PlanDraft), Vec<Violation>> {
+        let told = self.steps.len();
+        let draft = match std::mem::replace(&mut self.form, Reading::Whole) {
+            Reading::Calls(calls) if !calls.is_empty() => {
+                let calls: Vec<Value> = calls.iter().map(as_json).collect();
+                let mut draft = read::read_as(Form::ToolCalls, &Value::Array(calls).to_string(), Author::Model)?;
+                let said = self.text.trim();
+                if draft.reasoning_summary.is_none() && !said.is_empty() {
+                    draft.reasoning_summary = Some(cuebook_grammar::wire::LongText::cut(said));
+                }
+                draft
+            }
+            Reading::Plan(stream) => match stream.finish() {
+                Ok(plan) => read::read_as(Form::Plan, &String::from_utf8_lossy(&plan), Author::Model)?,
+                Err(StreamError::NoPlan { .. }) if !self.text.trim().is_empty() => {
+                    read::read(&self.text, Author::Model)?
+                }
+                Err(error) => return Err(refused(&error)),
+            },
+            Reading::Calls(_) | Reading::Whole => {
+                if self.text.trim().is_empty() {
+                    return Err(malformed("expected a plan, saw an empty answer"));
+                }
+                read::read(&self.text, Author::Model)?
+            }
+        };
+        draft.check(self.observation, self.policy)?;
+        let rest = draft.steps.get(told..).unwrap_or_default().to_vec();
+        Ok((rest, draft))
+    }
+
+    /// Reads the calls before `index` that were not read yet.
+    fn whole_calls(&mut self, index: usize) -> Result<Vec<Step>, Vec<Violation>> {
+        let Reading::Calls(calls) = &mut self.form else { return Ok(Vec::new()) };
+        let mut steps = Vec::new();
+        for call in calls.iter_mut().take(index).filter(|call| !call.is_read) {
+            call.is_read = true;
+            steps.extend(read::read_as(Form::ToolCalls, &as_json(call).to_string(), Author::Model)?.steps);
+        }
+        self.judged(steps)
+    }
+
+    fn judged(&mut self, steps: Vec<Step>) -> Result<Vec<Step>, Vec<Violation>> {
+        if steps.is_empty() {
+            return Ok(steps);
+        }
+        let mut draft = PlanDraft::of(Author::Model, std::mem::take(&mut self.steps));
+        draft.steps.extend(steps.iter().cloned());
+        let checked = draft.check(self.observation, self.policy);
+        self.steps = draft.steps;
+        checked.map(|_| steps)
+    }
+}
+
+fn as_json(call: &Call) -> Value {
+    json!({ "name": call.name, "arguments": call.arguments })
+}
+
+fn refused(error: &StreamError) -> Vec<Violation> {
+    let path = match error {
+        StreamError::Unexpected(unexpected) => unexpected.path.clone(),
+        StreamError::BadStep { index, error } => format!("/steps/{index}{}", error.path),
+        _ => String::new(),
+    };
+    vec![Violation::new(ViolationCode::Malformed, path, error.to_string())]
+}

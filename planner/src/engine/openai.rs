@@ -1,0 +1,273 @@
+//! OpenAI's chat completions, and the servers that speak like it: llama.cpp and vLLM with fields of their own.
+//!
+//! Requests are `async-openai`'s types, to which the servers' own fields are added. Sources: OpenAI, "Structured
+//! outputs", "Function calling", "Streaming"; llama.cpp, `tools/server/README.md`; vLLM, "Structured outputs".
+
+use async_openai::types::chat::{
+    ChatCompletionRequestAssistantMessage, ChatCompletionRequestMessage, ChatCompletionRequestMessageContentPartImage,
+    ChatCompletionRequestMessageContentPartText, ChatCompletionRequestSystemMessage, ChatCompletionRequestUserMessage,
+    ChatCompletionRequestUserMessageContent, ChatCompletionRequestUserMessageContentPart, ChatCompletionStreamOptions,
+    CreateChatCompletionRequest, ImageUrl,
+};
+use base64::Engine as _;
+use cuebook_grammar::decode::emit::{Body, Target};
+use cuebook_grammar::planning::MessageRole;
+use cuebook_grammar::secret::Secret;
+use serde_json::{Map, Value, json};
+
+use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, Dialect, EngineError, Finish};
+use crate::http::{Decode, Endpoint, Framing, HttpStream, Queue, said};
+
+/// How the grammar reaches the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OpenAiMode {
+    /// `response_format` with a strict JSON Schema.
+    #[default]
+    Strict,
+    /// Tools, one a verb, of which at least one must be called.
+    Tools,
+    /// `grammar`, as llama.cpp's server takes it.
+    LlamaCpp,
+    /// `structured_outputs`, as vLLM takes it since 0.12.
+    Vllm,
+    /// No constraint: the schema stands in the prompt, and the check decides.
+    Plain,
+}
+
+/// An engine that speaks to OpenAI, or to a server that speaks like it.
+#[derive(Clone, Debug)]
+pub struct OpenAi {
+    endpoint: Endpoint,
+    model: String,
+    mode: OpenAiMode,
+    temperature: Option<f32>,
+}
+
+impl OpenAi {
+    /// Where OpenAI itself is.
+    pub const BASE_URL: &'static str = "https://api.openai.com/v1";
+
+    /// An engine for `model` at `base_url`, such as `http://localhost:8080/v1`, without a key and in strict mode.
+    ///
+    /// # Errors
+    /// [`EngineError::BadFormat`] if the address is none, [`EngineError::Request`] if no client can be made.
+    pub fn new(base_url: &str, model: impl Into<String>) -> Result<Self, EngineError> {
+        let endpoint = Endpoint::new(base_url, "chat/completions")?;
+        Ok(Self { endpoint, model: model.into(), mode: OpenAiMode::default(), temperature: None })
+    }
+
+    /// With a key, which goes into the header `Authorization`.
+    ///
+    /// # Errors
+    /// [`EngineError::Request`] if a header cannot hold it.
+    pub fn with_key(mut self, key: Secret) -> Result<Self, EngineError> {
+        self.endpoint = self.endpoint.with_key("authorization", "Bearer ", key)?;
+        Ok(self)
+    }
+
+    /// With another way for the grammar.
+    #[must_use]
+    pub const fn with_mode(mut self, mode: OpenAiMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// With a temperature; without, it is the server's own.
+    #[must_use]
+    pub const fn with_temperature(mut self, temperature: f32) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    fn body(&self, request: &ChatRequest<'_>) -> Result<Value, EngineError> {
+        let options =
+            ChatCompletionStreamOptions { include_usage: Some(true), ..ChatCompletionStreamOptions::default() };
+        let typed = CreateChatCompletionRequest {
+            model: self.model.clone(),
+            messages: request.messages.iter().map(message).collect(),
+            stream: Some(true),
+            stream_options: Some(options),
+            temperature: self.temperature,
+            ..CreateChatCompletionRequest::default()
+        };
+        let mut body = serde_json::to_value(typed).map_err(|error| EngineError::Request(Box::new(error)))?;
+        if let Value::Object(body) = &mut body {
+            // Models that think know only the one name, older servers only the other.
+            let name = if self.endpoint.host() == "api.openai.com" { "max_completion_tokens" } else { "max_tokens" };
+            body.insert(name.to_owned(), request.max_tokens.into());
+            self.constrain(request, body);
+        }
+        Ok(body)
+    }
+
+    fn constrain(&self, request: &ChatRequest<'_>, body: &mut Map<String, Value>) {
+        let Some(grammar) = request.grammar else { return };
+        match (self.mode, &grammar.body) {
+            (OpenAiMode::Strict, Body::Json(format)) => drop(body.insert("response_format".to_owned(), format.clone())),
+            (OpenAiMode::Tools, Body::Json(tools)) => {
+                body.insert("tools".to_owned(), tools.clone());
+                body.insert("tool_choice".to_owned(), "required".into());
+            }
+            (OpenAiMode::LlamaCpp, Body::Text(grammar)) => {
+                body.insert("grammar".to_owned(), grammar.as_str().into());
+                // The same beginning is asked about again and again.
+                body.insert("cache_prompt".to_owned(), true.into());
+            }
+            (OpenAiMode::Vllm, Body::Text(grammar)) => {
+                body.insert("structured_outputs".to_owned(), json!({ "grammar": grammar }));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn message(message: &ChatMessage) -> ChatCompletionRequestMessage {
+    match message.role {
+        MessageRole::System => ChatCompletionRequestSystemMessage::from(message.text.as_str()).into(),
+        MessageRole::Assistant => ChatCompletionRequestAssistantMessage::from(message.text.as_str()).into(),
+        MessageRole::User | MessageRole::Tool if message.images.is_empty() => {
+            ChatCompletionRequestUserMessage::from(message.text.as_str()).into()
+        }
+        MessageRole::User | MessageRole::Tool => {
+            let text = ChatCompletionRequestMessageContentPartText::from(message.text.as_str());
+            let mut parts = vec![ChatCompletionRequestUserMessageContentPart::Text(text)];
+            parts.extend(message.images.iter().map(|image| {
+                let bytes = base64::engine::general_purpose::STANDARD.encode(&image.bytes);
+                let image_url = ImageUrl::from(format!("data:{};base64,{bytes}", image.media_type));
+                ChatCompletionRequestUserMessageContentPart::ImageUrl(
+                    ChatCompletionRequestMessageContentPartImage::from(image_url),
+                )
+            }));
+            ChatCompletionRequestUserMessage {
+                content: ChatCompletionRequestUserMessageContent::Array(parts),
+                ..ChatCompletionRequestUserMessage::default()
+            }
+            .into()
+        }
+    }
+}
+
+impl ChatEngine for OpenAi {
+    type Stream = OpenAiStream;
+
+    fn name(&self) -> &'static str {
+        "openai"
+    }
+
+    fn model(&self) -> Option<&str> {
+        Some(&self.model)
+    }
+
+    fn address(&self) -> Option<&str> {
+        Some(self.endpoint.address())
+    }
+
+    fn dialect(&self) -> Dialect {
+        match self.mode {
+            OpenAiMode::Strict => Dialect::Plan(Target::OpenAi),
+            OpenAiMode::Tools => Dialect::Calls(Target::Tools),
+            OpenAiMode::LlamaCpp => Dialect::Plan(Target::Gbnf),
+            OpenAiMode::Vllm => Dialect::Plan(Target::Ebnf),
+            OpenAiMode::Plain => Dialect::Prompted,
+        }
+    }
+
+    async fn open(&self, request: &ChatRequest<'_>) -> Result<OpenAiStream, EngineError> {
+        let response = self.endpoint.post(&self.body(request)?).await?;
+        let decoder = Decoder { endpoint: self.endpoint.clone(), finish: None, named: Vec::new() };
+        let expected = "an event stream of chat completions";
+        HttpStream::new(response, Framing::Events, &["text/event-stream"], expected, decoder).map(OpenAiStream)
+    }
+}
+
+/// An answer of such a server.
+pub struct OpenAiStream(HttpStream<Decoder>);
+
+impl crate::converse::ChatStream for OpenAiStream {
+    async fn next(&mut self) -> Result<Option<ChatEvent>, EngineError> {
+        self.0.next().await
+    }
+}
+
+struct Decoder {
+    endpoint: Endpoint,
+    finish: Option<Finish>,
+    /// The calls whose tool was told.
+    named: Vec<u64>,
+}
+
+impl Decode for Decoder {
+    fn frame(&mut self, _: &str, data: &str, queue: &mut Queue) -> Result<(), EngineError> {
+        if data.trim() == "[DONE]" {
+            self.end(queue);
+            return Ok(());
+        }
+        let chunk: Value = serde_json::from_str(data).map_err(|_| EngineError::BadFormat {
+            expected: "a chunk of a chat completion as JSON",
+            seen: self.endpoint.clean(data),
+        })?;
+        if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
+            let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+            let message = self.endpoint.clean(&said(data).0);
+            return Err(match status {
+                Some(status @ 400..=428) => EngineError::Rejected { status, message },
+                Some(429) => EngineError::RateLimited { status: 429, retry_after: None, message },
+                other => EngineError::Server { status: other.unwrap_or(500), retry_after: None, message },
+            });
+        }
+        let choice = chunk.get("choices").and_then(|choices| choices.get(0));
+        if let Some(choice) = choice {
+            if let Some(delta) = choice.get("delta") {
+                self.delta(delta, queue);
+            }
+            if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
+                self.finish = Some(match reason {
+                    "stop" | "tool_calls" | "function_call" => Finish::Stop,
+                    "length" => Finish::Length,
+                    "content_filter" => Finish::Refused,
+                    other => Finish::Other(self.endpoint.clean(other)),
+                });
+            }
+        }
+        if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
+            let count = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or_default();
+            queue.push_back(ChatEvent::Usage { input: count("prompt_tokens"), output: count("completion_tokens") });
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, queue: &mut Queue) {
+        // Without a reason, the answer was cut, whatever mark stands at its end.
+        queue.extend(self.finish.take().map(ChatEvent::Done));
+    }
+}
+
+impl Decoder {
+    fn delta(&mut self, delta: &Value, queue: &mut Queue) {
+        let text = |name: &str| delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        if let Some(thought) = text("reasoning_content").or_else(|| text("reasoning")) {
+            queue.push_back(ChatEvent::Reasoning(thought.to_owned()));
+        }
+        if let Some(content) = text("content") {
+            queue.push_back(ChatEvent::Text(content.to_owned()));
+        }
+        if let Some(refusal) = text("refusal") {
+            queue.push_back(ChatEvent::Refusal(refusal.to_owned()));
+        }
+        for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            let index = call.get("index").and_then(Value::as_u64).unwrap_or_default();
+            let function = call.get("function");
+            let part = |name: &str| function.and_then(|function| function.get(name)).and_then(Value::as_str);
+            // Some servers name the tool in every piece.
+            let name = part("name").filter(|name| !name.is_empty() && !self.named.contains(&index)).map(str::to_owned);
+            if name.is_some() {
+                self.named.push(index);
+            }
+            queue.push_back(ChatEvent::Call {
+                index: usize::try_from(index).unwrap_or(usize::MAX),
+                name,
+                arguments: part("arguments").unwrap_or_default().to_owned(),
+            });
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Cuts the bytes of a stream into frames: events of an event stream, or lines of JSON.
+//!
+//! Invariants:
+//! - Bytes become text only once a line is whole, so that a character may be cut anywhere.
+//! - A line or an event beyond [`MAX_FRAME`] is an error, not memory.
+
+use crate::converse::EngineError;
+
+/// The most bytes of one frame.
+pub(crate) const MAX_FRAME: usize = 1 << 20;
+
+/// How a stream is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// `text/event-stream`. Source: WHATWG HTML, "Server-sent events".
+    Events,
+    /// A JSON document a line.
+    Lines,
+}
+
+/// One event or one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// The event's name; empty for lines and for events without one.
+    pub(crate) event: String,
+    /// Its data.
+    pub(crate) data: String,
+}
+
+/// Cuts.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    framing: Framing,
+    line: Vec<u8>,
+    /// A line feed that follows belongs to the carriage return before it.
+    after_return: bool,
+    open: Option<Frame>,
+}
+
+impl Frames {
+    pub(crate) const fn new(framing: Framing) -> Self {
+        Self { framing, line: Vec::new(), after_return: false, open: None }
+    }
+
+    /// Takes bytes; hands on the frames that became whole.
+    pub(crate) fn push(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), EngineError> {
+        for byte in bytes {
+            match byte {
+                b'\n' if std::mem::take(&mut self.after_return) => {}
+                b'\n' | b'\r' => {
+                    self.after_return = *byte == b'\r';
+                    let line = std::mem::take(&mut self.line);
+                    self.line(&String::from_utf8_lossy(&line), frames)?;
+                }
+                byte => {
+                    self.after_return = false;
+                    self.line.push(*byte);
+                    if self.line.len() > MAX_FRAME {
+                        return Err(EngineError::TooLong { bound: MAX_FRAME });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the stream: a last line without its line feed is one; an event without its empty line is none.
+    pub(crate) fn end(&mut self, frames: &mut Vec<Frame>) -> Result<(), EngineError> {
+        if self.framing == Framing::Lines && !self.line.is_empty() {
+            let line = std::mem::take(&mut self.line);
+            self.line(&String::from_utf8_lossy(&line), frames)?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str, frames: &mut Vec<Frame>) -> Result<(), EngineError> {
+        if self.framing == Framing::Lines {
+            if !line.trim().is_empty() {
+                frames.push(Frame { event: String::new(), data: line.to_owned() });
+            }
+            return Ok(());
+        }
+        if line.is_empty() {
+            frames.extend(self.open.take().filter(|frame| !frame.data.is_empty()));
+            return Ok(());
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        let open = self.open.get_or_insert_default();
+        match field {
+            "event" => value.clone_into(&mut open.event),
+            "data" => {
+                if !open.data.is_empty() {
+                    open.data.push('\n');
+                }
+                open.data.push_str(value);
+                if open.data.len() > MAX_FRAME {
+                    return Err(EngineError::TooLong { bound: MAX_FRAME });
+                }
+            }
+            // Comments, ids and waits say nothing to us.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cut(framing: Framing, pieces: &[&[u8]]) -> Vec<(String, String)> {
+        let mut frames = Vec::new();
+        let mut cutter = Frames::new(framing);
+        for piece in pieces {
+            cutter.push(piece, &mut frames).unwrap();
+        }
+        cutter.end(&mut frames).unwrap();
+        frames.into_iter().map(|frame| (frame.event, frame.data)).collect()
+    }
+
+    #[test]
+    fn events_have_names_data_of_several_lines_and_comments_between() {
+        let text = b": hello\n\nevent: ping\ndata: {}\n\ndata: a\r\ndata:b\r\n\r\nid: 3\n\ndata: cut";
+        let expected = [("ping", "{}"), ("", "a\nb")].map(|(event, data)| (event.to_owned(), data.to_owned()));
+        assert_eq!(cut(Framing::Events, &[text]), expected);
+    }
+
+    #[test]
+    fn lines_are_frames_and_the_last_needs_no_line_feed() {
+        let expected = ["{\"a\":1}", "{\"b\":2}"].map(|data| (String::new(), data.to_owned()));
+        assert_eq!(cut(Framing::Lines, &[b"{\"a\":1}\r\n\n{\"b\":2}"]), expected);
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused() {
+        let mut cutter = Frames::new(Framing::Lines);
+        let piece = vec![b'x'; MAX_FRAME / 2 + 1];
+        assert!(cutter.push(&piece, &mut Vec::new()).is_ok());
+        assert!(matches!(cutter.push(&piece, &mut Vec::new()), Err(EngineError::TooLong { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn where_bytes_are_cut_makes_no_difference(text in "(data: [a-zé€\u{1f600}]{0,8}\r?\n\r?\n?){0,6}", at in any::<prop::sample::Index>()) {
+            let bytes = text.as_bytes();
+            let at = at.index(bytes.len() + 1);
+            let whole = cut(Framing::Events, &[bytes]);
+            prop_assert_eq!(cut(Framing::Events, &[&bytes[..at], &bytes[at..]]), whole);
+        }
+    }
+}

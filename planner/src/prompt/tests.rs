@@ -1,0 +1,1 @@
+//! Prompts as a model gets them.
