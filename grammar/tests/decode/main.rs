@@ -5,6 +5,7 @@
 mod dialects;
 mod forms;
 mod gbnf;
+mod llama;
 mod masks;
 
 use cuebook_grammar::arbitrary;

@@ -143,18 +143,3 @@ pub(crate) fn rule_name(name: &str) -> String {
     }
     out
 }
-
-impl Cfg {
-    /// The greatest bound of any repetition.
-    pub(crate) fn longest_repetition(&self) -> u32 {
-        fn longest(expression: &Expression) -> u32 {
-            match expression {
-                Expression::Repeat(inner, _, max) => longest(inner).max(*max),
-                Expression::JsonString(_, max) => *max,
-                Expression::Sequence(parts) | Expression::Choice(parts) => parts.iter().map(longest).max().unwrap_or(0),
-                Expression::Literal(_) | Expression::Class(_) | Expression::Rule(_) => 0,
-            }
-        }
-        self.rules.iter().map(|rule| longest(&rule.expression)).max().unwrap_or(0)
-    }
-}

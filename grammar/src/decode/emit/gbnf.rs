@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use super::cfg::{Cfg, Class};
 use super::print::{Notation, print};
 
-/// What llama.cpp repeats at most.
-pub(crate) const MAX_REPETITIONS: u32 = 2_000;
+/// How many rules a repetition may come to. Source: llama.cpp, `MAX_REPETITION_THRESHOLD`.
+pub(crate) const MAX_REPETITIONS: u64 = 2_000;
 
 /// A grammar in GBNF.
 pub(crate) fn write(cfg: &Cfg) -> String {

@@ -14,6 +14,7 @@ mod merge;
 mod print;
 mod providers;
 mod schema_writer;
+mod share;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -191,17 +192,14 @@ pub fn emit(target: Target, document: &Document) -> Emission {
         Target::Gbnf => with_repetitions(target, &json_cfg::of(document)),
         Target::Line => with_repetitions(target, &line_cfg::of(document)),
         Target::Lark => text(lark::write(&json_cfg::of(document))),
-        Target::Ebnf => text(gbnf::write_ebnf(&json_cfg::of(document))),
+        Target::Ebnf => text(gbnf::write_ebnf(&share::share(&json_cfg::of(document)))),
     }
 }
 
 fn with_repetitions(target: Target, grammar: &cfg::Cfg) -> Emission {
-    let limit = LimitUse {
-        limit: "repetitions",
-        used: u64::from(grammar.longest_repetition()),
-        allowed: u64::from(gbnf::MAX_REPETITIONS),
-    };
-    Emission { target, body: Body::Text(gbnf::write(grammar)), lost: Vec::new(), limits: vec![limit] }
+    let shared = share::share(grammar);
+    let limit = LimitUse { limit: "repetitions", used: shared.greatest_repetition(), allowed: gbnf::MAX_REPETITIONS };
+    Emission { target, body: Body::Text(gbnf::write(&shared)), lost: Vec::new(), limits: vec![limit] }
 }
 
 /// The line form in Lark, for token masks.

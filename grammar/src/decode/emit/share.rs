@@ -1,0 +1,121 @@
+//! Gives what is repeated a rule of its own, once for all its uses.
+//!
+//! llama.cpp unrolls a repetition where it stands, counts every rule that a group comes to, and refuses groups of
+//! over 2,000 that are repeated or optional. A rule of its own counts once, and a grammar of forty equal strings is
+//! unrolled once and not forty times.
+//!
+//! Invariant: the sentences are the same.
+
+use super::cfg::{Cfg, Expression, Rule};
+
+/// The same grammar with strings and repetitions as rules. Linear in the grammar times the different repetitions.
+pub(crate) fn share(cfg: &Cfg) -> Cfg {
+    let mut shared = Shared { taken: cfg.rules.iter().map(|rule| rule.name.clone()).collect(), rules: Vec::new() };
+    let rules: Vec<Rule> = cfg
+        .rules
+        .iter()
+        .map(|rule| Rule { name: rule.name.clone(), expression: shared.expression(&rule.expression) })
+        .collect();
+    Cfg { rules: rules.into_iter().chain(shared.rules).collect() }
+}
+
+struct Shared {
+    taken: Vec<String>,
+    rules: Vec<Rule>,
+}
+
+impl Shared {
+    fn expression(&mut self, expression: &Expression) -> Expression {
+        match expression {
+            Expression::JsonString(min, max) => self.rule(&format!("text-{min}-{max}"), expression.clone()),
+            Expression::Repeat(inner, min, max) => {
+                let repeated = Expression::Repeat(Box::new(self.expression(inner)), *min, *max);
+                if *max <= 1 { repeated } else { self.rule(&format!("some-{min}-{max}"), repeated) }
+            }
+            Expression::Sequence(parts) => Expression::Sequence(self.all(parts)),
+            Expression::Choice(parts) => Expression::Choice(self.all(parts)),
+            Expression::Literal(_) | Expression::Class(_) | Expression::Rule(_) => expression.clone(),
+        }
+    }
+
+    fn all(&mut self, parts: &[Expression]) -> Vec<Expression> {
+        parts.iter().map(|part| self.expression(part)).collect()
+    }
+
+    fn rule(&mut self, name: &str, expression: Expression) -> Expression {
+        if let Some(known) = self.rules.iter().find(|rule| rule.expression == expression) {
+            return Expression::Rule(known.name.clone());
+        }
+        let mut unique = name.to_owned();
+        let mut number = 1_u32;
+        while self.taken.contains(&unique) {
+            number = number.saturating_add(1);
+            unique = format!("{name}-{number}");
+        }
+        self.taken.push(unique.clone());
+        self.rules.push(Rule { name: unique.clone(), expression });
+        Expression::Rule(unique)
+    }
+}
+
+impl Cfg {
+    /// The greatest count of rules that llama.cpp comes to for one repetition, which is what it limits: those of
+    /// what is repeated, times how often. At most: a rule that was named before counts again here.
+    pub(crate) fn greatest_repetition(&self) -> u64 {
+        let mut greatest = 0;
+        for rule in &self.rules {
+            rules_of(&rule.expression, &mut greatest);
+        }
+        greatest
+    }
+}
+
+/// How many rules the parser makes of an expression.
+fn rules_of(expression: &Expression, greatest: &mut u64) -> u64 {
+    let times = |inner: u64, max: u32, greatest: &mut u64| {
+        *greatest = (*greatest).max(inner.max(1).saturating_mul(u64::from(max.max(1))));
+    };
+    match expression {
+        Expression::Literal(_) | Expression::Class(_) => 0,
+        Expression::Rule(_) => 1,
+        Expression::Sequence(parts) => parts.iter().map(|part| rules_of(part, greatest)).sum(),
+        Expression::Choice(parts) => parts.iter().map(|part| rules_of(part, greatest)).sum::<u64>().saturating_add(1),
+        Expression::Repeat(inner, min, max) => {
+            let inside = rules_of(inner, greatest);
+            // What is no group is one character or one rule.
+            let is_group = matches!(**inner, Expression::Sequence(_) | Expression::Choice(_));
+            let inside = if is_group { inside.saturating_add(1) } else { inside };
+            times(if is_group { inside } else { 1 }, *max, greatest);
+            inside.saturating_add(u64::from(max.saturating_sub(*min)))
+        }
+        Expression::JsonString(min, max) => {
+            times(1, *max, greatest);
+            u64::from(max.saturating_sub(*min)).saturating_add(1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn optional_text() -> Expression {
+        Expression::Sequence(vec![Expression::literal("x"), Expression::JsonString(0, 1_999)]).optional()
+    }
+
+    #[test]
+    fn a_long_string_within_an_optional_part_counts_in_its_own_rule_only() {
+        let inline = Cfg { rules: vec![Rule { name: "root".to_owned(), expression: optional_text() }] };
+        assert!(inline.greatest_repetition() > 2_000);
+        assert_eq!(share(&inline).greatest_repetition(), 1_999);
+    }
+
+    #[test]
+    fn equal_repetitions_share_a_rule_whose_name_nobody_has() {
+        let both = Expression::Sequence(vec![optional_text(), optional_text()]);
+        let named = Rule { name: "text-0-1999".to_owned(), expression: Expression::literal("") };
+        let shared = share(&Cfg { rules: vec![Rule { name: "root".to_owned(), expression: both }, named] });
+        let names: Vec<&str> = shared.rules.iter().map(|rule| rule.name.as_str()).collect();
+        assert_eq!(names, ["root", "text-0-1999", "text-0-1999-2"]);
+    }
+}
