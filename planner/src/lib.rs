@@ -22,7 +22,11 @@ pub mod prompt;
 mod words;
 
 pub use converse::{Budget, ChatEngine, Limits, ModelError, ModelPlanner};
+#[cfg(feature = "anthropic")]
+pub use engine::anthropic::Anthropic;
 pub use engine::lexical::Lexical;
+#[cfg(feature = "ollama")]
+pub use engine::ollama::Ollama;
 #[cfg(feature = "openai")]
 pub use engine::openai::{OpenAi, OpenAiMode};
 pub use engine::scripted::{Scripted, ScriptedError};

@@ -32,7 +32,7 @@ pub(super) struct Reader<'a> {
 
 enum Reading<'a> {
     /// A plan as JSON.
-    Plan(PlanStream<'a>),
+    Plan(Box<PlanStream<'a>>),
     /// Calls of tools; text beside them is reasoning.
     Calls(Vec<Call>),
     /// Any form: read once it is whole.
@@ -60,10 +60,10 @@ impl<'a> Reader<'a> {
         let form = match dialect {
             // Strict dialects write null for what is left out, which the grammar itself does not have.
             Dialect::Plan(Target::OpenAi | Target::Gemini) | Dialect::Prompted => {
-                Reading::Plan(PlanStream::unconstrained())
+                Reading::Plan(Box::new(PlanStream::unconstrained()))
             }
             Dialect::Plan(Target::Line) => Reading::Whole,
-            Dialect::Plan(_) => Reading::Plan(PlanStream::new(spec.document())),
+            Dialect::Plan(_) => Reading::Plan(Box::new(PlanStream::new(spec.document()))),
             Dialect::Calls(_) => Reading::Calls(Vec::new()),
         };
         Self { observation, policy, form, text: String::new(), steps: Vec::new() }

@@ -2,7 +2,11 @@
 //!
 //! Which of them a program uses is for its composition root to say; they do not know of each other.
 
+#[cfg(feature = "anthropic")]
+pub mod anthropic;
 pub mod lexical;
+#[cfg(feature = "ollama")]
+pub mod ollama;
 #[cfg(feature = "openai")]
 pub mod openai;
 pub mod scripted;

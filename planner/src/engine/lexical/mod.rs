@@ -56,4 +56,4 @@ impl Planner for Lexical {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

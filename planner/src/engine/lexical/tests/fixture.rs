@@ -26,7 +26,7 @@ use crate::Lexical;
 const HERE: &str = "http://shop.test/start";
 
 /// A page of these candidates.
-pub(super) fn page(lines: &str) -> Observation {
+pub(crate) fn page(lines: &str) -> Observation {
     let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
     let (headings, lines): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("heading "));
     let headings = headings.into_iter().map(|line| Heading { level: 1, text: line["heading ".len()..].to_owned() });

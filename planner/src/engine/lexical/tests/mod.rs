@@ -1,6 +1,6 @@
 //! The engine's tests: sentences by kind, each on a small page of its own, and the loop over them.
 
-mod fixture;
+pub(crate) mod fixture;
 
 mod choosing;
 mod clicking;

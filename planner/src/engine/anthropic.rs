@@ -1,0 +1,227 @@
+//! Anthropic's messages, and what speaks like them: tools, the same for every page, ids as strings.
+//!
+//! No crate for this API is both maintained and small, so that its few types are written out here. Source: Anthropic,
+//! "Messages", "Streaming messages", "Tool use", version 2023-06-01.
+
+use base64::Engine as _;
+use cuebook_grammar::decode::emit::{Body, Target};
+use cuebook_grammar::planning::MessageRole;
+use cuebook_grammar::secret::Secret;
+use serde_json::{Map, Value, json};
+
+use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
+use crate::http::{Decode, Endpoint, Framing, HttpStream, Queue};
+
+/// An engine that speaks to Anthropic, or to a server that speaks like it.
+#[derive(Clone, Debug)]
+pub struct Anthropic {
+    endpoint: Endpoint,
+    model: String,
+    temperature: Option<f32>,
+}
+
+impl Anthropic {
+    /// Where Anthropic itself is.
+    pub const BASE_URL: &'static str = "https://api.anthropic.com";
+
+    /// The version of the API.
+    const VERSION: &'static str = "2023-06-01";
+
+    /// An engine for `model` at `base_url`, without a key.
+    ///
+    /// # Errors
+    /// [`EngineError::BadFormat`] if the address is none, [`EngineError::Request`] if no client can be made.
+    pub fn new(base_url: &str, model: impl Into<String>) -> Result<Self, EngineError> {
+        let endpoint = Endpoint::new(base_url, "v1/messages")?.with_header("anthropic-version", Self::VERSION)?;
+        Ok(Self { endpoint, model: model.into(), temperature: None })
+    }
+
+    /// With a key, which goes into the header `x-api-key`.
+    ///
+    /// # Errors
+    /// [`EngineError::Request`] if a header cannot hold it.
+    pub fn with_key(mut self, key: Secret) -> Result<Self, EngineError> {
+        self.endpoint = self.endpoint.with_key("x-api-key", "", key)?;
+        Ok(self)
+    }
+
+    /// With a temperature; without, it is the server's own.
+    #[must_use]
+    pub const fn with_temperature(mut self, temperature: f32) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    fn body(&self, request: &ChatRequest<'_>) -> Value {
+        let (system, rest): (Vec<&ChatMessage>, Vec<&ChatMessage>) =
+            request.messages.iter().partition(|message| message.role == MessageRole::System);
+        let system: Vec<&str> = system.iter().map(|message| message.text.as_str()).collect();
+        let mut body = Map::from_iter([
+            ("model".to_owned(), self.model.as_str().into()),
+            ("max_tokens".to_owned(), request.max_tokens.into()),
+            ("stream".to_owned(), true.into()),
+            ("system".to_owned(), system.join("\n\n").into()),
+            ("messages".to_owned(), rest.into_iter().map(message).collect()),
+        ]);
+        if let Some(temperature) = self.temperature {
+            body.insert("temperature".to_owned(), json!(temperature));
+        }
+        if let Some(Body::Json(Value::Object(tools))) = request.grammar.map(|grammar| &grammar.body) {
+            body.extend(tools.clone());
+            body.insert("tool_choice".to_owned(), json!({ "type": "any" }));
+        }
+        Value::Object(body)
+    }
+}
+
+fn message(message: &ChatMessage) -> Value {
+    let role = if message.role == MessageRole::Assistant { "assistant" } else { "user" };
+    let mut content: Vec<Value> = message
+        .images
+        .iter()
+        .map(|image| {
+            let data = base64::engine::general_purpose::STANDARD.encode(&image.bytes);
+            json!({ "type": "image", "source": { "type": "base64", "media_type": image.media_type, "data": data } })
+        })
+        .collect();
+    content.push(json!({ "type": "text", "text": message.text.trim_end() }));
+    json!({ "role": role, "content": content })
+}
+
+impl ChatEngine for Anthropic {
+    type Stream = AnthropicStream;
+
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn model(&self) -> Option<&str> {
+        Some(&self.model)
+    }
+
+    fn address(&self) -> Option<&str> {
+        Some(self.endpoint.address())
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Calls(Target::Anthropic)
+    }
+
+    async fn open(&self, request: &ChatRequest<'_>) -> Result<AnthropicStream, EngineError> {
+        let response = self.endpoint.post(&self.body(request)).await?;
+        let decoder = Decoder { endpoint: self.endpoint.clone(), finish: None, input: 0, blocks: Vec::new(), calls: 0 };
+        let expected = "an event stream of a message";
+        HttpStream::new(response, Framing::Events, &["text/event-stream"], expected, decoder).map(AnthropicStream)
+    }
+}
+
+/// An answer of such a server.
+pub struct AnthropicStream(HttpStream<Decoder>);
+
+impl ChatStream for AnthropicStream {
+    async fn next(&mut self) -> Result<Option<ChatEvent>, EngineError> {
+        self.0.next().await
+    }
+}
+
+struct Decoder {
+    endpoint: Endpoint,
+    finish: Option<Finish>,
+    input: u64,
+    /// The blocks that are calls: the block's index, and which call it is.
+    blocks: Vec<(u64, usize)>,
+    calls: usize,
+}
+
+impl Decode for Decoder {
+    fn frame(&mut self, _: &str, data: &str, queue: &mut Queue) -> Result<(), EngineError> {
+        let event: Value = serde_json::from_str(data).map_err(|_| EngineError::BadFormat {
+            expected: "an event of a message as JSON",
+            seen: self.endpoint.clean(data),
+        })?;
+        let index = event.get("index").and_then(Value::as_u64).unwrap_or_default();
+        match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "message_start" => self.usage(event.get("message").and_then(|message| message.get("usage")), queue),
+            "content_block_start" => {
+                let block = event.get("content_block");
+                let text = |name: &str| block.and_then(|block| block.get(name)).and_then(Value::as_str);
+                if text("type") == Some("tool_use") {
+                    self.blocks.push((index, self.calls));
+                    let name = text("name").map(str::to_owned);
+                    queue.push_back(ChatEvent::Call { index: self.calls, name, arguments: String::new() });
+                    self.calls += 1;
+                }
+            }
+            "content_block_delta" => self.delta(index, event.get("delta"), queue),
+            "message_delta" => {
+                let reason = event.get("delta").and_then(|delta| delta.get("stop_reason")).and_then(Value::as_str);
+                if let Some(reason) = reason {
+                    self.finish = Some(match reason {
+                        "end_turn" | "tool_use" | "stop_sequence" => Finish::Stop,
+                        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
+                        "refusal" => Finish::Refused,
+                        other => Finish::Other(self.endpoint.clean(other)),
+                    });
+                }
+                self.usage(event.get("usage"), queue);
+            }
+            "message_stop" => self.end(queue),
+            "error" => return Err(self.error(event.get("error"))),
+            // Pings, ends of blocks, and what may be added to the API.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, queue: &mut Queue) {
+        queue.extend(self.finish.take().map(ChatEvent::Done));
+    }
+}
+
+impl Decoder {
+    fn delta(&self, block: u64, delta: Option<&Value>, queue: &mut Queue) {
+        let text = |name: &str| delta.and_then(|delta| delta.get(name)).and_then(Value::as_str);
+        match text("type") {
+            Some("text_delta") => queue.extend(text("text").map(|text| ChatEvent::Text(text.to_owned()))),
+            Some("thinking_delta") => {
+                queue.extend(text("thinking").map(|text| ChatEvent::Reasoning(text.to_owned())));
+            }
+            Some("input_json_delta") => {
+                let call = self.blocks.iter().find(|(known, _)| *known == block).map(|(_, call)| *call);
+                if let (Some(index), Some(arguments)) = (call, text("partial_json")) {
+                    queue.push_back(ChatEvent::Call { index, name: None, arguments: arguments.to_owned() });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn usage(&mut self, usage: Option<&Value>, queue: &mut Queue) {
+        let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
+        let count = |name: &str| usage.get(name).and_then(Value::as_u64);
+        if let Some(fresh) = count("input_tokens") {
+            let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
+            self.input = cached.iter().filter_map(|name| count(name)).fold(fresh, u64::saturating_add);
+        }
+        let output = count("output_tokens").unwrap_or_default();
+        queue.push_back(ChatEvent::Usage { input: self.input, output });
+    }
+
+    fn error(&self, error: Option<&Value>) -> EngineError {
+        let text = |name: &str| error.and_then(|error| error.get(name)).and_then(Value::as_str).unwrap_or_default();
+        let message = self.endpoint.clean(text("message"));
+        let server = |status, message| EngineError::Server { status, retry_after: None, message };
+        match text("type") {
+            "rate_limit_error" => EngineError::RateLimited { status: 429, retry_after: None, message },
+            "overloaded_error" => server(529, message),
+            "timeout_error" => server(504, message),
+            "invalid_request_error" => EngineError::Rejected { status: 400, message },
+            "authentication_error" => EngineError::Rejected { status: 401, message },
+            "billing_error" => EngineError::Rejected { status: 402, message },
+            "permission_error" => EngineError::Rejected { status: 403, message },
+            "not_found_error" => EngineError::Rejected { status: 404, message },
+            "request_too_large" => EngineError::Rejected { status: 413, message },
+            _ => server(500, message),
+        }
+    }
+}

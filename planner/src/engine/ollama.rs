@@ -1,0 +1,165 @@
+//! Ollama: the engine for models on one's own machine.
+//!
+//! Requests are `ollama-rs`'s types; see this crate's manifest for why the stream is read here. Source: Ollama,
+//! `docs/api.md`, "Generate a chat completion".
+
+use base64::Engine as _;
+use cuebook_grammar::decode::emit::{Body, Target};
+use cuebook_grammar::planning::MessageRole;
+use ollama_rs::generation::chat::request::ChatMessageRequest;
+use ollama_rs::generation::chat::{ChatMessage as OllamaMessage, MessageRole as OllamaRole};
+use ollama_rs::generation::images::Image;
+use ollama_rs::generation::parameters::FormatType;
+use ollama_rs::models::ModelOptions;
+use serde_json::Value;
+
+use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
+use crate::http::{Decode, Endpoint, Framing, HttpStream, Queue};
+
+/// An engine that speaks to an Ollama server.
+#[derive(Clone, Debug)]
+pub struct Ollama {
+    endpoint: Endpoint,
+    model: String,
+    temperature: f32,
+    context: Option<u32>,
+}
+
+impl Ollama {
+    /// Where Ollama listens unless told otherwise.
+    pub const HOST: &'static str = "http://127.0.0.1:11434";
+
+    /// An engine for `model` at `host`. It decodes greedily.
+    ///
+    /// # Errors
+    /// [`EngineError::BadFormat`] if the host is no address, [`EngineError::Request`] if no client can be made.
+    pub fn new(host: &str, model: impl Into<String>) -> Result<Self, EngineError> {
+        let endpoint = Endpoint::new(host, "api/chat")?;
+        Ok(Self { endpoint, model: model.into(), temperature: 0.0, context: None })
+    }
+
+    /// With another temperature.
+    #[must_use]
+    pub const fn with_temperature(mut self, temperature: f32) -> Self {
+        self.temperature = temperature;
+        self
+    }
+
+    /// With a context of so many tokens. Without, it is as large as the conversation needs: 8,192, 16,384 or 32,768.
+    /// Ollama's own default is smaller than a page, and what does not fit it drops in silence.
+    #[must_use]
+    pub const fn with_context(mut self, tokens: u32) -> Self {
+        self.context = Some(tokens);
+        self
+    }
+
+    fn body(&self, request: &ChatRequest<'_>) -> Result<Value, EngineError> {
+        let unfit = |error: serde_json::Error| EngineError::Request(Box::new(error));
+        let options = ModelOptions::default()
+            .temperature(self.temperature)
+            .num_predict(i32::try_from(request.max_tokens).unwrap_or(i32::MAX))
+            .num_ctx(u64::from(self.context.unwrap_or_else(|| context_for(request))));
+        let messages = request.messages.iter().map(message).collect();
+        let mut typed = ChatMessageRequest::new(self.model.clone(), messages).options(options);
+        if let Some(Body::Json(schema)) = request.grammar.map(|grammar| &grammar.body) {
+            typed = typed.format(serde_json::from_value::<FormatType>(schema.clone()).map_err(unfit)?);
+        }
+        let mut body = serde_json::to_value(typed).map_err(unfit)?;
+        if let Value::Object(body) = &mut body {
+            body.insert("stream".to_owned(), true.into());
+        }
+        Ok(body)
+    }
+}
+
+/// The least of three sizes that holds the conversation and the answer, at three bytes a token. Few sizes, because
+/// Ollama loads the model again for each.
+fn context_for(request: &ChatRequest<'_>) -> u32 {
+    let asked: usize = request.messages.iter().map(|message| message.text.len()).sum();
+    let pictures: usize = request.messages.iter().map(|message| message.images.len()).sum();
+    let asked = asked / 3 + pictures.saturating_mul(1_500);
+    let needed = u32::try_from(asked).unwrap_or(u32::MAX).saturating_add(request.max_tokens);
+    [8_192, 16_384].into_iter().find(|size| needed <= *size).unwrap_or(32_768)
+}
+
+fn message(message: &ChatMessage) -> OllamaMessage {
+    let role = match message.role {
+        MessageRole::System => OllamaRole::System,
+        MessageRole::Assistant => OllamaRole::Assistant,
+        MessageRole::User | MessageRole::Tool => OllamaRole::User,
+    };
+    let images = message.images.iter().map(|image| {
+        let bytes = base64::engine::general_purpose::STANDARD.encode(&image.bytes);
+        Image::from_base64(bytes)
+    });
+    let images: Vec<Image> = images.collect();
+    let plain = OllamaMessage::new(role, message.text.clone());
+    if images.is_empty() { plain } else { plain.with_images(images) }
+}
+
+impl ChatEngine for Ollama {
+    type Stream = OllamaStream;
+
+    fn name(&self) -> &'static str {
+        "ollama"
+    }
+
+    fn model(&self) -> Option<&str> {
+        Some(&self.model)
+    }
+
+    fn address(&self) -> Option<&str> {
+        Some(self.endpoint.address())
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Plan(Target::Ollama)
+    }
+
+    async fn open(&self, request: &ChatRequest<'_>) -> Result<OllamaStream, EngineError> {
+        let response = self.endpoint.post(&self.body(request)?).await?;
+        let decoder = Decoder { endpoint: self.endpoint.clone() };
+        let media_types = ["application/x-ndjson", "application/json"];
+        HttpStream::new(response, Framing::Lines, &media_types, "lines of JSON", decoder).map(OllamaStream)
+    }
+}
+
+/// An answer of Ollama.
+pub struct OllamaStream(HttpStream<Decoder>);
+
+impl ChatStream for OllamaStream {
+    async fn next(&mut self) -> Result<Option<ChatEvent>, EngineError> {
+        self.0.next().await
+    }
+}
+
+struct Decoder {
+    endpoint: Endpoint,
+}
+
+impl Decode for Decoder {
+    fn frame(&mut self, _: &str, data: &str, queue: &mut Queue) -> Result<(), EngineError> {
+        let line: Value = serde_json::from_str(data)
+            .map_err(|_| EngineError::BadFormat { expected: "a line of JSON", seen: self.endpoint.clean(data) })?;
+        if let Some(error) = line.get("error").and_then(Value::as_str) {
+            let message = self.endpoint.clean(error);
+            return Err(EngineError::Server { status: 500, retry_after: None, message });
+        }
+        let said = |name: &str| {
+            let text = line.get("message").and_then(|message| message.get(name)).and_then(Value::as_str);
+            text.filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        queue.extend(said("thinking").map(ChatEvent::Reasoning));
+        queue.extend(said("content").map(ChatEvent::Text));
+        if line.get("done").and_then(Value::as_bool) == Some(true) {
+            let count = |name: &str| line.get(name).and_then(Value::as_u64).unwrap_or_default();
+            queue.push_back(ChatEvent::Usage { input: count("prompt_eval_count"), output: count("eval_count") });
+            queue.push_back(ChatEvent::Done(match line.get("done_reason").and_then(Value::as_str) {
+                None | Some("stop") => Finish::Stop,
+                Some("length") => Finish::Length,
+                Some(other) => Finish::Other(self.endpoint.clean(other)),
+            }));
+        }
+        Ok(())
+    }
+}
