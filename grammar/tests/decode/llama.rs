@@ -40,10 +40,8 @@ impl Judge {
 
 #[test]
 fn llama_cpp_takes_every_grammar_and_judges_sentences_as_we_do() {
-    let Some(validator) = validator() else {
-        eprintln!("not judged: `cargo xtask engine` builds llama.cpp's validator");
-        return;
-    };
+    // Only where somebody built it: a test run does not wait for that.
+    let Some(validator) = validator() else { return };
     let judge = Judge { validator, folder: tempfile::tempdir().unwrap() };
     let mut runner = TestRunner::deterministic();
     let mut verdicts = [0, 0];

@@ -95,6 +95,14 @@ fn flattened(document: &Document) -> Document {
 /// Tools, one a verb, for any API of function calls.
 pub(super) fn tools(document: &Document) -> Emission {
     let (definitions, lost) = super::merge::tools(document, OPENAI);
+    let measures: Vec<Measures> = definitions.iter().map(|tool| Measures::of(&tool.parameters)).collect();
+    let most = |of: fn(&Measures) -> u64| measures.iter().map(of).max().unwrap_or(0);
+    // Source: OpenAI, "Function calling" and "Structured outputs", as of 2026: each tool has a schema of its own.
+    let limits = vec![
+        LimitUse { limit: "tools", used: definitions.len() as u64, allowed: 128 },
+        LimitUse { limit: "properties of a tool", used: most(|tool| tool.properties), allowed: 5_000 },
+        LimitUse { limit: "enum values of a tool", used: most(|tool| tool.enum_values), allowed: 1_000 },
+    ];
     let tools: Vec<Value> = definitions
         .into_iter()
         .map(|tool| {
@@ -106,15 +114,7 @@ pub(super) fn tools(document: &Document) -> Emission {
             })
         })
         .collect();
-    let body = Value::Array(tools);
-    let measures = Measures::of(&body);
-    // Source: OpenAI, "Function calling", as of 2026.
-    let limits = vec![
-        LimitUse { limit: "tools", used: measures.top_level, allowed: 128 },
-        LimitUse { limit: "properties", used: measures.properties, allowed: 5_000 },
-        LimitUse { limit: "enum values", used: measures.enum_values, allowed: 1_000 },
-    ];
-    Emission { target: Target::Tools, body: Body::Json(body), lost, limits }
+    Emission { target: Target::Tools, body: Body::Json(Value::Array(tools)), lost, limits }
 }
 
 /// Anthropic's tools: the same for every page, so that its cache of compiled schemas holds; ids are strings
