@@ -26,6 +26,8 @@ pub(super) struct Reader<'a> {
     observation: &'a Observation,
     policy: &'a Policy,
     form: Reading<'a>,
+    /// Nothing says which form to expect.
+    is_prompted: bool,
     text: String,
     steps: Vec<Step>,
 }
@@ -57,6 +59,7 @@ impl<'a> Reader<'a> {
         observation: &'a Observation,
         policy: &'a Policy,
     ) -> Self {
+        let is_prompted = dialect == Dialect::Prompted;
         let form = match dialect {
             // Strict dialects write null for what is left out, which the grammar itself does not have.
             Dialect::Plan(Target::OpenAi | Target::Gemini) | Dialect::Prompted => {
@@ -66,7 +69,7 @@ impl<'a> Reader<'a> {
             Dialect::Plan(_) => Reading::Plan(Box::new(PlanStream::new(spec.document()))),
             Dialect::Calls(_) => Reading::Calls(Vec::new()),
         };
-        Self { observation, policy, form, text: String::new(), steps: Vec::new() }
+        Self { observation, policy, form, is_prompted, text: String::new(), steps: Vec::new() }
     }
 
     /// Takes text; answers with the steps that became whole.
@@ -75,6 +78,10 @@ impl<'a> Reader<'a> {
             return Err(malformed(format!("expected an answer of at most {MAX_BYTES} bytes")));
         }
         self.text.push_str(piece);
+        // Calls as text, or thoughts and actions: read once they are whole.
+        if self.is_prompted && self.text.trim_start().starts_with(['[', '<']) {
+            self.form = Reading::Whole;
+        }
         let Reading::Plan(stream) = &mut self.form else { return Ok(Vec::new()) };
         match stream.push(piece.as_bytes()) {
             Ok(steps) => self.judged(steps),
@@ -151,6 +158,7 @@ impl<'a> Reader<'a> {
                 draft
             }
             Reading::Plan(stream) => match stream.finish() {
+                Ok(plan) if self.is_prompted => read::read(&String::from_utf8_lossy(&plan), Author::Model)?,
                 Ok(plan) => read::read_as(Form::Plan, &String::from_utf8_lossy(&plan), Author::Model)?,
                 Err(StreamError::NoPlan { .. }) if !self.text.trim().is_empty() => {
                     read::read(&self.text, Author::Model)?
@@ -165,6 +173,10 @@ impl<'a> Reader<'a> {
             }
         };
         draft.check(self.observation, self.policy)?;
+        // Members that are written twice, or in another order, make another plan than the one that was told.
+        if !draft.steps.starts_with(&self.steps) {
+            return Err(malformed("expected each member once, `steps` before `last`"));
+        }
         let rest = draft.steps.get(told..).unwrap_or_default().to_vec();
         Ok((rest, draft))
     }

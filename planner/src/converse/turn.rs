@@ -274,6 +274,10 @@ impl<E: ChatEngine> Turn<'_, E> {
         future: impl Future<Output = Result<T, EngineError>>,
     ) -> Result<T, TurnEnd> {
         let remaining = self.remaining();
+        // A timer is not looked at while the engine always has something at hand.
+        if remaining.is_zero() {
+            return Err(TurnEnd::Deadline);
+        }
         match timeout(patience.min(remaining), future).await {
             Ok(answer) => answer.map_err(TurnEnd::Failed),
             Err(_) if remaining <= patience => Err(TurnEnd::Deadline),

@@ -203,7 +203,8 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     }
     let value = headers.get(reqwest::header::RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = match value.parse::<f64>() {
-        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok()?,
+        Ok(seconds) if seconds >= 0.0 => Duration::try_from_secs_f64(seconds).unwrap_or(DAY),
+        Ok(_) => return None,
         Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default(),
     };
     Some(wait.min(DAY))

@@ -12,8 +12,6 @@ pub(super) struct Measures {
     pub(super) long_enum_characters: u64,
     pub(super) summed_items: u64,
     pub(super) longest_repetition: u64,
-    /// Items of an array at the root.
-    pub(super) top_level: u64,
 }
 
 impl Measures {
@@ -21,7 +19,6 @@ impl Measures {
         let mut measures = Self::default();
         measures.visit(schema);
         measures.levels = levels(schema, schema, 0);
-        measures.top_level = schema.as_array().map_or(0, |items| items.len() as u64);
         measures
     }
 
