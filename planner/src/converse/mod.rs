@@ -291,3 +291,6 @@ impl<E: ChatEngine> Planner for ModelPlanner<E> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

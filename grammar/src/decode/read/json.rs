@@ -12,13 +12,14 @@ pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violatio
 /// Puts the `last` step behind the others.
 fn folded(value: Value) -> Result<Value, Vec<Violation>> {
     let Value::Object(mut plan) = value else { return Ok(value) };
+    // Strict dialects write null for what is left out, of the plan as of its steps.
+    plan.retain(|_, value| !value.is_null());
     if let Some(last) = plan.remove("last") {
         match plan.entry("steps").or_insert_with(|| Value::Array(Vec::new())) {
             Value::Array(steps) => steps.push(last),
             _ => return Err(vec![malformed("/steps", "expected an array of steps")]),
         }
     }
-    // Strict dialects write null for a parameter that is left out.
     if let Some(Value::Array(steps)) = plan.get_mut("steps") {
         for step in steps.iter_mut().filter_map(Value::as_object_mut) {
             step.retain(|_, value| !value.is_null());

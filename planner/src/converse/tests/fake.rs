@@ -1,0 +1,190 @@
+//! An engine in memory: it answers from a list, and keeps what it was asked.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::decode::emit::Target;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::planning::PlanningCall;
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
+use cuebook_grammar::step::Step;
+use tokio::time::Instant;
+
+use super::super::*;
+use crate::engine::lexical::tests::fixture;
+
+/// What comes of one request.
+pub(super) enum Play {
+    /// It cannot be opened.
+    Fails(EngineError),
+    /// These happen, one after the other.
+    Says(Vec<Happens>),
+}
+
+/// What happens in an answer.
+pub(super) enum Happens {
+    Event(ChatEvent),
+    Error(EngineError),
+    /// Nothing, for so long.
+    Wait(Duration),
+}
+
+/// What the test sees of it.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// The conversations that were sent, and when.
+    pub(super) asked: Vec<(Vec<ChatMessage>, u32, Duration)>,
+    /// Events that were taken of the last answer.
+    pub(super) taken: usize,
+    /// Answers that are open.
+    pub(super) open: usize,
+}
+
+pub(super) struct Fake {
+    dialect: Dialect,
+    plays: Mutex<VecDeque<Play>>,
+    pub(super) seen: Arc<Mutex<Seen>>,
+    begun: Instant,
+}
+
+impl Fake {
+    pub(super) fn new(dialect: Dialect, plays: impl IntoIterator<Item = Play>) -> Self {
+        let plays = Mutex::new(plays.into_iter().collect());
+        Self { dialect, plays, seen: Arc::default(), begun: Instant::now() }
+    }
+
+    /// How long it is there.
+    pub(super) fn begun_for(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// One that answers with plans as Ollama's schema has them.
+    pub(super) fn planning(plays: impl IntoIterator<Item = Play>) -> Self {
+        Self::new(Dialect::Plan(Target::Ollama), plays)
+    }
+}
+
+/// An answer of this text, cut into pieces of three bytes or so, that ends well.
+pub(super) fn text(text: &str) -> Play {
+    let mut happens: Vec<Happens> = Vec::new();
+    let characters: Vec<char> = text.chars().collect();
+    for piece in characters.chunks(3) {
+        happens.push(Happens::Event(ChatEvent::Text(piece.iter().collect())));
+    }
+    happens.push(Happens::Event(ChatEvent::Usage { input: 100, output: 20 }));
+    happens.push(Happens::Event(ChatEvent::Done(Finish::Stop)));
+    Play::Says(happens)
+}
+
+pub(super) struct FakeStream {
+    happens: VecDeque<Happens>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Drop for FakeStream {
+    fn drop(&mut self) {
+        self.seen.lock().unwrap().open -= 1;
+    }
+}
+
+impl ChatStream for FakeStream {
+    async fn next(&mut self) -> Result<Option<ChatEvent>, EngineError> {
+        loop {
+            match self.happens.pop_front() {
+                None => return Ok(None),
+                Some(Happens::Error(error)) => return Err(error),
+                Some(Happens::Wait(time)) => tokio::time::sleep(time).await,
+                Some(Happens::Event(event)) => {
+                    self.seen.lock().unwrap().taken += 1;
+                    return Ok(Some(event));
+                }
+            }
+        }
+    }
+}
+
+impl ChatEngine for Fake {
+    type Stream = FakeStream;
+
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    fn model(&self) -> Option<&str> {
+        Some("tiny")
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    async fn open(&self, request: &ChatRequest<'_>) -> Result<FakeStream, EngineError> {
+        let mut seen = self.seen.lock().unwrap();
+        seen.asked.push((request.messages.to_vec(), request.max_tokens, self.begun.elapsed()));
+        match self.plays.lock().unwrap().pop_front() {
+            None => {
+                let unexpected = request.messages.last().map(|message| message.text.clone());
+                Err(EngineError::Inside(format!("a request too many: {unexpected:?}").into()))
+            }
+            Some(Play::Fails(error)) => Err(error),
+            Some(Play::Says(happens)) => {
+                seen.open += 1;
+                seen.taken = 0;
+                Ok(FakeStream { happens: happens.into(), seen: self.seen.clone() })
+            }
+        }
+    }
+}
+
+/// Keeps what it is told.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) steps: Vec<(usize, Step)>,
+    pub(super) calls: Vec<PlanningCall>,
+}
+
+impl PlanSink for Told {
+    fn step_ready(&mut self, _: usize, index: usize, step: &Step) {
+        self.steps.push((index, step.clone()));
+    }
+    fn call_ended(&mut self, call: PlanningCall) {
+        self.calls.push(call);
+    }
+}
+
+/// A page with a field, a button and a link: c1, c2, c3.
+pub(super) fn login() -> (Observation, Policy) {
+    let page = fixture::page("textbox \"User\"\nbutton \"Sign in\"\nlink \"Help\" to=/help");
+    let policy = Policy::default().starting_at(&page.url).unwrap();
+    (page, policy)
+}
+
+pub(super) fn request<'a>(page: &'a Observation, policy: &'a Policy) -> PlanRequest<'a> {
+    PlanRequest {
+        task: "Log in as ada",
+        observation: page,
+        policy,
+        history: &[],
+        failure: None,
+        exemplars: &[],
+        images: &[],
+        beam: 1,
+    }
+}
+
+pub(super) fn soon(time: Duration) -> Deadline {
+    Deadline::after(Instant::now().into_std(), time)
+}
+
+/// Plans on the login page, with a minute of time.
+pub(super) async fn plan(planner: &ModelPlanner<Fake>) -> (Result<PlanReply, ModelError>, Told) {
+    let (page, policy) = login();
+    let mut told = Told::default();
+    let reply = planner.plan(&request(&page, &policy), &mut told, soon(Duration::from_secs(60))).await;
+    (reply, told)
+}
+
+pub(super) const GOOD: &str = r#"{"version":"1.0","reasoningSummary":"fill in, then submit","steps":[{"type":"setValue","targetRef":"c1","value":"ada"}],"last":{"type":"click","targetRef":"c2","confidence":0.5}}"#;

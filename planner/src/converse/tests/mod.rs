@@ -1,0 +1,6 @@
+//! The loop, over an engine in memory.
+
+mod cutting;
+mod fake;
+mod retrying;
+mod rules;

@@ -1,0 +1,149 @@
+//! One reformulation, budgets, cancellation, audit.
+
+use std::time::Duration;
+
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole};
+use cuebook_grammar::seam::IgnoreSteps;
+
+use super::super::*;
+use super::fake::{Fake, GOOD, Happens, Play, Told, login, plan, request, soon, text};
+
+const BAD: &str = r#"{"version":"1.0","last":{"type":"click","targetRef":"c9"}}"#;
+
+#[tokio::test]
+async fn a_plan_comes_out_with_its_steps_told_and_its_call_recorded() {
+    let planner = ModelPlanner::new(Fake::planning([text(GOOD)]));
+    let (reply, told) = plan(&planner).await;
+    let reply = reply.unwrap();
+    assert_eq!(reply.drafts[0].steps, told.steps.iter().map(|(_, step)| step.clone()).collect::<Vec<_>>());
+    assert_eq!((reply.usage.planner_calls, reply.usage.input_tokens, reply.usage.output_tokens), (1, 100, 20));
+    let [call] = &told.calls[..] else { panic!("{:?}", told.calls) };
+    assert_eq!((call.engine.as_str(), call.model.as_deref(), call.attempts), ("fake", Some("tiny"), 1));
+    assert_eq!((call.purpose, &call.end), (CallPurpose::Plan, &CallEnd::Accepted));
+    assert_eq!((call.output.as_str(), call.reasoning.as_deref()), (GOOD, Some("fill in, then submit")));
+    assert_eq!((call.confidence, call.input.len()), (Some(0.5), 2));
+    assert!(call.first_step_ms.is_some());
+}
+
+#[tokio::test]
+async fn an_invalid_answer_is_asked_for_once_more_with_what_is_wrong_with_it() {
+    let planner = ModelPlanner::new(Fake::planning([text(BAD), text(GOOD)]));
+    let (reply, told) = plan(&planner).await;
+    let reply = reply.unwrap();
+    assert_eq!((reply.drafts.len(), reply.usage.planner_calls), (1, 2));
+    let purposes: Vec<CallPurpose> = told.calls.iter().map(|call| call.purpose).collect();
+    assert_eq!(purposes, [CallPurpose::Plan, CallPurpose::Reformulate]);
+    assert!(matches!(told.calls[0].end, CallEnd::Invalid { .. }));
+    let seen = planner.engine().seen.lock().unwrap();
+    let [.., answer, complaint] = &seen.asked[1].0[..] else { panic!("too few messages") };
+    assert_eq!((answer.role, complaint.role), (MessageRole::Assistant, MessageRole::User));
+    assert!(answer.text.starts_with(r#"{"version":"1.0","last":{"type":"click","targetRef":"c9"#), "{}", answer.text);
+    assert!(complaint.text.contains("/last/targetRef") && complaint.text.contains("c1"), "{}", complaint.text);
+}
+
+#[tokio::test]
+async fn a_second_invalid_answer_is_an_error_with_every_violation() {
+    let planner = ModelPlanner::new(Fake::planning([text(BAD), text(BAD)]));
+    let (reply, told) = plan(&planner).await;
+    let error = reply.unwrap_err();
+    assert_eq!(error.code(), "invalidPlan");
+    assert!(matches!(&error, ModelError::Invalid { violations } if violations.len() == 1), "{error}");
+    assert_eq!(told.calls.len(), 2);
+}
+
+#[tokio::test]
+async fn a_failed_step_makes_the_call_one_of_repair() {
+    let planner = ModelPlanner::new(Fake::planning([text(GOOD)]));
+    let (page, policy) = login();
+    let failure = StepFailure::new(Stage::Actionability, Cause::Covered, "covered by div#cookie");
+    let request = PlanRequest { failure: Some(&failure), ..request(&page, &policy) };
+    let mut told = Told::default();
+    planner.plan(&request, &mut told, soon(Duration::from_secs(9))).await.unwrap();
+    assert_eq!(told.calls[0].purpose, CallPurpose::Repair);
+    assert!(
+        told.calls[0].input[1].text.contains("| covered: covered by div#cookie"),
+        "{}",
+        told.calls[0].input[1].text
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_is_a_reply_without_drafts_that_is_not_asked_again() {
+    let plays = [
+        vec![
+            Happens::Event(ChatEvent::Refusal("I can not help".into())),
+            Happens::Event(ChatEvent::Done(Finish::Stop)),
+        ],
+        vec![Happens::Event(ChatEvent::Done(Finish::Refused))],
+    ];
+    for happens in plays {
+        let planner = ModelPlanner::new(Fake::planning([Play::Says(happens)]));
+        let (reply, told) = plan(&planner).await;
+        let reply = reply.unwrap();
+        assert!(reply.drafts.is_empty() && reply.note.unwrap().starts_with("the model refuses"));
+        assert!(matches!(&told.calls[0].end, CallEnd::Failed { code, .. } if code == "refused"));
+        assert_eq!(planner.engine().seen.lock().unwrap().asked.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn when_the_budget_of_tokens_is_used_up_no_request_is_sent() {
+    let limits = Limits { run_tokens: 120, ..Limits::default() };
+    let planner = ModelPlanner::new(Fake::planning([text(GOOD)])).with_limits(limits);
+    plan(&planner).await.0.unwrap();
+    let (reply, told) = plan(&planner).await;
+    assert!(
+        matches!(reply, Err(ModelError::Budget { budget: Budget::RunTokens, used: 120, allowed: 120 })),
+        "{reply:?}"
+    );
+    assert!(told.calls.is_empty());
+    assert_eq!(planner.engine().seen.lock().unwrap().asked.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_budget_of_time_is_used_up_no_request_is_sent() {
+    let slow =
+        Play::Says(vec![Happens::Wait(Duration::from_secs(20)), Happens::Event(ChatEvent::Done(Finish::Refused))]);
+    let limits = Limits { run_time: Duration::from_secs(15), ..Limits::default() };
+    let planner = ModelPlanner::new(Fake::planning([slow])).with_limits(limits);
+    plan(&planner).await.0.unwrap();
+    let (reply, _) = plan(&planner).await;
+    assert!(matches!(reply, Err(ModelError::Budget { budget: Budget::RunTime, .. })), "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_plan_that_nobody_waits_for_frees_its_connection_and_is_told_as_cancelled() {
+    let wait = || {
+        let begun = Happens::Event(ChatEvent::Text(GOOD[..60].to_owned()));
+        Play::Says(vec![begun, Happens::Wait(Duration::from_secs(3_600))])
+    };
+    let planner = ModelPlanner::new(Fake::planning([wait()]));
+    let seen = planner.engine().seen.clone();
+    let (page, policy) = login();
+    let mut told = Told::default();
+    let request = request(&page, &policy);
+    {
+        let mut future = Box::pin(planner.plan(&request, &mut told, soon(Duration::from_secs(60))));
+        let waited = tokio::time::timeout(Duration::from_millis(1), &mut future).await;
+        assert!(waited.is_err());
+        assert_eq!(seen.lock().unwrap().open, 1);
+    }
+    assert_eq!(seen.lock().unwrap().open, 0);
+    assert!(
+        matches!(&told.calls[..], [call] if matches!(&call.end, CallEnd::Failed { code, .. } if code == "cancelled"))
+    );
+}
+
+#[tokio::test]
+async fn the_most_tokens_are_the_least_of_the_limit_and_the_computed_bound() {
+    for (limit, expected) in [(77, 77), (u32::MAX, 0)] {
+        let limits = Limits { output_tokens: limit, ..Limits::default() };
+        let planner = ModelPlanner::new(Fake::planning([text(GOOD)])).with_limits(limits);
+        let (page, policy) = login();
+        planner.plan(&request(&page, &policy), &mut IgnoreSteps, soon(Duration::from_secs(9))).await.unwrap();
+        let bound = u32::try_from(cuebook_grammar::decode::specialise(&page, &policy).max_tokens()).unwrap();
+        let expected = if expected == 0 { bound } else { expected };
+        assert_eq!(planner.engine().seen.lock().unwrap().asked[0].1, expected);
+    }
+}
