@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
     /// Ends the answer: the steps that were not told yet, and the draft, which passed the check.
     pub(super) fn finish(&mut self) -> Result<(Vec<Step>, PlanDraft), Vec<Violation>> {
         let told = self.steps.len();
-        let draft = match std::mem::replace(&mut self.form, Reading::Whole) {
+        let draft = match &self.form {
             Reading::Calls(calls) if !calls.is_empty() => {
                 let calls: Vec<Value> = calls.iter().map(as_json).collect();
                 let mut draft = read::read_as(Form::ToolCalls, &Value::Array(calls).to_string(), Author::Model)?;
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
                 }
                 draft
             }
-            Reading::Plan(stream) => match stream.finish() {
+            Reading::Plan(stream) => match stream.clone().finish() {
                 Ok(plan) if self.is_prompted => read::read(&String::from_utf8_lossy(&plan), Author::Model)?,
                 Ok(plan) => read::read_as(Form::Plan, &String::from_utf8_lossy(&plan), Author::Model)?,
                 Err(StreamError::NoPlan { .. }) if !self.text.trim().is_empty() => {

@@ -1,0 +1,179 @@
+//! Answers that hold a plan, however they are cut, wrapped and spaced: one request, and the plan is had.
+
+use std::time::Duration;
+
+use cuebook_grammar::planning::{CallEnd, CallPurpose};
+use serde_json::json;
+
+use crate::each;
+use crate::page::order;
+use crate::servers::{Answer, Dialect, End, Part};
+use crate::stage::Stage;
+
+#[test]
+fn a_plan_is_had_with_one_request_and_its_steps_are_told_in_order() {
+    each(async |dialect| {
+        let asked = Stage::new(dialect).ask([dialect.saying(&dialect.plan(&order()))]).await;
+        asked.is_the_order();
+        assert_eq!(asked.requests().len(), 1);
+        let reply = asked.reply();
+        assert_eq!((reply.usage.planner_calls, reply.usage.input_tokens, reply.usage.output_tokens), (1, 472, 89));
+        let [call] = &asked.calls[..] else { panic!("{:#?}", asked.calls) };
+        assert_eq!((call.purpose, call.attempts, &call.end), (CallPurpose::Plan, 1, &CallEnd::Accepted));
+        assert_eq!((call.input_tokens, call.output_tokens), (472, 89));
+        assert_eq!(call.model.as_deref(), Some("tiny"));
+        assert!(call.output.contains("Zoë") && call.output.contains("東京 🎭"), "{}", call.output);
+        assert!(!call.input.is_empty());
+    });
+}
+
+#[test]
+fn bytes_may_come_in_any_pieces_even_within_a_character() {
+    each(async |dialect| {
+        for size in [1, 2, 3, 7, 64] {
+            let play = dialect.opening().parts(dialect.events(&dialect.plan(&order()))).in_pieces_of(size).end();
+            Stage::new(dialect).ask([play]).await.is_the_order();
+        }
+    });
+}
+
+#[test]
+fn a_slow_drip_is_no_stall() {
+    each(async |dialect| {
+        let events = dialect.events(&dialect.plan(&order()));
+        // Longer in all than a stall may be, and never nearly as long between two pieces.
+        let stall = Duration::from_secs(3);
+        let play = dialect.opening().parts(events);
+        let size = play.body_len().div_ceil(20);
+        let play = play.in_pieces_of(size).dripping(stall / 15).end();
+        let asked = Stage::new(dialect).stalling_after(stall).ask([play]).await;
+        asked.is_the_order();
+        assert_eq!(asked.requests().len(), 1);
+    });
+}
+
+#[test]
+fn signs_of_life_between_the_events_are_skipped() {
+    each(async |dialect| {
+        let alive: &[u8] = match dialect {
+            Dialect::Ollama => b"\n",
+            Dialect::Anthropic => b"event: ping\ndata: {\"type\": \"ping\"}\n\n",
+            _ => b": keep-alive\n\n",
+        };
+        let events = dialect.events(&dialect.plan(&order())).into_iter();
+        let play = dialect.opening().parts(events.flat_map(|event| [alive.to_vec(), event])).end();
+        Stage::new(dialect).ask([play]).await.is_the_order();
+    });
+}
+
+#[test]
+fn lines_may_end_as_windows_ends_them() {
+    each(async |dialect| {
+        let events = dialect.events(&dialect.plan(&order())).into_iter();
+        let crlf = events.map(|event| String::from_utf8(event).unwrap().replace('\n', "\r\n").into_bytes());
+        Stage::new(dialect).ask([dialect.opening().parts(crlf).end()]).await.is_the_order();
+    });
+}
+
+#[test]
+fn what_the_model_thinks_before_is_kept_as_its_reasoning() {
+    each(async |dialect| {
+        let answer = dialect.plan(&order()).after(Part::Reasoning("the name first".to_owned()));
+        let asked = Stage::new(dialect).ask([dialect.saying(&answer)]).await;
+        asked.is_the_order();
+        assert_eq!(asked.calls[0].reasoning.as_deref(), Some("the name first"), "{dialect:?}");
+    });
+}
+
+#[test]
+fn prose_around_the_plan_is_no_part_of_it() {
+    each(async |dialect| {
+        let answer = if dialect.calls_tools() {
+            dialect.plan(&order()).after(Part::Text("I will fill in the form.".to_owned()))
+        } else {
+            let mut answer = dialect.plan(&order()).after(Part::Text("Here is the plan:\n```json\n".to_owned()));
+            answer.parts.push(Part::Text("\n```\nTell me if {anything} is missing.".to_owned()));
+            answer
+        };
+        let asked = Stage::new(dialect).ask([dialect.saying(&answer)]).await;
+        asked.is_the_order();
+        assert_eq!(asked.requests().len(), 1);
+    });
+}
+
+#[test]
+fn of_two_plans_only_the_first_counts_or_none() {
+    each(async |dialect| {
+        if dialect.calls_tools() {
+            return;
+        }
+        let other = dialect.plan(&[json!({ "type": "click", "targetRef": "c4" })]);
+        let mut both = dialect.plan(&order());
+        both.parts.extend(other.parts);
+        let asked = Stage::new(dialect).ask([dialect.saying(&both)]).await;
+        asked.is_the_order();
+        assert_eq!(asked.requests().len(), 1);
+    });
+}
+
+#[test]
+fn spaces_between_the_members_are_free() {
+    each(async |dialect| {
+        if dialect.calls_tools() {
+            return;
+        }
+        let Part::Text(text) = dialect.plan(&order()).parts.remove(0) else { panic!("a plan is text") };
+        let plan: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let wide = serde_json::to_string_pretty(&plan).unwrap();
+        Stage::new(dialect).ask([dialect.saying(&Answer::text(&wide))]).await.is_the_order();
+    });
+}
+
+#[tokio::test]
+async fn members_that_are_null_are_left_out_where_the_schema_demands_them() {
+    for dialect in [Dialect::OpenAi, Dialect::OpenAiTools] {
+        let mut steps = order();
+        for step in &mut steps {
+            for name in ["explanation", "pre", "post", "estimatedRisk", "confidence"] {
+                step[name] = serde_json::Value::Null;
+            }
+        }
+        let asked = Stage::new(dialect).ask([dialect.saying(&dialect.plan(&steps))]).await;
+        asked.is_the_order();
+    }
+}
+
+#[test]
+fn a_whole_plan_is_taken_though_the_stream_has_no_end() {
+    each(async |dialect| {
+        let unended = dialect.plan(&order()).ending(End::Unsaid);
+        // The server neither goes on nor hangs up.
+        let play = dialect.opening().parts(dialect.events(&unended)).hold();
+        let asked = Stage::new(dialect).stalling_after(Duration::from_millis(500)).ask([play]).await;
+        if dialect.calls_tools() {
+            // A further call might have followed: what was told so far is no plan.
+            assert_eq!(asked.code(), "stalled", "{dialect:?}");
+        } else {
+            asked.is_the_order();
+        }
+        assert!(asked.server.hung_up(0).await.hung_up);
+    });
+}
+
+#[test]
+fn the_connection_may_close_right_after_the_last_event() {
+    each(async |dialect| {
+        let play = dialect.opening().parts(dialect.events(&dialect.plan(&order()))).close();
+        Stage::new(dialect).ask([play]).await.is_the_order();
+    });
+}
+
+#[test]
+fn an_answer_may_be_of_known_length() {
+    each(async |dialect| {
+        let body = String::from_utf8(dialect.events(&dialect.plan(&order())).concat()).unwrap();
+        let kind = if dialect == Dialect::Ollama { "application/x-ndjson" } else { "text/event-stream" };
+        let play = crate::servers::Play::whole(200, kind, &body);
+        Stage::new(dialect).ask([play.pause(Duration::from_millis(1))]).await.is_the_order();
+    });
+}

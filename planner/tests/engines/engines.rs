@@ -1,0 +1,55 @@
+//! The engines by dialect: what the tests know of how each is made.
+
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner as _};
+use cuebook_grammar::secret::Secret;
+use cuebook_planner::{Anthropic, Limits, ModelError, ModelPlanner, Ollama, OpenAi, OpenAiMode};
+
+use crate::servers::Dialect;
+
+/// Any engine.
+#[derive(Debug)]
+pub(crate) enum Engine {
+    Ollama(ModelPlanner<Ollama>),
+    OpenAi(ModelPlanner<OpenAi>),
+    Anthropic(ModelPlanner<Anthropic>),
+}
+
+impl Engine {
+    /// The engine that speaks a dialect, before a server at this origin.
+    pub(crate) fn new(dialect: Dialect, origin: &str, key: &str, limits: Limits) -> Self {
+        let key = Secret::new(key);
+        let mode = match dialect {
+            Dialect::Ollama => {
+                let engine = Ollama::new(origin, "tiny").expect("an address");
+                return Self::Ollama(ModelPlanner::new(engine).with_limits(limits));
+            }
+            Dialect::Anthropic => {
+                let engine = Anthropic::new(origin, "tiny").and_then(|engine| engine.with_key(key));
+                let engine = engine.expect("an address and a key");
+                return Self::Anthropic(ModelPlanner::new(engine).with_limits(limits));
+            }
+            Dialect::OpenAi => OpenAiMode::Strict,
+            Dialect::OpenAiTools => OpenAiMode::Tools,
+            Dialect::LlamaCpp => OpenAiMode::LlamaCpp,
+            Dialect::Vllm => OpenAiMode::Vllm,
+        };
+        let engine = OpenAi::new(&format!("{origin}/v1"), "tiny").and_then(|engine| engine.with_key(key));
+        let engine = engine.expect("an address and a key").with_mode(mode);
+        Self::OpenAi(ModelPlanner::new(engine).with_limits(limits))
+    }
+
+    /// Asks for a plan.
+    pub(crate) async fn plan(
+        &self,
+        request: &PlanRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<PlanReply, ModelError> {
+        match self {
+            Self::Ollama(planner) => planner.plan(request, sink, deadline).await,
+            Self::OpenAi(planner) => planner.plan(request, sink, deadline).await,
+            Self::Anthropic(planner) => planner.plan(request, sink, deadline).await,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Answers that are no valid plan: asked for once more with what is wrong, and then given up with all of it.
+//!
+//! No step of theirs that the check refuses is ever told; a first byte that no plan goes on with ends the connection.
+
+use cuebook_grammar::plan::ViolationCode;
+use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole};
+use cuebook_planner::ModelError;
+use serde_json::{Value, json};
+
+use crate::each;
+use crate::page::order;
+use crate::servers::{Answer, Dialect, End, Part, Play};
+use crate::stage::Stage;
+
+/// Answers that hold no valid plan, and a word of what is wrong with each.
+fn faulty(dialect: Dialect) -> Vec<(&'static str, Answer, &'static str)> {
+    let plan = |steps: &[Value]| dialect.plan(steps);
+    let name = || order().remove(0);
+    let mut all = vec![
+        ("an id that is not there", plan(&[name(), json!({ "type": "click", "targetRef": "c99" })]), "c99"),
+        ("no id at all", plan(&[name(), json!({ "type": "click", "targetRef": "#send" })]), "targetRef"),
+        (
+            "a verb that its target does not support",
+            plan(&[name(), json!({ "type": "type", "targetRef": "c5", "text": "x" })]),
+            "c5",
+        ),
+        ("a verb that is none", plan(&[name(), json!({ "type": "teleport", "targetRef": "c5" })]), "teleport"),
+        (
+            "a verb of the profile's forbidden ones",
+            plan(&[name(), json!({ "type": "shell", "command": "id" })]),
+            "shell",
+        ),
+        ("an origin of another's", plan(&[name(), json!({ "type": "navigate", "url": "http://evil.test/" })]), "url"),
+        ("a parameter that is missing", plan(&[name(), json!({ "type": "type", "targetRef": "c2" })]), ""),
+        (
+            "a parameter that is none",
+            plan(&[name(), json!({ "type": "click", "targetRef": "c5", "force": true })]),
+            "force",
+        ),
+        (
+            "steps after one that leaves the page",
+            plan(&[name(), json!({ "type": "navigate", "url": "http://shop.test/terms" }), name()]),
+            "",
+        ),
+        ("nothing", Answer::of([]), ""),
+        ("white space", Answer::text(" \n\t "), ""),
+        ("prose", Answer::text("I would first fill in the name, and then send the form."), ""),
+        ("half a plan", Answer::text("{\"version\":\"1.0\",\"steps\":[{\"type\":\"click\",\"targ"), ""),
+        ("brackets without end", Answer::text(&"[".repeat(2_000)), ""),
+        ("braces without end", Answer::text(&"{\"a\":".repeat(2_000)), ""),
+        ("an array", Answer::text("[1, 2, 3]"), ""),
+        ("another object", Answer::text("{\"answer\": 42}"), ""),
+        ("null characters", Answer::text("\u{0}\u{0}{\"version\":\u{0}"), ""),
+        ("what the tokens did not suffice for", plan(&order()).ending(End::Length), ""),
+    ];
+    if dialect.calls_tools() {
+        let call = |name: &str, arguments: &str| Answer::of([Part::Call(name.to_owned(), arguments.to_owned())]);
+        all.extend([
+            ("arguments that are no JSON", call("click", "{\"targetRef\": \"c5\""), ""),
+            ("arguments that are no object", call("click", "[\"c5\"]"), ""),
+            ("a tool without a name", call("", "{}"), ""),
+            ("a tool that nobody registered", call("rm_rf", "{\"path\": \"/\"}"), "rm_rf"),
+        ]);
+    } else {
+        // What the tokens did not suffice for is judged by its text: this one breaks off.
+        all.retain(|(name, _, _)| *name != "what the tokens did not suffice for");
+        let Part::Text(text) = plan(&order()).parts.remove(0) else { panic!("a plan is text") };
+        let half: String = text.chars().take(text.chars().count() / 2).collect();
+        all.push(("what the tokens did not suffice for", Answer::text(&half).ending(End::Length), ""));
+    }
+    all
+}
+
+/// Whether a message names what is wrong. Where bytes are refused as they come, that word was not whole yet.
+fn names(dialect: Dialect, message: &str, word: &str) -> bool {
+    let is_by_byte = matches!(dialect, Dialect::Ollama | Dialect::LlamaCpp | Dialect::Vllm);
+    message.contains(if is_by_byte { "expected" } else { word })
+}
+
+#[test]
+fn an_invalid_answer_is_asked_for_once_more_with_what_is_wrong() {
+    each(async |dialect| {
+        for (fault, answer, word) in faulty(dialect) {
+            let plays = [dialect.saying(&answer), dialect.saying(&dialect.plan(&order()))];
+            let asked = Stage::new(dialect).ask(plays).await;
+            asked.is_the_order();
+            assert_eq!(asked.requests().len(), 2, "{fault}");
+            let [first, second] = &asked.calls[..] else { panic!("{fault}: {:#?}", asked.calls) };
+            assert_eq!((first.purpose, second.purpose), (CallPurpose::Plan, CallPurpose::Reformulate), "{fault}");
+            let CallEnd::Invalid { violations } = &first.end else { panic!("{fault}: {:?}", first.end) };
+            assert!(!violations.is_empty(), "{fault}");
+            assert_eq!(second.end, CallEnd::Accepted, "{fault}");
+            // The model is told what it wrote and what is wrong with it.
+            let told = second.input.last().unwrap();
+            assert_eq!(told.role, MessageRole::User, "{fault}");
+            let says = |text: &str| told.text.contains(text);
+            assert!(says(&violations[0].message) || says(&violations[0].path), "{fault}: {}", told.text);
+            assert!(names(dialect, &told.text, word), "{fault}: {}", told.text);
+            let before = &second.input[second.input.len() - 2];
+            assert_eq!(before.role, MessageRole::Assistant, "{fault}");
+            // And it is in the request itself.
+            let messages = |index: usize| asked.requests()[index].json()["messages"].as_array().map(Vec::len);
+            assert_eq!(messages(1), messages(0).map(|count| count + 2), "{fault}");
+        }
+    });
+}
+
+#[test]
+fn a_second_invalid_answer_ends_in_an_error_that_lists_what_is_wrong() {
+    each(async |dialect| {
+        for (fault, answer, word) in faulty(dialect) {
+            let asked = Stage::new(dialect).ask([dialect.saying(&answer)]).await;
+            let ModelError::Invalid { violations } = asked.error() else { panic!("{fault}: {:?}", asked.result) };
+            assert!(!violations.is_empty() && names(dialect, &asked.message(), word), "{fault}: {}", asked.message());
+            assert_eq!((asked.requests().len(), asked.ends()), (2, vec!["invalid", "invalid"]), "{fault}");
+        }
+    });
+}
+
+#[test]
+fn steps_before_the_fault_are_told_and_none_after_it() {
+    each(async |dialect| {
+        let mut steps = order();
+        steps.insert(1, json!({ "type": "click", "targetRef": "c99" }));
+        let asked = Stage::new(dialect).ask([dialect.saying(&dialect.plan(&steps))]).await;
+        assert_eq!(asked.code(), "invalidPlan");
+        let told: Vec<usize> = asked.steps.iter().map(|(_, index, _)| *index).collect();
+        // The first step of either answer, where steps stand alone before the end.
+        assert!(told == [0, 0], "{told:?}");
+    });
+}
+
+#[test]
+fn an_invalid_prefix_ends_the_connection_at_once() {
+    each(async |dialect| {
+        let mut steps = order();
+        steps[1] = json!({ "type": "click", "targetRef": "c99" });
+        // A further call shows that the one before it is whole.
+        let mut answer = dialect.plan(&steps).ending(End::Unsaid);
+        if let Some(Part::Text(text)) = answer.parts.first_mut() {
+            let end = text.find("\"last\"").expect("a plan has a last step");
+            text.truncate(end);
+        }
+        // The server would not hang up by itself.
+        let stuck = dialect.opening().parts(dialect.events(&answer)).hold();
+        let good = dialect.saying(&dialect.plan(&order()));
+        let asked = Stage::new(dialect).ask([stuck, good]).await;
+        asked.is_the_order();
+        assert!(asked.server.hung_up(0).await.hung_up);
+        assert_eq!(asked.ends(), ["invalid", "accepted"]);
+    });
+}
+
+#[test]
+fn a_constrained_stream_is_refused_at_its_first_wrong_byte() {
+    // Where the grammar itself is decoded, the id is refused before it is whole.
+    for dialect in [Dialect::Ollama, Dialect::LlamaCpp, Dialect::Vllm] {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let text = "{\"version\":\"1.0\",\"last\":{\"type\":\"click\",\"targetRef\":\"c9";
+            let stuck = dialect.opening().parts(dialect.events(&Answer::text(text).ending(End::Unsaid))).hold();
+            let asked = Stage::new(dialect).ask([stuck, dialect.saying(&dialect.plan(&order()))]).await;
+            asked.is_the_order();
+            assert!(asked.server.hung_up(0).await.hung_up, "{dialect:?}");
+        });
+    }
+}
+
+#[test]
+fn members_that_are_written_twice_tell_no_step_that_the_plan_has_not() {
+    each(async |dialect| {
+        if dialect.calls_tools() {
+            return;
+        }
+        let step = |id: &str| format!("{{\"type\":\"click\",\"targetRef\":\"{id}\"}}");
+        let text = format!(
+            "{{\"version\":\"1.0\",\"steps\":[{}],\"steps\":[{}],\"last\":{}}}",
+            step("c3"),
+            step("c4"),
+            step("c5")
+        );
+        let plays = [dialect.saying(&Answer::text(&text)), dialect.saying(&dialect.plan(&order()))];
+        // Whether it is refused or read, what was told is what the draft has: the stage sees to it.
+        let asked = Stage::new(dialect).ask(plays).await;
+        assert_eq!(asked.reply().drafts.len(), 1);
+    });
+}
+
+#[test]
+fn a_refusal_is_a_reply_without_drafts_and_is_not_argued_with() {
+    each(async |dialect| {
+        if dialect == Dialect::Ollama {
+            return; // It has no form for one: what it says is prose.
+        }
+        let words = "I cannot help with that.";
+        let refusals = match dialect {
+            Dialect::Anthropic => {
+                vec![Answer::text(words).ending(End::Refused), Answer::of([]).ending(End::Refused)]
+            }
+            _ => vec![
+                Answer::of([Part::Refusal(words.to_owned())]).ending(End::Refused),
+                Answer::of([]).ending(End::Refused),
+            ],
+        };
+        for answer in refusals {
+            let asked = Stage::new(dialect).ask([dialect.saying(&answer)]).await;
+            assert_eq!(asked.reply().drafts, []);
+            assert!(asked.reply().note.as_deref().is_some_and(|note| note.contains("refuses")), "{:?}", asked.reply());
+            assert_eq!((asked.requests().len(), asked.ends()), (1, vec!["failed"]));
+        }
+    });
+}
+
+#[test]
+fn a_plan_before_a_refusal_does_not_count() {
+    each(async |dialect| {
+        if dialect == Dialect::Ollama {
+            return;
+        }
+        let mut answer = dialect.plan(&order()).ending(End::Refused);
+        if dialect != Dialect::Anthropic {
+            answer = answer.and(Part::Refusal("on second thought, no".to_owned()));
+        }
+        let asked = Stage::new(dialect).ask([dialect.saying(&answer)]).await;
+        if dialect.calls_tools() {
+            assert_eq!(asked.reply().drafts, []);
+        } else {
+            // The plan was whole before the refusal began: nothing after it is looked at.
+            asked.is_the_order();
+        }
+    });
+}
+
+#[test]
+fn an_answer_that_outgrows_any_plan_is_cut() {
+    each(async |dialect| {
+        let endless = |part: Part| {
+            let mut events = dialect.events(&Answer::of([part]).ending(End::Unsaid));
+            let last = events.pop().unwrap();
+            // The block's end comes after its last piece.
+            let again = if dialect == Dialect::Anthropic { events.pop().unwrap_or(last) } else { last };
+            dialect.opening().parts(events).repeat(again)
+        };
+        let thought = endless(Part::Reasoning("and then ".to_owned()));
+        let prose = endless(Part::Text("Well, ".to_owned()));
+        let plays: Vec<(&str, Play)> = vec![("thoughts", thought), ("prose", prose)];
+        for (what, play) in plays {
+            let asked = Stage::new(dialect).limited(|limits| limits.output_tokens = 500).ask([play]).await;
+            let code = asked.code();
+            assert!(["tooLong", "invalidPlan"].contains(&code), "{what}: {code}");
+            assert!(asked.requests().len() <= 2, "{what}");
+            for index in 0..asked.requests().len() {
+                assert!(asked.server.hung_up(index).await.hung_up, "{what}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_string_that_never_ends_is_cut() {
+    each(async |dialect| {
+        let open = if dialect.calls_tools() {
+            Answer::of([Part::Call("type".to_owned(), "{\"targetRef\":\"c1\",\"text\":\"aaaaa".to_owned())])
+        } else {
+            Answer::text("{\"version\":\"1.0\",\"last\":{\"type\":\"type\",\"targetRef\":\"c1\",\"text\":\"aaaaaaa")
+        };
+        if dialect == Dialect::Ollama || !dialect.calls_tools() || dialect == Dialect::OpenAiTools {
+            let mut events = dialect.events(&open.ending(End::Unsaid));
+            let again = events.pop().unwrap();
+            let play = dialect.opening().parts(events).repeat(again);
+            let asked = Stage::new(dialect).limited(|limits| limits.output_tokens = 500).ask([play]).await;
+            assert!(["tooLong", "invalidPlan"].contains(&asked.code()), "{}", asked.code());
+            assert!(asked.server.hung_up(0).await.hung_up);
+        }
+    });
+}
+
+#[test]
+fn a_violation_of_the_policy_is_named_as_one() {
+    each(async |dialect| {
+        let evil = [json!({ "type": "navigate", "url": "http://evil.test/" })];
+        let asked = Stage::new(dialect).ask([dialect.saying(&dialect.plan(&evil))]).await;
+        let ModelError::Invalid { violations } = asked.error() else { panic!("{:?}", asked.result) };
+        let codes: Vec<ViolationCode> = violations.iter().map(|violation| violation.code).collect();
+        assert!(
+            codes.iter().all(|code| matches!(code, ViolationCode::PolicyBlocked | ViolationCode::Malformed)),
+            "{codes:?}"
+        );
+    });
+}

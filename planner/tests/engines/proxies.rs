@@ -1,0 +1,23 @@
+//! Proxies of the environment: none stands between an engine and a server on loopback.
+
+use std::process::Command;
+
+use crate::servers::{Play, Server};
+
+/// A test of this binary that asks every engine once.
+const ASKS: &str = "answers::a_plan_is_had_with_one_request_and_its_steps_are_told_in_order";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_proxy_of_the_environment_is_not_asked_for_loopback() {
+    let proxy = Server::playing([Play::whole(502, "text/plain", "I am the proxy")]).await;
+    let origin = proxy.origin();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", ASKS]).env_remove("NO_PROXY").env_remove("no_proxy");
+    for variable in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        child.env(variable, &origin);
+    }
+    let output = tokio::task::spawn_blocking(move || child.output()).await.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    assert_eq!((proxy.requests().len(), proxy.connections()), (0, 0));
+}
