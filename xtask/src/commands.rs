@@ -57,6 +57,20 @@ pub(crate) fn output_of(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed what is not text"))
 }
 
+/// A Python that is new enough: `$PYTHON`, else the usual names.
+///
+/// # Errors
+/// If there is none.
+pub(crate) fn python() -> Result<String> {
+    let named = environment("PYTHON").map(|name| name.to_string_lossy().into_owned());
+    let check = "import sys; print(sys.version_info >= (3, 10))";
+    named
+        .into_iter()
+        .chain(["python3", "python"].map(str::to_owned))
+        .find(|name| output_of(Command::new(name).args(["-c", check])).is_ok_and(|answer| answer.trim() == "True"))
+        .context("no Python found. Install Python 3.10 or later, or set PYTHON to the path of one")
+}
+
 /// How `cuebook` is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuildProfile {

@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::chrome;
-use crate::commands::{build_cuebook, environment, output_of, root, stage};
+use crate::commands::{build_cuebook, python, root, stage};
 
 /// The document that the tables go to, relative to the root of the workspace.
 const DOCUMENT: &str = "docs/interop.md";
@@ -91,17 +91,6 @@ fn command_of(harness: Harness, python: &str, arguments: &Arguments) -> Command 
         command.args(["--docs", DOCUMENT]);
     }
     command
-}
-
-/// A Python that is new enough: `$PYTHON`, else the usual names.
-fn python() -> Result<String> {
-    let named = environment("PYTHON").map(|name| name.to_string_lossy().into_owned());
-    let check = "import sys; print(sys.version_info >= (3, 10))";
-    named
-        .into_iter()
-        .chain(["python3", "python"].map(str::to_owned))
-        .find(|name| output_of(Command::new(name).args(["-c", check])).is_ok_and(|answer| answer.trim() == "True"))
-        .context("no Python found. Install Python 3.10 or later, or set PYTHON to the path of one")
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod chrome;
 mod commands;
 mod conformance;
 mod demo;
+mod engine;
 mod gen_schema;
 mod interop;
 mod lint;
@@ -47,6 +48,9 @@ enum Chore {
     Interop(interop::Arguments),
     /// Measure observations and clicks beside Playwright's (needs Node)
     Bench(bench::Arguments),
+    /// Build llama.cpp's server and a model of random weights, and run cuebook with them: whatever noise writes
+    /// under a grammar is a plan (needs Python and a C++ compiler; the first build takes a while)
+    Engine(engine::Arguments),
     /// Carry out other people's tests, in neutral form, and compare with the committed ratchet
     Conformance(conformance::Arguments),
     /// Kill cuebook again and again, and compare its log with what the server counted; or change pages under
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
         Chore::Demo => demo::run(),
         Chore::Interop(arguments) => interop::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),
+        Chore::Engine(arguments) => engine::run(&arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
     };
