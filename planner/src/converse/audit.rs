@@ -65,7 +65,14 @@ impl<'s> OpenCall<'s> {
         }
     }
 
-    /// What is known of the answer so far, in case the call ends here.
+    /// A piece of the answer, kept in case the call is given up here.
+    pub(super) fn wrote(&mut self, piece: &str) {
+        if let Some(call) = &mut self.call {
+            call.output.push_str(piece);
+        }
+    }
+
+    /// The answer as it was read; a retry's replaces the one before.
     pub(super) fn output(&mut self, text: String) {
         if let Some(call) = &mut self.call {
             call.output = text;

@@ -9,6 +9,7 @@ use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
+use cuebook_grammar::decode::GrammarSpec;
 use cuebook_grammar::decode::emit::{Emission, Target};
 use cuebook_grammar::planning::MessageRole;
 use cuebook_grammar::seam::Image;
@@ -64,8 +65,10 @@ pub enum Dialect {
 pub struct ChatRequest<'a> {
     /// The conversation, oldest first. The first is the system's.
     pub messages: &'a [ChatMessage],
-    /// The grammar; none where nothing constrains the answer.
+    /// The grammar in the engine's dialect; none where nothing constrains the answer.
     pub grammar: Option<&'a Emission>,
+    /// What the grammar was written from, for engines that need no dialect.
+    pub spec: &'a GrammarSpec,
     /// The most tokens that the model may write.
     pub max_tokens: u32,
 }
@@ -89,7 +92,7 @@ impl ChatMessage {
 }
 
 /// A piece of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ChatEvent {
     /// Bytes came that tell nothing yet: the engine is alive.
     Alive,
@@ -115,6 +118,8 @@ pub enum ChatEvent {
         /// Written.
         output: u64,
     },
+    /// How likely each step was among all that could have been written, in order.
+    Confidences(Vec<f64>),
     /// The answer is over.
     Done(Finish),
 }

@@ -6,6 +6,7 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::plan::{PlanDraft, Violation, ViolationCode};
 use cuebook_grammar::planning::{CallEnd, CallPurpose, PlanningCall, PromptMessage};
 use cuebook_grammar::seam::{PlanRequest, PlanSink};
+use cuebook_grammar::wire::Probability;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Grammar;
@@ -168,7 +169,12 @@ impl<E: ChatEngine> Turn<'_, E> {
     ) -> Result<PlanDraft, TurnEnd> {
         let bound = u32::try_from(self.grammar.spec.max_tokens()).unwrap_or(u32::MAX);
         let max_tokens = self.limits.output_tokens.min(bound);
-        let request = ChatRequest { messages: self.messages, grammar: self.grammar.emission.as_ref(), max_tokens };
+        let request = ChatRequest {
+            messages: self.messages,
+            grammar: self.grammar.emission.as_ref(),
+            spec: &self.grammar.spec,
+            max_tokens,
+        };
         let mut stream = self.within(self.limits.first_byte, self.engine.open(&request)).await?;
         let asked: usize = self.messages.iter().map(|message| message.text.len()).sum();
         // Bytes bound tokens from above, but for thoughts; a server that ignores `max_tokens` is stopped here.
@@ -176,6 +182,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         let mut heard = 0_usize;
         let mut refusal = String::new();
         let mut finish = None;
+        let mut confidences = Vec::new();
         let mut counted = false;
         call.usage(estimated_tokens(asked), 0);
         loop {
@@ -187,11 +194,13 @@ impl<E: ChatEngine> Turn<'_, E> {
                 ChatEvent::Text(text) => {
                     *has_begun = true;
                     heard = heard.saturating_add(text.len());
+                    call.wrote(&text);
                     reader.text(&text)
                 }
                 ChatEvent::Call { index, name, arguments } => {
                     *has_begun = true;
                     heard = heard.saturating_add(arguments.len());
+                    call.wrote(&arguments);
                     reader.call(index, name.as_deref(), &arguments)
                 }
                 ChatEvent::Reasoning(text) => {
@@ -211,6 +220,10 @@ impl<E: ChatEngine> Turn<'_, E> {
                     call.usage(input, output);
                     Ok(Vec::new())
                 }
+                ChatEvent::Confidences(of_steps) => {
+                    confidences = of_steps;
+                    Ok(Vec::new())
+                }
                 ChatEvent::Done(reason) => {
                     finish = Some(reason);
                     break;
@@ -222,7 +235,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             let steps = steps.map_err(TurnEnd::Invalid)?;
             call.steps(&steps);
             if reader.is_done() {
-                self.epilogue(&mut stream, call).await;
+                self.epilogue(&mut stream, call, &mut confidences).await;
                 finish = Some(Finish::Stop);
                 break;
             }
@@ -240,20 +253,25 @@ impl<E: ChatEngine> Turn<'_, E> {
                 Err(TurnEnd::Invalid(vec![Violation::new(ViolationCode::Malformed, "", message)]))
             }
             Some(_) => {
-                let (rest, draft) = reader.finish().map_err(TurnEnd::Invalid)?;
+                let (rest, mut draft) = reader.finish().map_err(TurnEnd::Invalid)?;
                 call.steps(&rest);
+                // What was measured counts more than what the model says of itself.
+                for (step, confidence) in draft.steps.iter_mut().zip(confidences) {
+                    step.confidence = Some(Probability::clamped(confidence));
+                }
                 Ok(draft)
             }
         }
     }
 
     /// Listens to what follows a whole plan, for its cost. Whatever happens here, the plan is whole.
-    async fn epilogue(&self, stream: &mut E::Stream, call: &mut OpenCall<'_>) {
+    async fn epilogue(&self, stream: &mut E::Stream, call: &mut OpenCall<'_>, confidences: &mut Vec<f64>) {
         let listen = async {
             let mut bytes = 0;
             while let Ok(Some(event)) = stream.next().await {
                 match event {
                     ChatEvent::Usage { input, output } => call.usage(input, output),
+                    ChatEvent::Confidences(of_steps) => *confidences = of_steps,
                     ChatEvent::Done(_) => return,
                     ChatEvent::Text(text) => bytes += text.len(),
                     _ => bytes += 1,

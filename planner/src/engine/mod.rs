@@ -9,4 +9,7 @@ pub mod lexical;
 pub mod ollama;
 #[cfg(feature = "openai")]
 pub mod openai;
+pub mod recorded;
 pub mod scripted;
+#[cfg(feature = "token-mask")]
+pub mod token_mask;

@@ -1,0 +1,156 @@
+//! The recorded engine: answers that a model gave before, given again.
+//!
+//! Everything else is as with a live model: answers are read, checked, and asked for once more where they are no
+//! plan, which the recording then holds as well. What was redacted in a record stays so.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use cuebook_grammar::planning::{CallEnd, PlanningCall};
+
+use crate::converse::{ChatEngine, ChatEvent, ChatRequest, ChatStream, Dialect, EngineError, Finish};
+
+/// Why there is no recorded answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordedError {
+    /// All were given.
+    #[error("expected one of {count} recorded answers, saw that all were given")]
+    Exhausted {
+        /// How many there were.
+        count: usize,
+    },
+}
+
+/// Gives recorded answers, one a call, in their order.
+#[derive(Debug)]
+pub struct Recorded {
+    answers: Mutex<VecDeque<Answer>>,
+    count: usize,
+    model: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Answer {
+    text: String,
+    input: u64,
+    output: u64,
+}
+
+impl Recorded {
+    /// The answers of a run's calls, in the order of its records. Calls without a whole answer are left out: they
+    /// were retried, or ended their run.
+    pub fn from_calls(calls: impl IntoIterator<Item = PlanningCall>) -> Self {
+        let mut model = None;
+        let mut answers = VecDeque::new();
+        for call in calls {
+            if matches!(call.end, CallEnd::Failed { .. }) {
+                continue;
+            }
+            model = model.or(call.model);
+            answers.push_back(Answer { text: call.output, input: call.input_tokens, output: call.output_tokens });
+        }
+        Self { count: answers.len(), answers: Mutex::new(answers), model }
+    }
+
+    /// Answers as text, of any form that a model writes.
+    pub fn from_texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
+        let answers: VecDeque<Answer> =
+            texts.into_iter().map(|text| Answer { text: text.into(), input: 0, output: 0 }).collect();
+        Self { count: answers.len(), answers: Mutex::new(answers), model: None }
+    }
+}
+
+impl ChatEngine for Recorded {
+    type Stream = RecordedStream;
+
+    fn name(&self) -> &'static str {
+        "recorded"
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Prompted
+    }
+
+    async fn open(&self, _: &ChatRequest<'_>) -> Result<RecordedStream, EngineError> {
+        let answer = self.answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some(Answer { text, input, output }) = answer else {
+            return Err(EngineError::Inside(Box::new(RecordedError::Exhausted { count: self.count })));
+        };
+        let usage = ChatEvent::Usage { input, output };
+        Ok(RecordedStream([ChatEvent::Text(text), usage, ChatEvent::Done(Finish::Stop)].into()))
+    }
+}
+
+/// A recorded answer.
+#[derive(Debug)]
+pub struct RecordedStream(VecDeque<ChatEvent>);
+
+impl ChatStream for RecordedStream {
+    async fn next(&mut self) -> Result<Option<ChatEvent>, EngineError> {
+        Ok(self.0.pop_front())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use cuebook_grammar::deadline::Deadline;
+    use cuebook_grammar::planning::PlanningCall;
+    use cuebook_grammar::policy::Policy;
+    use cuebook_grammar::seam::{IgnoreSteps, PlanRequest, PlanSink, Planner};
+    use cuebook_grammar::step::Step;
+
+    use super::*;
+    use crate::converse::{ModelError, ModelPlanner};
+    use crate::engine::lexical::tests::fixture;
+
+    #[derive(Default)]
+    struct Calls(Vec<PlanningCall>);
+
+    impl PlanSink for Calls {
+        fn step_ready(&mut self, _: usize, _: usize, _: &Step) {}
+        fn call_ended(&mut self, call: PlanningCall) {
+            self.0.push(call);
+        }
+    }
+
+    async fn play(planner: &ModelPlanner<Recorded>, sink: &mut dyn PlanSink) -> Result<Vec<Step>, ModelError> {
+        let page = fixture::page("textbox \"User\"\nbutton \"Sign in\"");
+        let policy = Policy::default().starting_at(&page.url).unwrap();
+        let request = PlanRequest {
+            task: "t",
+            observation: &page,
+            policy: &policy,
+            history: &[],
+            failure: None,
+            exemplars: &[],
+            images: &[],
+            beam: 1,
+        };
+        let deadline = Deadline::after(Instant::now(), Duration::from_secs(9));
+        Ok(planner.plan(&request, sink, deadline).await?.drafts.remove(0).steps)
+    }
+
+    #[tokio::test]
+    async fn the_calls_of_a_run_play_again_those_that_were_no_plan_included() {
+        let texts = ["not a plan", "click(c2)", r#"[{"name":"click","arguments":{"targetRef":"c2"}}]"#];
+        let live = ModelPlanner::new(Recorded::from_texts(texts));
+        let mut calls = Calls::default();
+        let first = play(&live, &mut calls).await.unwrap();
+        let second = play(&live, &mut calls).await.unwrap();
+        assert_eq!(calls.0.len(), 3);
+
+        let again = ModelPlanner::new(Recorded::from_calls(calls.0));
+        assert_eq!(play(&again, &mut IgnoreSteps).await.unwrap(), first);
+        assert_eq!(play(&again, &mut IgnoreSteps).await.unwrap(), second);
+        let error = play(&again, &mut IgnoreSteps).await.unwrap_err();
+        let cause = std::error::Error::source(&error).and_then(std::error::Error::source).map(ToString::to_string);
+        assert_eq!(cause.as_deref(), Some("expected one of 3 recorded answers, saw that all were given"));
+    }
+}

@@ -1,0 +1,349 @@
+//! An engine in this process: whatever predicts tokens, under the mask of the grammar.
+//!
+//! It decodes on a blocking thread of Tokio's and tells its text as it grows.
+//!
+//! Invariants:
+//! - Nothing but a sentence of the grammar is written, and it ends within the grammar's bound.
+//! - When nobody listens any more, the decode ends at its next token.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cuebook_grammar::decode::emit::Target;
+use cuebook_grammar::decode::mask::{DecodeError, DecodeOptions, Form, Logits, MaskError, Masks, Vocabulary, decode};
+use tokio::sync::mpsc;
+
+use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
+
+/// A model in this process.
+pub trait LogitsSource: Send + Sync {
+    /// Predicts the tokens of one answer.
+    type Logits: Logits<Error: Error + Send + Sync + 'static> + Send + 'static;
+
+    /// The model's name, for records.
+    fn model(&self) -> Option<&str> {
+        None
+    }
+
+    /// Begins an answer to a conversation. What costs time belongs into the first prediction, which runs on a thread
+    /// of its own.
+    ///
+    /// # Errors
+    /// Whatever keeps the model from it.
+    fn begin(
+        &self,
+        messages: &[ChatMessage],
+    ) -> Result<Self::Logits, <<Self as LogitsSource>::Logits as Logits>::Error>;
+}
+
+/// Decodes under token masks.
+#[derive(Debug)]
+pub struct TokenMask<S> {
+    source: S,
+    masks: Arc<Masks>,
+    options: DecodeOptions,
+    seed: AtomicU64,
+}
+
+impl<S: LogitsSource> TokenMask<S> {
+    /// An engine over a source of logits and the vocabulary that they are about. It decodes greedily and averse to
+    /// risk, as [`DecodeOptions`] has it by default.
+    ///
+    /// # Errors
+    /// [`MaskError`] if no mask can be made over the vocabulary.
+    pub fn new(source: S, vocabulary: Vocabulary) -> Result<Self, MaskError> {
+        let masks = Arc::new(Masks::new(vocabulary)?);
+        Ok(Self { source, masks, options: DecodeOptions::default(), seed: AtomicU64::new(0) })
+    }
+
+    /// With options of one's own, and a seed for what is left to chance.
+    #[must_use]
+    pub fn with_options(mut self, options: DecodeOptions, seed: u64) -> Self {
+        self.options = options;
+        self.seed = AtomicU64::new(seed);
+        self
+    }
+}
+
+/// The text of an answer, told while it is decoded.
+struct Telling<L> {
+    inner: L,
+    masks: Arc<Masks>,
+    events: mpsc::Sender<ChatEvent>,
+    /// How many tokens were told.
+    told: usize,
+    /// Bytes of a character that is not whole yet.
+    pending: Vec<u8>,
+    most: u64,
+}
+
+/// Why a decode was given up.
+#[derive(Debug, thiserror::Error)]
+enum Stopped<E> {
+    #[error("nobody listens")]
+    Alone,
+    #[error("expected the answer to end within {0} tokens")]
+    TooLong(u64),
+    #[error("the model failed")]
+    Model(#[source] E),
+}
+
+impl<L: Logits> Telling<L> {
+    fn tell(&mut self, tokens: &[u32]) -> Result<(), Stopped<L::Error>> {
+        for token in tokens.get(self.told..).unwrap_or_default() {
+            self.pending.extend_from_slice(self.masks.vocabulary().token(*token));
+        }
+        self.told = tokens.len();
+        let whole = match std::str::from_utf8(&self.pending) {
+            Ok(text) => text.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        let rest = self.pending.split_off(whole);
+        let text = String::from_utf8_lossy(&self.pending).into_owned();
+        self.pending = rest;
+        let event = if text.is_empty() { ChatEvent::Alive } else { ChatEvent::Text(text) };
+        self.events.blocking_send(event).map_err(|_| Stopped::Alone)
+    }
+}
+
+impl<L: Logits> Logits for Telling<L> {
+    type Error = Stopped<L::Error>;
+
+    fn next(&mut self, tokens: &[u32]) -> Result<Vec<f32>, Stopped<L::Error>> {
+        if tokens.len() as u64 >= self.most {
+            return Err(Stopped::TooLong(self.most));
+        }
+        self.tell(tokens)?;
+        self.inner.next(tokens).map_err(Stopped::Model)
+    }
+}
+
+impl<S: LogitsSource> ChatEngine for TokenMask<S> {
+    type Stream = TokenMaskStream;
+
+    fn name(&self) -> &'static str {
+        "tokenMask"
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.source.model()
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Plan(match self.options.form {
+            Form::Json => Target::Lark,
+            Form::Lines => Target::Line,
+        })
+    }
+
+    async fn open(&self, request: &ChatRequest<'_>) -> Result<TokenMaskStream, EngineError> {
+        let inner = self.source.begin(request.messages).map_err(|error| EngineError::Inside(Box::new(error)))?;
+        let (sender, events) = mpsc::channel(64);
+        let masks = self.masks.clone();
+        let most = u64::from(request.max_tokens);
+        let mut telling = Telling { inner, masks: masks.clone(), events: sender, told: 0, pending: Vec::new(), most };
+        let spec = request.spec.clone();
+        let options = self.options;
+        let mut chance = Chance(self.seed.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed));
+        let input = request.messages.iter().map(|message| message.text.len().div_ceil(4) as u64).sum();
+        let done = tokio::task::spawn_blocking(move || {
+            let decoded = decode(&masks, &spec, &mut telling, options, &mut || chance.uniform())
+                .map_err(|error| EngineError::Inside(boxed(error)))?;
+            // Whether anybody still listens is for the next send to find out.
+            let last = telling.tell(&decoded.tokens);
+            let usage = ChatEvent::Usage { input, output: decoded.tokens.len() as u64 };
+            let rest = [usage, ChatEvent::Confidences(decoded.confidences), ChatEvent::Done(Finish::Stop)];
+            if last.is_ok() {
+                for event in rest {
+                    if telling.events.blocking_send(event).is_err() {
+                        break;
+                    }
+                }
+            }
+            Ok(())
+        });
+        Ok(TokenMaskStream { events, done: Some(done) })
+    }
+}
+
+fn boxed<E: Error + Send + Sync + 'static>(error: DecodeError<Stopped<E>>) -> Box<dyn Error + Send + Sync> {
+    match error {
+        DecodeError::Engine(stopped) => Box::new(stopped),
+        DecodeError::Mask(mask) => Box::new(mask),
+        other => other.to_string().into(),
+    }
+}
+
+/// An answer that is being decoded.
+#[derive(Debug)]
+pub struct TokenMaskStream {
+    events: mpsc::Receiver<ChatEvent>,
+    done: Option<tokio::task::JoinHandle<Result<(), EngineError>>>,
+}
+
+impl ChatStream for TokenMaskStream {
+    async fn next(&mut self) -> Result<Option<ChatEvent>, EngineError> {
+        if let Some(event) = self.events.recv().await {
+            return Ok(Some(event));
+        }
+        let Some(done) = self.done.take() else { return Ok(None) };
+        done.await.map_err(|error| EngineError::Inside(Box::new(error)))?.map(|()| None)
+    }
+}
+
+/// Numbers from 0 up to 1. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (SplitMix64).
+struct Chance(u64);
+
+impl Chance {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        // 53 bits are exact as a float.
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Mutex;
+    use std::time::{Duration, Instant};
+
+    use cuebook_grammar::deadline::Deadline;
+    use cuebook_grammar::planning::{CallEnd, PlanningCall};
+    use cuebook_grammar::policy::Policy;
+    use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
+    use cuebook_grammar::step::Step;
+
+    use super::*;
+    use crate::converse::{Limits, ModelError, ModelPlanner};
+    use crate::engine::lexical::tests::fixture;
+
+    /// Predicts anything, with a liking for the end of strings.
+    struct Random {
+        chance: Chance,
+        size: usize,
+        asked: Arc<Mutex<usize>>,
+    }
+
+    impl Logits for Random {
+        type Error = Infallible;
+
+        fn next(&mut self, _: &[u32]) -> Result<Vec<f32>, Infallible> {
+            *self.asked.lock().unwrap() += 1;
+            let mut logits: Vec<f32> = (0..self.size).map(|_| self.chance.uniform() as f32 * 6.0).collect();
+            logits[usize::from(b'"')] = 8.0;
+            Ok(logits)
+        }
+    }
+
+    #[derive(Default)]
+    struct RandomSource {
+        seed: AtomicU64,
+        asked: Arc<Mutex<usize>>,
+    }
+
+    impl LogitsSource for RandomSource {
+        type Logits = Random;
+
+        fn begin(&self, messages: &[ChatMessage]) -> Result<Random, Infallible> {
+            assert!(messages[1].text.contains("c1 textbox"));
+            let chance = Chance(self.seed.fetch_add(1, Ordering::Relaxed));
+            Ok(Random { chance, size: Vocabulary::bytes().size(), asked: self.asked.clone() })
+        }
+    }
+
+    #[derive(Default)]
+    struct Told(Vec<Step>, Vec<PlanningCall>);
+
+    impl PlanSink for Told {
+        fn step_ready(&mut self, _: usize, _: usize, step: &Step) {
+            self.0.push(step.clone());
+        }
+        fn call_ended(&mut self, call: PlanningCall) {
+            self.1.push(call);
+        }
+    }
+
+    fn engine(form: Form) -> TokenMask<RandomSource> {
+        let options = DecodeOptions { form, temperature: 1.0, risk_aversion: 1.0 };
+        TokenMask::new(RandomSource::default(), Vocabulary::bytes()).unwrap().with_options(options, 7)
+    }
+
+    async fn plan(planner: &ModelPlanner<TokenMask<RandomSource>>) -> (Result<PlanReply, ModelError>, Told) {
+        let page =
+            fixture::page("textbox \"User\"\nbutton \"Delete account\"\nlink \"Help\" to=/help\ncheckbox \"Remember\"");
+        let policy = Policy::default().starting_at(&page.url).unwrap();
+        let request = PlanRequest {
+            task: "t",
+            observation: &page,
+            policy: &policy,
+            history: &[],
+            failure: None,
+            exemplars: &[],
+            images: &[],
+            beam: 1,
+        };
+        let mut told = Told::default();
+        let deadline = Deadline::after(Instant::now(), Duration::from_secs(60));
+        let reply = planner.plan(&request, &mut told, deadline).await;
+        (reply, told)
+    }
+
+    #[tokio::test]
+    async fn whatever_the_logits_say_a_valid_plan_comes_out_at_the_first_try() {
+        let limits = Limits { output_tokens: u32::MAX, ..Limits::default() };
+        let planner = ModelPlanner::new(engine(Form::Json)).with_limits(limits);
+        for _ in 0..30 {
+            let (reply, told) = plan(&planner).await;
+            let reply = reply.unwrap_or_else(|error| panic!("{error:?}"));
+            assert_eq!((told.1.len(), &told.1[0].end), (1, &CallEnd::Accepted));
+            let steps = &reply.drafts[0].steps;
+            assert_eq!(steps.len(), told.0.len());
+            assert!(steps.iter().all(|step| step.confidence.is_some_and(|p| p.get() > 0.0 && p.get() <= 1.0)));
+        }
+    }
+
+    #[tokio::test]
+    async fn lines_are_decoded_as_well() {
+        let limits = Limits { output_tokens: u32::MAX, ..Limits::default() };
+        let planner = ModelPlanner::new(engine(Form::Lines)).with_limits(limits);
+        for _ in 0..5 {
+            let (reply, _) = plan(&planner).await;
+            assert_eq!(reply.unwrap_or_else(|error| panic!("{error:?}")).drafts.len(), 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_beyond_the_most_tokens_is_given_up() {
+        let limits = Limits { output_tokens: 5, ..Limits::default() };
+        let planner = ModelPlanner::new(engine(Form::Json)).with_limits(limits);
+        let (reply, _) = plan(&planner).await;
+        let error = reply.unwrap_err();
+        assert!(matches!(&error, ModelError::Engine { source: EngineError::Inside(_), attempts: 1, .. }), "{error:?}");
+        assert!(format!("{error:?}").contains("TooLong(5)"), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn a_decode_that_nobody_listens_to_ends() {
+        let engine = engine(Form::Json);
+        let asked = engine.source.asked.clone();
+        let page = fixture::page("textbox \"User\"");
+        let policy = Policy::default().starting_at(&page.url).unwrap();
+        let spec = cuebook_grammar::decode::specialise(&page, &policy);
+        let user = ChatMessage::new(cuebook_grammar::planning::MessageRole::User, "c1 textbox");
+        let messages = [user.clone(), user];
+        let request = ChatRequest { messages: &messages, grammar: None, spec: &spec, max_tokens: u32::MAX };
+        let mut stream = engine.open(&request).await.unwrap();
+        assert!(stream.next().await.unwrap().is_some());
+        let done = stream.done.take().unwrap();
+        drop(stream);
+        // The thread ends by itself, without the rest of its sentence.
+        let end = tokio::time::timeout(Duration::from_secs(30), done).await.unwrap().unwrap();
+        assert!(matches!(end, Err(EngineError::Inside(_))), "{end:?}");
+        assert!(*asked.lock().unwrap() <= 70, "{}", asked.lock().unwrap());
+    }
+}
