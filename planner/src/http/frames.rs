@@ -98,6 +98,8 @@ impl Frames {
                     return Err(EngineError::TooLong { bound: MAX_FRAME });
                 }
             }
+            // Older servers of llama.cpp name the field after what stands in it.
+            "error" => open.data = format!("{{\"error\":{value}}}"),
             // Comments, ids and waits say nothing to us.
             _ => {}
         }
