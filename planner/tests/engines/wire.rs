@@ -9,17 +9,18 @@ use tokio::net::TcpStream;
 use crate::servers::{Answer, Dialect, Part, Play, Server};
 
 async fn client_of(server: &Server) -> TcpStream {
-    let mut stream = TcpStream::connect(server.origin().trim_start_matches("http://")).await.unwrap();
+    let mut stream =
+        TcpStream::connect(server.origin().trim_start_matches("http://")).await.expect("the server listens");
     stream
         .write_all(b"POST /v1/x HTTP/1.1\r\nHost: a\r\nX-Key: k\r\nContent-Length: 7\r\n\r\n{\"a\":1}")
         .await
-        .unwrap();
+        .expect("the server reads");
     stream
 }
 
 async fn all_of(server: &Server) -> String {
     let mut text = String::new();
-    client_of(server).await.read_to_string(&mut text).await.unwrap();
+    client_of(server).await.read_to_string(&mut text).await.expect("text");
     text
 }
 
@@ -83,9 +84,9 @@ async fn a_body_can_be_cut_anew_at_any_byte() {
 /// The JSON documents of a stream, whatever delimits them.
 fn documents(dialect: Dialect, answer: &Answer) -> Vec<Value> {
     let text: Vec<u8> = dialect.events(answer).concat();
-    let text = String::from_utf8(text).unwrap();
+    let text = String::from_utf8(text).expect("events are text");
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with("event: ") && *line != "data: [DONE]");
-    lines.map(|line| serde_json::from_str(line.trim_start_matches("data: ")).unwrap()).collect()
+    lines.map(|line| serde_json::from_str(line.trim_start_matches("data: ")).expect("data are JSON")).collect()
 }
 
 /// The strings at a pointer of every document, joined.
