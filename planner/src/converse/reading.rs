@@ -4,6 +4,7 @@
 //! - A step that comes out passed the check, together with all before it.
 //! - What cannot become a valid plan any more is refused where that shows, not at the end.
 
+use cuebook_grammar::action::Action;
 use cuebook_grammar::decode::emit::Target;
 use cuebook_grammar::decode::read::{self, Form};
 use cuebook_grammar::decode::{GrammarSpec, PlanStream, StreamError};
@@ -11,9 +12,10 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::step::Step;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::engine::Dialect;
+use crate::registry::{Misfit, misfit};
 
 /// The most bytes of an answer.
 const MAX_BYTES: usize = 1 << 20;
@@ -172,7 +174,7 @@ impl<'a> Reader<'a> {
                 read::read(&self.text, Author::Model)?
             }
         };
-        draft.check(self.observation, self.policy)?;
+        self.check(&draft)?;
         // Members that are written twice, or in another order, make another plan than the one that was told.
         if !draft.steps.starts_with(&self.steps) {
             return Err(malformed("expected each member once, `steps` before `last`"));
@@ -192,15 +194,30 @@ impl<'a> Reader<'a> {
         self.judged(steps)
     }
 
+    /// The language's check, and the arguments of registered actions, which it does not look into.
+    fn check(&self, draft: &PlanDraft) -> Result<(), Vec<Violation>> {
+        draft.check(self.observation, self.policy)?;
+        let misfits: Vec<Violation> = draft.steps.iter().enumerate().filter_map(|(n, s)| self.misfit(n, s)).collect();
+        if misfits.is_empty() { Ok(()) } else { Err(misfits) }
+    }
+
+    fn misfit(&self, index: usize, step: &Step) -> Option<Violation> {
+        let Action::Call(call) = &step.action else { return None };
+        let registered = self.policy.registered(&call.name)?;
+        let args = call.args.clone().map_or_else(|| Value::Object(Map::new()), Value::Object);
+        let Misfit { path, message } = misfit(&registered.schema, &args)?;
+        Some(Violation::new(ViolationCode::InvalidArgument, format!("/steps/{index}/args{path}"), message))
+    }
+
     fn judged(&mut self, steps: Vec<Step>) -> Result<Vec<Step>, Vec<Violation>> {
         if steps.is_empty() {
             return Ok(steps);
         }
         let mut draft = PlanDraft::of(Author::Model, std::mem::take(&mut self.steps));
         draft.steps.extend(steps.iter().cloned());
-        let checked = draft.check(self.observation, self.policy);
+        let checked = self.check(&draft);
         self.steps = draft.steps;
-        checked.map(|_| steps)
+        checked.map(|()| steps)
     }
 }
 

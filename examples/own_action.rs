@@ -1,0 +1,53 @@
+//! An action of one's own: a model may plan it, it is checked like any other, and this code carries it out.
+//!
+//! Run it with `cargo run -p cuebook-planner --example own_action`. The model's answer is a recorded one; with an
+//! engine instead of `Recorded` it is a live one. `Controller::with_handler(registry)` makes it part of a run.
+
+use std::time::{Duration, Instant};
+
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::seam::{ActionHandler as _, IgnoreSteps, PlanRequest, Planner as _};
+use cuebook_planner::converse::ModelPlanner;
+use cuebook_planner::{Recorded, Registry};
+use serde_json::{Value, json};
+
+#[tokio::main(flavor = "current_thread")]
+#[expect(clippy::print_stdout, reason = "an example is its own composition root")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let schema = json!({
+        "type": "object",
+        "properties": { "text": { "type": "string", "maxLength": 200 } },
+        "required": ["text"],
+    });
+    let notify = |args: Value| async move {
+        println!("note to the team: {}", args["text"]);
+        Ok::<Value, std::io::Error>(json!({ "delivered": true }))
+    };
+    let mut registry =
+        Registry::new().with("notify", "Sends a note to the team", EffectClass::Reversible, schema, notify)?;
+
+    let page = Observation::blank(PageId::new("none"), "about:blank");
+    let policy = registry.opened_in(Policy::default());
+    let planner =
+        ModelPlanner::new(Recorded::from_texts([r#"[{"name": "notify", "arguments": {"text": "It is paid"}}]"#]));
+    let request = PlanRequest {
+        task: "Tell the team that it is paid",
+        observation: &page,
+        policy: &policy,
+        history: &[],
+        failure: None,
+        exemplars: &[],
+        images: &[],
+        beam: 1,
+    };
+    let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
+    let draft = planner.plan(&request, &mut IgnoreSteps, deadline).await?.drafts.remove(0);
+    let plan = draft.check(&page, &policy).map_err(|violations| violations[0].clone())?;
+    let step = plan.bind(0, &page).map_err(|violations| violations[0].clone())?;
+    println!("{:?}", registry.handle(&step, deadline).await?);
+    Ok(())
+}
