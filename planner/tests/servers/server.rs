@@ -1,7 +1,7 @@
 //! An HTTP/1.1 server of its own on loopback, which plays a script and remembers what it was asked.
 //!
 //! Invariants:
-//! - The nth request gets the nth play; the last play is for all that come after it.
+//! - The nth request gets the nth play, or the play that is chosen for what it says.
 //! - While a play runs, the client's end of the connection is watched: a client that goes is seen at once.
 
 use std::net::SocketAddr;
@@ -77,20 +77,28 @@ impl Drop for Server {
     }
 }
 
-#[derive(Debug)]
+/// Which play is for a request, by its number and by what it says; none hangs up.
+type Choice = Box<dyn Fn(usize, &Request) -> Option<Play> + Send + Sync>;
+
 struct Script {
-    plays: Vec<Play>,
+    choose: Choice,
     next: AtomicUsize,
     seen: watch::Sender<Vec<Request>>,
 }
 
 impl Server {
-    /// Listens on a free port of loopback.
+    /// Plays one after the other, the last one for all further requests.
     pub(crate) async fn playing(plays: impl IntoIterator<Item = Play>) -> Self {
+        let plays: Vec<Play> = plays.into_iter().collect();
+        Self::choosing(move |index, _| plays.get(index).or(plays.last()).cloned()).await
+    }
+
+    /// Listens on a free port of loopback, and plays what is chosen for each request.
+    pub(crate) async fn choosing(choose: impl Fn(usize, &Request) -> Option<Play> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
         let (sender, seen) = watch::channel(Vec::new());
-        let script = Arc::new(Script { plays: plays.into_iter().collect(), next: AtomicUsize::new(0), seen: sender });
+        let script = Arc::new(Script { choose: Box::new(choose), next: AtomicUsize::new(0), seen: sender });
         let connections = Arc::new(AtomicUsize::new(0));
         let counted = connections.clone();
         let accepting = tokio::spawn(async move {
@@ -154,7 +162,7 @@ impl Script {
         let mut client = Client { reader, read: Vec::new() };
         let mut writer = writer;
         while let Some(request) = client.request().await {
-            let play = self.plays.get(self.next.fetch_add(1, Ordering::SeqCst)).or(self.plays.last()).cloned();
+            let play = (self.choose)(self.next.fetch_add(1, Ordering::SeqCst), &request);
             let mut index = 0;
             self.seen.send_modify(|seen| {
                 index = seen.len();
