@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod agreement;
 mod dialects;
 mod forms;
 mod gbnf;
+mod golden;
 mod llama;
 mod masks;
 

@@ -8,7 +8,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
-use crate::{caps, ground, sentences, text_of};
+use crate::{caps, ground};
 
 /// Every byte, and pieces as a tokenizer has them: they cross the borders of members and values.
 fn vocabulary() -> Vocabulary {
@@ -117,30 +117,6 @@ fn whatever_noise_decodes_under_the_mask_ends_and_passes_every_check() {
         }
     }
     assert_eq!(decoded, 300);
-}
-
-#[test]
-fn llguidance_takes_the_sentences_and_refuses_what_the_recognizer_refuses() {
-    let masks = Masks::new(Vocabulary::bytes()).unwrap();
-    let mut runner = TestRunner::deterministic();
-    for seed in 0..40 {
-        let (observation, policy) = ground().new_tree(&mut runner).unwrap().current();
-        let spec = specialise_with(&observation, &policy, &caps());
-        let judge = crate::gbnf::Gbnf::read(&text_of(Target::Gbnf, &spec));
-        for sentence in sentences(&spec, seed, 3) {
-            let mutated =
-                cuebook_grammar::arbitrary::mutated(sentence.clone()).new_tree(&mut runner).unwrap().current();
-            for value in [sentence, mutated] {
-                let text = value.to_string();
-                let tokens: Vec<u32> = text.bytes().map(u32::from).collect();
-                let mut mask = masks.start(&spec, Form::Json).unwrap();
-                let taken = mask.accepts(&tokens);
-                let takes =
-                    taken == tokens.len() && tokens.iter().all(|token| mask.accept(*token).is_ok()) && mask.is_whole();
-                assert_eq!(takes, judge.accepts(&text), "{taken} of {} bytes of {text}", tokens.len());
-            }
-        }
-    }
 }
 
 #[test]
