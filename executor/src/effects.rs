@@ -8,10 +8,11 @@ use std::time::Duration;
 use cuebook_cdp::FrameId;
 use cuebook_grammar::outcome::{EffectRecord, MutationSummary};
 use cuebook_probe::ProbeError;
+use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
 use crate::run::{Run, cut};
-use crate::script::{Disarmed, FrameSummary};
+use crate::script::{FrameSummary, Watched};
 
 /// How long a frame may take to tell.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -28,14 +29,21 @@ impl Run<'_> {
         let by = std::time::Instant::now() + PATIENCE;
         let mut summaries: Vec<(FrameId, FrameSummary)> = Vec::new();
         if self.page.dialog().is_none() && !self.page.closed() && !self.page.crashed() {
+            let told = std::mem::take(&mut self.told);
             let calls = self.watchers.iter().map(|(frame, watcher)| {
                 let (frame, watcher) = (frame.clone(), watcher.clone());
                 async move {
-                    let told: Result<Disarmed, ProbeError> =
+                    let told: Result<Watched, ProbeError> =
                         watcher.world.call("(cb) => cb.act.disarm()", &[], by).await;
                     (frame, watcher, told)
                 }
             });
+            // Those that told all that they had to tell are ended, and nobody waits for it.
+            let (known, asked): (Vec<_>, Vec<_>) =
+                self.watchers.keys().zip(calls).partition(|(frame, _)| told.contains_key(*frame));
+            let _ = join_all(known.into_iter().map(|(_, call)| call)).now_or_never();
+            let calls: Vec<_> = asked.into_iter().map(|(_, call)| call).collect();
+            summaries.extend(told);
             let told = tokio::time::timeout_at(by.into(), join_all(calls)).await.unwrap_or_default();
             for (frame, watcher, told) in told {
                 let Ok(told) = told else { continue };

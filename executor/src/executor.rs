@@ -142,6 +142,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             watchers: BTreeMap::new(),
             network,
             report: None,
+            told: BTreeMap::new(),
             input_at: None,
             main: None,
             clock: None,

@@ -15,7 +15,7 @@ use futures_util::future::{BoxFuture, join_all};
 
 use crate::options::PeopleInput;
 use crate::run::Run;
-use crate::script::{Block, BlockReason, Expected, GestureKind, GestureMode, GestureReport, GestureSpec};
+use crate::script::{Block, BlockReason, Expected, GestureKind, GestureMode, GestureReport, GestureSpec, Watched};
 use crate::stop::{Part, Stop, probe_stop};
 
 /// What is about to be sent.
@@ -32,6 +32,12 @@ pub(crate) struct Gesture {
 impl Gesture {
     pub(crate) fn keys(target: Option<NodeKey>) -> Self {
         Self { kind: GestureKind::Keys, target, end: None, expects: None }
+    }
+
+    /// Text that is inserted: the browser announces it once.
+    pub(crate) fn text(target: NodeKey) -> Self {
+        let expects = Expected { types: &["beforeinput"], count: 1 };
+        Self { kind: GestureKind::Keys, target: Some(target), end: None, expects: Some(expects) }
     }
 
     pub(crate) fn mouse(target: NodeKey, expects: Expected) -> Self {
@@ -155,6 +161,51 @@ impl Run<'_> {
         let report = match report {
             Some(report) if !report.done && report.blocked.is_none() => Some(self.ask_elsewhere(world, report).await?),
             report => report,
+        };
+        Ok((sent, report))
+    }
+
+    /// Inserts text by awaiting `sent`, and tells what the guard at the field saw of it. What the page did about
+    /// it at once comes with the same answer, which was asked for beforehand: a question of its own would wait
+    /// for the frame that the browser draws next.
+    pub(crate) async fn deliver_text<T>(
+        &mut self,
+        world: &ProbeWorld,
+        sent: impl Future<Output = T>,
+    ) -> Part<(T, Option<GestureReport>)> {
+        let until = self.until;
+        let left = until.saturating_duration_since(Instant::now());
+        let args = [u64::try_from(left.as_millis()).unwrap_or(0).into()];
+        let asked = {
+            let world = world.clone();
+            async move { world.call::<Watched>("(cb, ms) => cb.act.outcome(ms)", &args, until).await }
+        };
+        let both = async move {
+            let mut asked = std::pin::pin!(asked);
+            // The question is on its way before the text is.
+            let early = futures_util::poll!(&mut asked);
+            let sent = sent.await;
+            let told = match early {
+                std::task::Poll::Ready(told) => Some(told),
+                std::task::Poll::Pending => tokio::time::timeout(REPORT, asked).await.ok(),
+            };
+            (sent, told)
+        };
+        let (sent, told) = self.race(Stage::Act, both).await?;
+        let report = match told {
+            Some(Ok(told)) => {
+                let frame = world.frame().clone();
+                if let Some(watcher) = self.watchers.get(&frame).cloned() {
+                    self.take_changes(&frame, &watcher, told.samples, told.before, told.effect);
+                }
+                if let Some(summary) = told.summary {
+                    self.told.insert(frame, summary);
+                }
+                told.report
+            }
+            Some(Err(ProbeError::Gone)) => None,
+            Some(Err(error)) => return Err(probe_stop(error, Stage::Act)),
+            None => self.ask(world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await?,
         };
         Ok((sent, report))
     }

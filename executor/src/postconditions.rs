@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::facts::{Gathered, Lookup, Question, ask_for, is_live, turns_on_geometry};
 use crate::hit_target::{Gesture, Limit};
 use crate::run::{Run, Watcher};
-use crate::script::{Armed, Changes, FrameSample};
+use crate::script::{Armed, Changes, FrameSample, GestureKind};
 use crate::stop::{Part, Stop, failed, probe_stop};
 
 /// A condition that is awaited.
@@ -111,7 +111,7 @@ impl Run<'_> {
             self.gathered.ask(questions);
         }
         self.name_frames();
-        if let Some(Gesture { target: Some(target), expects: Some(_), .. }) = &gesture {
+        if let Some(Gesture { kind: GestureKind::Mouse, target: Some(target), expects: Some(_), .. }) = &gesture {
             self.ask_for_report(target).await?;
         }
         let frames: Vec<FrameId> = self.page.frames().into_iter().take(MAX_FRAMES).map(|frame| frame.id).collect();
@@ -341,7 +341,7 @@ impl Run<'_> {
     async fn settle_inner(&mut self, awaited: &mut [Awaited]) -> Part<()> {
         let mut tellings: FuturesUnordered<Telling> = FuturesUnordered::new();
         for (frame, watcher) in &self.watchers {
-            if watcher.is_watching {
+            if watcher.is_watching && !self.told.contains_key(frame) {
                 tellings.push(self.changes(frame, &watcher.world, Duration::ZERO));
             }
         }
@@ -361,7 +361,16 @@ impl Run<'_> {
             self.weigh(awaited);
             let now = Instant::now();
             let open = awaited.iter().filter(|one| one.held_at.is_none() && now < one.until);
-            let Some(next) = open.map(|one| one.until).min() else {
+            let next = open.map(|one| one.until).min();
+            if next.is_some() {
+                // There is more to come from those that have told already.
+                for frame in std::mem::take(&mut self.told).into_keys() {
+                    if let Some(watcher) = self.watchers.get(&frame) {
+                        tellings.push(self.changes(&frame, &watcher.world, TICK * 5));
+                    }
+                }
+            }
+            let Some(next) = next else {
                 // What the step set off belongs to it: a document that is on its way is waited for.
                 while let Some(event) = self.lane.next().now_or_never() {
                     self.note(event, Stage::Postcondition)?;
@@ -457,6 +466,7 @@ impl Run<'_> {
     fn take_in(&mut self, told: Told, again: Option<&mut FuturesUnordered<Telling>>) -> Part<()> {
         match told {
             Told::Armed(frame, world, since, Ok(armed)) => {
+                self.told.remove(&frame);
                 let is_watching = armed.sample.is_some();
                 if let Some(sample) = armed.sample {
                     self.tell(&frame, since, sample);

@@ -25,6 +25,7 @@ use crate::facts::Gathered;
 use crate::hit_target::Reporting;
 use crate::network::Network;
 use crate::options::{BeforeUnload, ExecutorOptions};
+use crate::script::FrameSummary;
 use crate::stop::{Part, Stop, gone_stop, out_of_time};
 
 /// The element that a step acts on.
@@ -105,6 +106,8 @@ pub(crate) struct Run<'a> {
     pub(crate) watchers: BTreeMap<FrameId, Watcher>,
     pub(crate) network: Network,
     pub(crate) report: Option<Reporting>,
+    /// What frames told of the effects of the input, as long as nothing was heard of them since.
+    pub(crate) told: BTreeMap<FrameId, FrameSummary>,
     pub(crate) input_at: Option<Instant>,
     pub(crate) main: Option<Resolved>,
     pub(crate) clock: Option<PageClock>,

@@ -267,7 +267,9 @@ pub(crate) struct FrameSummary {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Disarmed {
+pub(crate) struct Watched {
+    #[serde(default)]
+    pub(crate) report: Option<GestureReport>,
     pub(crate) samples: Vec<FrameSample>,
     #[serde(default)]
     pub(crate) before: Option<FrameSample>,

@@ -45,11 +45,11 @@ impl Extension {
 
 /// Wraps a function of a caller, `(cb, …args) => answer`, so that it answers in an envelope.
 pub(crate) fn wrapped(function: &str, extensions: &[Extension]) -> String {
-    let present: String = extensions.iter().map(|extension| format!(" && cb.{}", extension.name)).collect();
+    let present = present(extensions);
     format!(
         "function (...args) {{
   const cb = globalThis.__cuebook;
-  if (!(cb && cb.version === {VERSION}{present})) return {{ missing: true }};
+  if (!({present})) return {{ missing: true }};
   const done = (value) => ({{ ok: value === undefined ? null : value }});
   const failed = (error) => {{ if (error && error.badSelector) return {{ badSelector: error.badSelector }}; throw error; }};
   try {{
@@ -60,9 +60,29 @@ pub(crate) fn wrapped(function: &str, extensions: &[Extension]) -> String {
     )
 }
 
+/// What a bare call throws where the script is missing.
+const MISSING: &str = "no script of ours in this document";
+
 /// Wraps a function that is handed nodes or returns them: its answer goes out as it is.
-pub(crate) fn bare(function: &str) -> String {
-    format!("function (...args) {{ return ({function})(globalThis.__cuebook, ...args); }}")
+pub(crate) fn bare(function: &str, extensions: &[Extension]) -> String {
+    let present = present(extensions);
+    format!(
+        "function (...args) {{
+  const cb = globalThis.__cuebook;
+  if (!({present})) throw new Error({MISSING:?});
+  return ({function})(cb, ...args);
+}}"
+    )
+}
+
+/// Whether a bare call failed because the script is missing.
+pub(crate) fn is_missing(thrown: &str) -> bool {
+    thrown.strip_prefix("Error: ").is_some_and(|text| text.starts_with(MISSING))
+}
+
+fn present(extensions: &[Extension]) -> String {
+    let extensions: String = extensions.iter().map(|extension| format!(" && cb.{}", extension.name)).collect();
+    format!("cb && cb.version === {VERSION}{extensions}")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use cuebook_cdp::wire::remote::Returned;
-use cuebook_cdp::{DocumentId, FrameId, World};
+use cuebook_cdp::{DocumentId, FrameId, World, WorldError};
 use cuebook_grammar::id::{NodeKey, PageId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -101,8 +101,14 @@ impl ProbeWorld {
     /// # Errors
     /// [`ProbeError`]
     pub async fn nodes(&self, function: &str, args: &[Value], until: Instant) -> Result<Vec<i64>, ProbeError> {
-        self.ensure(until).await?;
-        Ok(self.world.call_for_nodes(&script::bare(function), args, until).await?)
+        let function = script::bare(function, &self.extensions);
+        match self.world.call_for_nodes(&function, args, until).await {
+            Err(WorldError::Exception { text }) if script::is_missing(&text) => {
+                self.install(until).await?;
+                Ok(self.world.call_for_nodes(&function, args, until).await?)
+            }
+            nodes => Ok(nodes?),
+        }
     }
 
     /// Calls `function`, `(cb, node, …args) => answer`, with a node that only the wire could name, such
@@ -117,12 +123,14 @@ impl ProbeWorld {
         args: &[Value],
         until: Instant,
     ) -> Result<T, ProbeError> {
-        self.ensure(until).await?;
-        Ok(self.world.adopt(backend_node_id, &script::bare(function), args, until).await?)
-    }
-
-    async fn ensure(&self, until: Instant) -> Result<(), ProbeError> {
-        self.call::<Value>("() => null", &[], until).await.map(drop)
+        let function = script::bare(function, &self.extensions);
+        match self.world.adopt(backend_node_id, &function, args, until).await {
+            Err(WorldError::Exception { text }) if script::is_missing(&text) => {
+                self.install(until).await?;
+                Ok(self.world.adopt(backend_node_id, &function, args, until).await?)
+            }
+            answer => Ok(answer?),
+        }
     }
 
     async fn install(&self, until: Instant) -> Result<(), ProbeError> {

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use cuebook_cdp::{Call, FrameId, RawReply, Session};
+use cuebook_cdp::{Call, CallError, FrameId, RawReply, Session};
 use cuebook_grammar::action::TypeText;
 use cuebook_grammar::id::{CredentialRef, NodeKey};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
@@ -137,7 +137,20 @@ impl Run<'_> {
 
     /// Arms, gives the focus and places the caret.
     pub(crate) async fn begin_entry(&mut self, entry: &Entry, caret: &str) -> Part<Focused> {
-        self.arm(Some(Gesture::keys(Some(entry.key.clone())))).await?;
+        let focused = self.focus_for(entry, Gesture::keys(Some(entry.key.clone())), caret).await?;
+        if caret == "end" && !focused.at_end && !focused.empty {
+            self.press_named(entry, "End").await?;
+        }
+        Ok(focused)
+    }
+
+    /// The same for text that replaces what is there, in one piece.
+    pub(crate) async fn begin_insertion(&mut self, entry: &Entry) -> Part<()> {
+        self.focus_for(entry, Gesture::text(entry.key.clone()), "all").await.map(drop)
+    }
+
+    async fn focus_for(&mut self, entry: &Entry, gesture: Gesture, caret: &str) -> Part<Focused> {
+        self.arm(Some(gesture)).await?;
         self.about_to_send()?;
         let args = [entry.field.id.into(), json!(caret)];
         let focused: Option<Focused> =
@@ -152,9 +165,6 @@ impl Run<'_> {
         if !focused.focused {
             let message = format!("expected the field to take the focus, saw it on {}", focused.active);
             return Err(self.act_failure(Cause::NotEditable, message, None));
-        }
-        if caret == "end" && !focused.at_end && !focused.empty {
-            self.press_named(entry, "End").await?;
         }
         Ok(focused)
     }
@@ -202,6 +212,25 @@ impl Run<'_> {
             self.ask::<Option<GestureReport>>(&entry.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
         self.close_guards(if entered.is_ok() { Rest::Nothing } else { Rest::Input });
         entered?;
+        self.judge_entry(report)
+    }
+
+    /// The same for text that was inserted in one piece.
+    pub(crate) fn end_insertion(
+        &mut self,
+        inserted: Part<(Result<RawReply, CallError>, Option<GestureReport>)>,
+    ) -> Part<()> {
+        self.close_guards(Rest::after(&inserted));
+        let report = match inserted {
+            Ok((Err(error), _)) => return Err(call_stop(error, Stage::Act)),
+            Ok((Ok(_), report)) => Ok(report),
+            Err(Stop::Dialog) => return Err(Stop::Dialog),
+            Err(stop) => Err(stop),
+        };
+        self.judge_entry(report)
+    }
+
+    fn judge_entry(&self, report: Part<Option<GestureReport>>) -> Part<()> {
         match report {
             Ok(Some(GestureReport { blocked: Some(block), .. })) => Err(self.blocked(&block)),
             Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale => Ok(()),

@@ -3,13 +3,12 @@
 use cuebook_grammar::action::SetValue;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::seam::SecretSource;
-use futures_util::future::try_join_all;
 
 use crate::actions::enter_text::{Entry, not_a_field};
 use crate::input::keyboard::Keyboard;
 use crate::run::Run;
 use crate::script::{FieldKind, Need};
-use crate::stop::{Part, call_stop};
+use crate::stop::Part;
 
 impl Run<'_> {
     /// Replaces what is in a field.
@@ -35,19 +34,18 @@ impl Run<'_> {
             FieldKind::Text | FieldKind::Rich => {}
             FieldKind::Other => return not_a_field(self),
         }
-        let focused = self.begin_entry(entry, "all").await?;
+        if text.is_empty() {
+            let focused = self.begin_entry(entry, "all").await?;
+            self.about_to_send()?;
+            let emptied = if focused.empty { Ok(()) } else { self.press_named(entry, "Delete").await };
+            return self.end_entry(entry, emptied).await;
+        }
+        self.begin_insertion(entry).await?;
         self.about_to_send()?;
-        let replaced = if text.is_empty() {
-            if focused.empty { Ok(()) } else { self.press_named(entry, "Delete").await }
-        } else {
-            let session = entry.session.clone();
-            let keyboard = Keyboard { session: &session, until: self.until };
-            let calls = vec![keyboard.insert(text)];
-            self.race(Stage::Act, try_join_all(calls))
-                .await
-                .and_then(|sent| sent.map(drop).map_err(|error| call_stop(error, Stage::Act)))
-        };
-        self.end_entry(entry, replaced).await
+        let session = entry.session.clone();
+        let keyboard = Keyboard { session: &session, until: self.until };
+        let inserted = self.deliver_text(&entry.world, keyboard.insert(text)).await;
+        self.end_insertion(inserted)
     }
 
     /// Selects the text of a field or an element.

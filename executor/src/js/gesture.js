@@ -107,14 +107,17 @@ const openGesture = (spec) => {
   return true;
 };
 const reportGesture = () => (gesture ? { done: gesture.done, blocked: gesture.blocked, seen: gesture.seen.slice(-50), connected: !gesture.target || isConnected(gesture.target) } : null);
-/** Settles when the gesture has arrived or was blocked, or after `budget` milliseconds. */
-act.gesture = async (budget) => {
-  if (gesture && !finished()) {
+const arrival = async (budget) => {
+  if (budget > 0 && gesture && !finished()) {
     await new Promise((resolve) => {
       gesture.waiters.push(resolve);
       setTimeout(resolve, budget);
     });
   }
+};
+/** Settles when the gesture has arrived or was blocked, or after `budget` milliseconds. */
+act.gesture = async (budget) => {
+  await arrival(budget);
   return reportGesture();
 };
 /** The same for the gesture that is opened next: who asks before it is opened misses nothing, even if the gesture ends this document. */

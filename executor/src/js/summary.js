@@ -19,31 +19,82 @@ const fidgets = (node, now) => {
   if (!seen) restless.set(node, { count: 1, last: now });
   else if (now - seen.last > 10) { seen.count++; seen.last = now; }
 };
+/**
+ * What of a document is looked for once and kept up from then on: its shadow roots (the core's list, to which the walk
+ * adds those that it meets) and what may pop up. `null`: to be looked for.
+ */
+let popups = null;
+const noteRoots = (found, visit) => {
+  const root = cb.shadowOf(found);
+  if (!root) return;
+  cb.noteRoot(root);
+  visit?.(root);
+  for (const inner of queryWithin(root, "*")) noteRoots(inner, visit);
+};
+/** Keeps up with one change; `visit` is told of the shadow roots that came with it. */
+const keepUp = (record, visit) => {
+  if (record.type === "attributes") {
+    if ((record.attributeName === "role" || record.attributeName === "popover") && matches(record.target, POPUPS)) popups?.add(record.target);
+    return;
+  }
+  for (const node of record.addedNodes) {
+    if (nodeType(node) !== 1) continue;
+    noteRoots(node, visit);
+    for (const inner of queryWithin(node, "*")) noteRoots(inner, visit);
+    if (popups) {
+      if (matches(node, POPUPS)) popups.add(node);
+      for (const inner of queryWithin(node, POPUPS)) popups.add(inner);
+    }
+  }
+};
+const surveyed = () => {
+  if (!popups) {
+    cb.everyElement((found) => { const root = cb.shadowOf(found); if (root) cb.noteRoot(root); });
+    popups = new Set(queryWithin(rootElement(document) ?? document, POPUPS));
+  }
+  for (const found of popups) if (!isConnected(found)) popups.delete(found);
+  return popups;
+};
 let idle = null;
+const lookedOn = (records) => {
+  const now = performance.now();
+  for (const record of records) {
+    const whole = record.target === bodyOf(document) || record.target === rootElement(document);
+    if (!whole) fidgets(record.target, now);
+    keepUp(record, (root) => idle.observe(root, ANY_CHANGE));
+  }
+};
+const IDLE_RECORDS = 20000;
 /** Looks on between two steps, for a while: what changes by itself there is no effect of the next one. */
 const lookOn = () => {
   idle?.disconnect();
   restless = new WeakMap();
-  let budget = 500;
-  idle = new MutationObserver((records) => {
-    const now = performance.now();
-    for (const record of records.slice(0, 200)) {
-      const whole = record.target === bodyOf(document) || record.target === rootElement(document);
-      if (!whole) fidgets(record.target, now);
+  let budget = IDLE_RECORDS;
+  const observer = idle = new MutationObserver((records) => {
+    budget -= records.length;
+    if (budget > 0) lookedOn(records);
+    else {
+      observer.disconnect();
+      popups = null;
     }
-    if (--budget <= 0) idle.disconnect();
   });
   idle.observe(document, ANY_CHANGE);
+  for (const root of cb.notedRoots()) idle.observe(root, ANY_CHANGE);
 };
 
 /** Keeps account of what mutations mean, from now on. */
 const startSummary = () => {
-  idle?.disconnect();
+  if (idle) {
+    const rest = idle.takeRecords();
+    if (rest.length < IDLE_RECORDS) lookedOn(rest);
+    else popups = null;
+    idle.disconnect();
+  }
   const summary = { added: 0, removed: 0, attributes: 0, texts: 0, background: 0, notable: [], errors: [], states: new Map() };
   const shown = [];
-  for (const found of queryWithin(rootElement(document) ?? document, POPUPS)) {
+  for (const found of surveyed()) {
     if (shown.length >= 50) break;
-    shown.push([found, cb.isVisible(found)]);
+    if (matches(found, POPUPS)) shown.push([found, cb.isVisible(found)]);
   }
   const titled = (found, name) => {
     const role = cb.roleOf(found);
@@ -71,7 +122,8 @@ const startSummary = () => {
     if (!states.has(state)) states.set(state, value);
   };
   const isNotable = (node) => isElement(node) && (matches(node, NOTABLE) || queryWithin(node, NOTABLE).length > 0);
-  summary.take = (record, adopt) => {
+  summary.take = (record, visit) => {
+    keepUp(record, visit);
     const nodes = record.type === "childList" ? [...record.addedNodes, ...record.removedNodes] : [];
     if (isRestless(record.target) && !nodes.some(isNotable)) { summary.background++; return; }
     if (record.type === "attributes") {
@@ -83,7 +135,6 @@ const startSummary = () => {
       for (const node of record.addedNodes) {
         if (nodeType(node) !== 1) { summary.texts++; continue; }
         summary.added++;
-        adopt(node);
         note("+", node);
       }
       for (const node of record.removedNodes) {

@@ -98,32 +98,15 @@ const startWatch = (spec) => {
     else if (!watch.timer) watch.timer = setTimeout(() => { watch.timer = 0; if (watching === watch) take(); }, rest);
     if (!watch.told && watch.hasEffect()) wake();
   };
-  const observed = new WeakSet();
+  const observe = (root) => observer.observe(root, { ...ANY_CHANGE, attributeOldValue: true });
+  const account = (records) => { for (const record of records) watch.summary.take(record, observe); };
   const observer = new MutationObserver((records) => {
     if (watching !== watch) return;
-    for (const record of records) watch.summary.take(record, adopt);
+    account(records);
     changed();
   });
-  const observe = (root) => {
-    if (observed.has(root)) return;
-    observed.add(root);
-    observer.observe(root, { ...ANY_CHANGE, attributeOldValue: true });
-  };
-  const adopt = (node) => {
-    const roots = (found) => {
-      const root = cb.shadowOf(found);
-      if (!root) return;
-      observe(root);
-      for (const inner of root.querySelectorAll("*")) roots(inner);
-    };
-    roots(node);
-    for (const inner of queryWithin(node, "*")) roots(inner);
-  };
   observe(document);
-  cb.everyElement((found) => {
-    const root = cb.shadowOf(found);
-    if (root) observe(root);
-  });
+  for (const root of cb.notedRoots()) observe(root);
   const onEvent = () => { if (watching === watch) changed(); };
   const onChange = (event) => { watch.summary.toggled(originOf(event)); };
   // Errors of the page's own scripts, where the browser tells other worlds of them.
@@ -153,7 +136,10 @@ const startWatch = (spec) => {
     globalThis.removeEventListener("error", onError, true);
     wake();
   };
-  watch.take = take;
+  watch.take = () => {
+    account(observer.takeRecords());
+    take();
+  };
   // The first event of the gesture is the last moment before the page can react to it.
   watch.begin = () => {
     if (watch.started) return;
@@ -199,6 +185,43 @@ act.changes = async (budget) => {
   watch.told ||= drained.effect;
   return drained;
 };
+/** What else changed since watching began, as it is now. */
+const summaryOf = (watch) => {
+  const now = activeElement();
+  return {
+    ...watch.summary.tell(), scrolled: watch.hasScrolled(), targetChanged: watch.main !== null && stateOf(watch.main) !== watch.state,
+    focus: now !== watch.focus && now ? describe(now) : null, url: cb.cut(location.href, 2000), urlBefore: cb.cut(watch.url, 2000),
+  };
+};
+/** Settles once the listeners of what was just dispatched have run: a task of its own, which does not wait for a frame. */
+const afterListeners = () => new Promise((resolve) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => { port1.close(); resolve(); };
+  port2.postMessage(null);
+});
+/** Settles when the last listener of an `input` event, which is this one, has run; not at all if the page stops it on its way. */
+const inputHeard = () => {
+  let end;
+  const promise = new Promise((resolve) => {
+    globalThis.addEventListener("input", resolve);
+    end = () => globalThis.removeEventListener("input", resolve);
+  });
+  return { promise, end };
+};
+/** Settles when the gesture has arrived or was blocked and the page has heard of it, or after `budget` milliseconds: all that there is to tell by then, without ending anything. */
+act.outcome = async (budget) => {
+  const heard = inputHeard();
+  await arrival(budget);
+  await Promise.race([heard.promise, afterListeners()]);
+  heard.end();
+  const report = reportGesture();
+  const watch = watching;
+  if (!watch) return { report, samples: [], before: null, effect: false, summary: null };
+  watch.take();
+  const drained = drain();
+  watch.told ||= drained.effect;
+  return { report, ...drained, summary: summaryOf(watch) };
+};
 /** Ends all that is armed here and tells what was seen. */
 act.disarm = () => {
   const report = act.shut();
@@ -206,11 +229,7 @@ act.disarm = () => {
   if (!watch) return { report, samples: [], before: null, effect: false, summary: null };
   watch.take();
   const drained = drain();
-  const now = activeElement();
-  const summary = {
-    ...watch.summary.tell(), scrolled: watch.hasScrolled(), targetChanged: watch.main !== null && stateOf(watch.main) !== watch.state,
-    focus: now !== watch.focus && now ? describe(now) : null, url: cb.cut(location.href, 2000), urlBefore: cb.cut(watch.url, 2000),
-  };
+  const summary = summaryOf(watch);
   watch.stop();
   watching = null;
   lookOn();

@@ -12,6 +12,7 @@ use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 
+use super::listeners::Place;
 use super::told::{self, Renamed};
 use super::{Bounds, Known, ListenerCache, WalkCache, closed_roots, overlays};
 use crate::model::candidates::Placed;
@@ -87,7 +88,7 @@ pub(crate) async fn capture(
     let listened: &ListenerCache = listeners;
     let answers = join_all(known.iter().map(|frame| async move {
         let limit = if frame.parent.is_some() { child_until } else { until };
-        join(walk(probe, &frame.id, scope, bounds, (asked, listened), limit), async {
+        join(walk(probe, frame, scope, bounds, (asked, listened), limit), async {
             match frame.parent {
                 Some(_) => probe.frame_owner(&frame.id, limit).await.ok(),
                 None => None,
@@ -154,14 +155,15 @@ pub(crate) async fn capture(
     Ok(captured)
 }
 
-type Place = (Placement, Option<(u64, u32)>, Vec<Locator>);
+/// Where a frame lies, its owner and the frame around it, the way to it.
+type Spot = (Placement, Option<(u64, u32)>, Vec<Locator>);
 
 fn place_in(
     captured: &Captured,
     parent: u32,
     owner: Option<u64>,
     summary: &mut FrameSummary,
-) -> Result<Place, &'static str> {
+) -> Result<Spot, &'static str> {
     let above = captured.frames.iter().find(|frame| frame.index == parent).ok_or("the frame around it is omitted")?;
     let number = owner.ok_or("its owner went away")?;
     let owner = above.walk.owners.get(&number).ok_or("it is not shown")?;
@@ -211,15 +213,16 @@ fn place_rows(captured: &mut Captured, scope: Scope, bounds: Bounds) {
 
 async fn walk(
     probe: &Probe,
-    frame: &FrameId,
+    frame: &Frame,
     scope: Scope,
     bounds: Bounds,
     (walks, listeners): (&WalkCache, &ListenerCache),
     until: Instant,
 ) -> Result<(ProbeWorld, FrameWalk, Renamed), ProbeError> {
-    let world = probe.world(frame, until).await?;
+    let place = if frame.is_session_root { Place::SessionRoot } else { Place::Inner };
+    let world = probe.world(&frame.id, until).await?;
     if listeners.is_new(&world) {
-        listeners.tell(&world, None, until).await?;
+        listeners.tell(&world, place, None, until).await?;
     }
     let mut last = walks.last(&world, scope).cloned();
     let mut renamed = Renamed::Rows(Vec::new());
@@ -245,7 +248,7 @@ async fn walk(
                 news += closed_roots::register(&world, &walk.suspects, until).await?;
             }
             if listeners.is_due(&world, walk.elements) {
-                news += listeners.tell(&world, Some(walk.elements), until).await?;
+                news += listeners.tell(&world, place, Some(walk.elements), until).await?;
             }
         }
         if news == 0 {

@@ -7,7 +7,7 @@
 //! Invariants: an element is handed over once while it listens, and taken back when it is asked about and no
 //! longer does; at most [`HANDED`] in one observation, the first of the document first.
 //!
-//! Cost: the browser takes about 1 ms per 1,000 nodes and 10 µs per listener, and four commands;
+//! Cost: the browser takes about 1 ms per 1,000 nodes and 10 µs per listener, and two commands;
 //! handing one over is two. A document is asked when it is new, and again when it has other elements than when it was
 //! last asked.
 
@@ -16,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use cuebook_probe::{ProbeError, ProbeWorld};
+use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -64,6 +65,15 @@ enum Census {
 
 /// A document is asked so often even if it has the same elements.
 const EARLY: u32 = 3;
+
+/// Where a document stands in its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is the one that the session speaks of when no other is named.
+    SessionRoot,
+    /// It is in a frame of another.
+    Inner,
+}
 
 #[derive(Deserialize)]
 struct Listeners {
@@ -117,10 +127,11 @@ impl ListenerCache {
     pub(super) async fn tell(
         &self,
         world: &ProbeWorld,
+        place: Place,
         elements: Option<u64>,
         until: Instant,
     ) -> Result<usize, ProbeError> {
-        let found = match listening(world, until).await {
+        let found = match listening(world, place, until).await {
             Ok(found) => found,
             Err(ProbeError::Wire(cuebook_cdp::CallError::Protocol { .. })) => Vec::new(),
             Err(error) => return Err(error),
@@ -154,9 +165,10 @@ impl ListenerCache {
 }
 
 /// The backend node ids of what listens, in document order, each once.
-async fn listening(world: &ProbeWorld, until: Instant) -> Result<Vec<(i64, Listens)>, ProbeError> {
+async fn listening(world: &ProbeWorld, place: Place, until: Instant) -> Result<Vec<(i64, Listens)>, ProbeError> {
     #[derive(Deserialize)]
     struct Resolved {
+        #[serde(alias = "result")]
         object: Object,
     }
     #[derive(Deserialize)]
@@ -165,17 +177,23 @@ async fn listening(world: &ProbeWorld, until: Instant) -> Result<Vec<(i64, Liste
         object_id: String,
     }
     let session = world.world().session();
-    let Some(document) = world.nodes("() => [document]", &[], until).await?.into_iter().next() else {
-        return Ok(Vec::new());
-    };
     // The document as the page itself has it: asked for its listeners through a world of ours, Chromium 156
     // sooner or later crashes. Without an object group the browser leaves the handlers themselves out.
-    let params = json!({ "backendNodeId": document });
-    let document = session.call_raw("DOM.resolveNode", params, until).await?.parse::<Resolved>()?.object.object_id;
+    let document = if place == Place::SessionRoot {
+        // No page can give `document` another meaning.
+        session.call_raw("Runtime.evaluate", json!({ "expression": "document" }), until).await?
+    } else {
+        let Some(document) = world.nodes("() => [document]", &[], until).await?.into_iter().next() else {
+            return Ok(Vec::new());
+        };
+        session.call_raw("DOM.resolveNode", json!({ "backendNodeId": document }), until).await?
+    };
+    let document = document.parse::<Resolved>()?.object.object_id;
     // Only with `pierce` are listeners of the page's own world told, and those in shadow roots.
     let params = json!({ "objectId": document, "depth": -1, "pierce": true });
     let reply = session.call_raw("DOMDebugger.getEventListeners", params, until).await;
-    let _ = session.call_raw("Runtime.releaseObject", json!({ "objectId": document }), until).await;
+    // Sent with the first poll; nobody waits for its reply.
+    let _ = session.call_raw("Runtime.releaseObject", json!({ "objectId": document }), until).now_or_never();
     let all: Listeners = reply?.parse()?;
     let mut order: Vec<(i64, Listens)> = Vec::new();
     let mut places: HashMap<i64, usize> = HashMap::new();

@@ -84,7 +84,20 @@ cb.isConnected = isConnected;
 /** Closed shadow roots that the wire handed in. */
 const closedRoots = new WeakMap();
 cb.registerClosedRoot = (root) => {
-  if (root instanceof ShadowRoot) closedRoots.set(root.host, root);
+  if (!(root instanceof ShadowRoot)) return;
+  closedRoots.set(root.host, root);
+  cb.noteRoot(root);
+};
+/** Shadow roots that somebody met, for whoever watches the document. */
+const metRoots = new Set();
+let prunedAt = 1000;
+cb.noteRoot = (root) => {
+  metRoots.add(root);
+  if (metRoots.size > prunedAt) prunedAt = 1000 + cb.notedRoots().size * 2;
+};
+cb.notedRoots = () => {
+  for (const root of metRoots) if (!isConnected(root)) metRoots.delete(root);
+  return metRoots;
 };
 const shadowOf = (element) => openRoot(element) ?? closedRoots.get(element) ?? null;
 cb.shadowOf = shadowOf;

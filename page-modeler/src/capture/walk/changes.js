@@ -31,6 +31,7 @@
     if (watched.has(root)) return;
     watched.add(root);
     roots.push(root);
+    if (root !== document) cb.noteRoot(root);
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true, attributeOldValue: true });
     if (listened.has(root)) return;
     listened.add(root);
