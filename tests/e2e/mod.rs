@@ -2,6 +2,7 @@
 
 mod contract;
 mod durability;
+mod engines;
 mod login;
 mod moments;
 mod site;

@@ -68,6 +68,12 @@ impl Stage {
         self.browser.pages().into_iter().find(|page| page.target_id().as_str() == self.page.as_str())
     }
 
+    /// The site's URL for a path.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        self.site.url(path)
+    }
+
     /// What the server saw.
     #[must_use]
     pub fn state(&self) -> Value {

@@ -1,0 +1,170 @@
+//! Model engines on the built-in site, in a real browser: their servers are simulated, the rest is not.
+//!
+//! Invariant: no step that the check refuses reaches the page, whatever a model writes.
+
+#[expect(dead_code, unused_imports, reason = "the engines' own tests use the rest")]
+#[path = "../../planner/tests/servers/mod.rs"]
+mod servers;
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
+use cuebook_executor::{ExecutorOptions, LiveExecutor};
+use cuebook_grammar::id::{PageId, RunId};
+use cuebook_grammar::planning::{CallEnd, CallPurpose};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::report::{RunReport, RunResult};
+use cuebook_grammar::seam::{NoSecrets, NobodyConfirms, Planner};
+use cuebook_grammar::secret::{DigestKey, Secret};
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_planner::{Anthropic, ChatEngine, ModelPlanner, Ollama, OpenAi};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Work};
+use cuebook_tests::Stage;
+use serde_json::{Value, json};
+
+use self::servers::{Answer, Dialect, Play, Request, Server};
+
+const TASK: &str = "Log in as ann with password correct-horse";
+const KEY: &str = "sk-cuebook-0123456789abcdef";
+
+/// Everything that a model is told.
+fn prompt(request: &Request) -> String {
+    fn texts(value: &Value, out: &mut String) {
+        match value {
+            Value::String(text) => {
+                out.push_str(text);
+                out.push('\n');
+            }
+            Value::Array(items) => items.iter().for_each(|item| texts(item, out)),
+            Value::Object(members) => members.values().for_each(|value| texts(value, out)),
+            _ => {}
+        }
+    }
+    let mut out = String::new();
+    texts(&request.json()["messages"], &mut out);
+    out
+}
+
+/// The id of the candidate that the prompt lists under this role and name.
+fn listed(prompt: &str, title: &str) -> Option<String> {
+    let line = prompt.lines().find(|line| line.starts_with("| c") && line.contains(title))?;
+    line.split(' ').nth(1).map(str::to_owned)
+}
+
+/// A model that logs in where it sees the form, and is done elsewhere. Its first plan names what is not there.
+fn clerk(dialect: Dialect, request: &Request) -> Play {
+    let prompt = prompt(request);
+    let field = |title: &str| listed(&prompt, title);
+    let (Some(email), Some(password), Some(button)) =
+        (field("textbox \"Email\""), field("textbox \"Password\""), field("button \"Log in\""))
+    else {
+        return dialect.saying(&dialect.plan(&[json!({ "type": "finish", "result": "logged in" })]));
+    };
+    let is_second = prompt.contains("no valid plan");
+    let button = if is_second { button } else { "c999".to_owned() };
+    dialect.saying(&dialect.plan(&[
+        json!({ "type": "type", "targetRef": email, "text": "ann" }),
+        json!({ "type": "type", "targetRef": password, "text": "correct-horse" }),
+        json!({ "type": "click", "targetRef": button }),
+    ]))
+}
+
+/// Carries out the task with a planner, everything else as it is in earnest.
+async fn carry_out(stage: &Stage, planner: impl Planner) -> Result<(RunReport, MemoryLog)> {
+    let url = stage.url("/login");
+    let key = DigestKey::new([7; 32]);
+    let browser = stage.browser().clone();
+    let log = MemoryLog::default();
+    let options = ExecutorOptions::default();
+    let layers = Layers {
+        modeler: LivePageModeler::new(browser.clone(), key.clone(), ModelerOptions::default()),
+        planner,
+        executor: LiveExecutor::new(browser, key.clone(), NoSecrets, MemoryArtifacts::default(), options),
+        repair: Ladder,
+        log: log.clone(),
+        confirm: NobodyConfirms,
+    };
+    let request = RunRequest {
+        run_id: RunId::new("engines"),
+        run_dir: None,
+        work: Work::Task(TASK.to_owned()),
+        policy: Policy::default().starting_at(&url)?,
+        start_url: Some(url),
+        page: PageId::new(stage.tab().context("the stage has a tab")?.target_id().as_str()),
+        program: "test".to_owned(),
+        browser: None,
+    };
+    let report = Controller::new(layers, key, Arc::new(ValueRedactor::default())).run(request).await;
+    Ok((report, log))
+}
+
+async fn logs_in<E: ChatEngine>(dialect: Dialect, engine: impl FnOnce(&str) -> Result<E>) -> Result<()> {
+    let stage = Stage::open().await?;
+    let server = Server::choosing(move |_, request| Some(clerk(dialect, request))).await;
+    let (report, log) = carry_out(&stage, ModelPlanner::new(engine(&server.origin())?)).await?;
+    assert_eq!(report.result, RunResult::Ok, "{report:#?}");
+    assert_eq!(stage.state()["logins"], json!([{ "user": "ann", "accepted": true }]));
+
+    // Three calls on the form and behind it; what the first one wrote was never begun.
+    let calls = log.calls();
+    let ends: Vec<(CallPurpose, bool)> =
+        calls.iter().map(|record| (record.call.purpose, record.call.end == CallEnd::Accepted)).collect();
+    let expected = [(CallPurpose::Plan, false), (CallPurpose::Reformulate, true), (CallPurpose::Plan, true)];
+    assert_eq!(ends, expected);
+    assert_eq!(server.requests().len(), 3);
+    let steps = log.steps();
+    assert!(!serde_json::to_string(&steps)?.contains("c999"));
+    let planned: Vec<u32> = steps.iter().filter_map(|step| step.planning).collect();
+    assert_eq!(planned, [1, 1, 1], "each step names the call that it comes from; to finish is none");
+
+    // Neither the key nor the password is in what is kept.
+    let kept = format!("{} {}", serde_json::to_string(&calls)?, serde_json::to_string(&steps)?);
+    assert!(!kept.contains(KEY) && !kept.contains("correct-horse"), "{kept}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn ollama_logs_in_with_valid_steps_only() -> Result<()> {
+    logs_in(Dialect::Ollama, |origin| Ok(Ollama::new(origin, "tiny")?)).await
+}
+
+#[tokio::test]
+async fn openai_logs_in_with_valid_steps_only() -> Result<()> {
+    let engine = |origin: &str| Ok(OpenAi::new(&format!("{origin}/v1"), "tiny")?.with_key(Secret::new(KEY))?);
+    logs_in(Dialect::OpenAi, engine).await
+}
+
+#[tokio::test]
+async fn anthropic_logs_in_with_valid_steps_only() -> Result<()> {
+    let engine = |origin: &str| Ok(Anthropic::new(origin, "tiny")?.with_key(Secret::new(KEY))?);
+    logs_in(Dialect::Anthropic, engine).await
+}
+
+#[tokio::test]
+async fn a_model_that_writes_no_plan_at_all_touches_nothing() -> Result<()> {
+    let dialect = Dialect::OpenAi;
+    let stage = Stage::open().await?;
+    let wrong = dialect.plan(&[json!({ "type": "click", "targetRef": "c999" })]);
+    let cases = [
+        (vec![dialect.saying(&wrong)], CallEnd::Invalid { violations: Vec::new() }),
+        (vec![dialect.saying(&Answer::text("I click on Log in."))], CallEnd::Invalid { violations: Vec::new() }),
+        (vec![dialect.error(401, "invalid key")], CallEnd::Failed { code: String::new(), message: String::new() }),
+    ];
+    for (plays, kind) in cases {
+        let server = Server::playing(plays).await;
+        let planner = ModelPlanner::new(OpenAi::new(&format!("{}/v1", server.origin()), "tiny")?);
+        let (report, log) = carry_out(&stage, planner).await?;
+        assert_eq!(report.result, RunResult::Error, "{report:#?}");
+        let calls = log.calls();
+        ensure!(!calls.is_empty(), "calls that failed are kept as well");
+        for record in &calls {
+            let end = std::mem::discriminant(&record.call.end);
+            assert_eq!(end, std::mem::discriminant(&kind), "{:?}", record.call.end);
+        }
+        // Nothing ran but the visit of the page.
+        assert!(log.steps().iter().all(|step| step.planning.is_none()), "{:#?}", log.steps());
+        assert_eq!(stage.state()["logins"], json!([]));
+    }
+    Ok(())
+}
