@@ -80,8 +80,9 @@ impl<'a> Reader<'a> {
             return Err(malformed(format!("expected an answer of at most {MAX_BYTES} bytes")));
         }
         self.text.push_str(piece);
-        // Calls as text, or thoughts and actions: read once they are whole.
-        if self.is_prompted && self.text.trim_start().starts_with(['[', '<']) {
+        // Prose, lines, calls as text, thoughts and actions: read once they are whole.
+        let begins = self.text.trim_start();
+        if self.is_prompted && !begins.is_empty() && !begins.starts_with('{') {
             self.form = Reading::Whole;
         }
         let Reading::Plan(stream) = &mut self.form else { return Ok(Vec::new()) };

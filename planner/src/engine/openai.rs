@@ -24,6 +24,9 @@ pub enum OpenAiMode {
     /// `response_format` with a strict JSON Schema.
     #[default]
     Strict,
+    /// `response_format` with a JSON Schema that states every bound, as llama.cpp, vLLM and others take it. OpenAI does
+    /// not take bounds; a model that decodes under a schema without them may write without end.
+    Schema,
     /// Tools, one a verb, of which at least one must be called.
     Tools,
     /// `grammar`, as llama.cpp's server takes it.
@@ -104,6 +107,10 @@ impl OpenAi {
         let Some(grammar) = request.grammar else { return };
         match (self.mode, &grammar.body) {
             (OpenAiMode::Strict, Body::Json(format)) => drop(body.insert("response_format".to_owned(), format.clone())),
+            (OpenAiMode::Schema, Body::Json(schema)) => {
+                let format = json!({ "name": "plan", "strict": true, "schema": schema });
+                body.insert("response_format".to_owned(), json!({ "type": "json_schema", "json_schema": format }));
+            }
             (OpenAiMode::Tools, Body::Json(tools)) => {
                 body.insert("tools".to_owned(), tools.clone());
                 body.insert("tool_choice".to_owned(), "required".into());
@@ -165,6 +172,7 @@ impl ChatEngine for OpenAi {
     fn dialect(&self) -> Dialect {
         match self.mode {
             OpenAiMode::Strict => Dialect::Plan(Target::OpenAi),
+            OpenAiMode::Schema => Dialect::Plan(Target::Ollama),
             OpenAiMode::Tools => Dialect::Calls(Target::Tools),
             OpenAiMode::LlamaCpp => Dialect::Plan(Target::Gbnf),
             OpenAiMode::Vllm => Dialect::Plan(Target::Ebnf),

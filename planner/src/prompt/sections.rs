@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use cuebook_grammar::candidate::{Candidate, Placement};
-use cuebook_grammar::decode::write_line;
+use cuebook_grammar::decode::{Caps, write_line};
 use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
@@ -214,6 +214,20 @@ pub(super) fn registered(policy: &Policy) -> String {
         };
         let description = one_line(action.description.as_str(), 200);
         out.push(format!("- {}: {description} ({effect}); args: {schema}", one_line(action.name.as_str(), 60)));
+    }
+    out.join("\n")
+}
+
+/// What the operator declared: secrets and files, by name.
+pub(super) fn declared(caps: &Caps) -> String {
+    let mut out = Vec::new();
+    if !caps.credentials.is_empty() {
+        let names: Vec<String> = caps.credentials.iter().take(40).map(|name| one_line(name.as_str(), 60)).collect();
+        out.push(format!("Secrets, which are typed by credentialRef: {}", names.join(", ")));
+    }
+    if !caps.files.is_empty() {
+        let names: Vec<String> = caps.files.iter().take(40).map(|name| quoted(name, 120)).collect();
+        out.push(format!("Files that may be uploaded: {}", names.join(", ")));
     }
     out.join("\n")
 }

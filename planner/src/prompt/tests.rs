@@ -165,6 +165,22 @@ fn the_value_of_a_password_field_is_in_no_prompt() {
 }
 
 #[test]
+fn secrets_and_files_are_told_by_name() {
+    let page = shop();
+    let policy = policy(&page);
+    let caps = cuebook_grammar::decode::Caps {
+        credentials: vec![cuebook_grammar::id::CredentialRef::new("shop_password")],
+        files: vec!["cv.pdf".to_owned()],
+        ..cuebook_grammar::decode::Caps::default()
+    };
+    let spec = cuebook_grammar::decode::specialise_with(&page, &policy, &caps);
+    let request = request(&page, &policy);
+    let turn = Prompts::default().turn(&Ground { request: &request, spec: &spec, form: &Form::Plan });
+    assert!(turn.contains("Secrets, which are typed by credentialRef: shop_password\n"), "{turn}");
+    assert!(turn.contains("Files that may be uploaded: \"cv.pdf\""), "{turn}");
+}
+
+#[test]
 fn marks_of_a_picture_are_told_where_there_is_one() {
     let mut page = shop();
     page.candidates[2].rect = Some(cuebook_grammar::geometry::Rect { x: 10.0, y: 20.0, width: 80.0, height: 24.0 });

@@ -106,6 +106,7 @@ async fn every_form_that_models_write_is_read_where_nothing_constrains_them() {
         r#"{"reasoning_summary":"r","plan_id":"p","steps":[{"tool":"click","args":{"targetRef":"c2"},"explanation":"e","estimated_risk":"low","confidence":0.9}]}"#,
         "<Thought>I should sign in</Thought><Action>click(2)</Action>",
         "# sign in\nclick(c2)",
+        "# {sign} in\nsetValue(c1,\"{}\")\nclick(c2)",
         r#"[{"name":"click","arguments":{"targetRef":"c2"}}]"#,
     ] {
         let planner = ModelPlanner::new(Fake::new(Dialect::Prompted, [text(answer)]));
