@@ -138,7 +138,46 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", required_if_eq("planner", "scripted"))]
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    /// Open the page, plan once, print the plan and what the check says of it, and carry out nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Say of each step why it is taken, on what, at which risk and under which conditions
+    #[arg(long)]
+    pub(crate) explain: bool,
+    #[command(flatten)]
     pub(crate) options: RunOptions,
+}
+
+/// The model behind a planner.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Models")]
+pub(crate) struct EngineArgs {
+    /// The model, as its server names it
+    #[arg(long, value_name = "NAME", env = "CUEBOOK_MODEL")]
+    pub(crate) model: Option<String>,
+    /// Where its server is; else $OLLAMA_HOST, $OPENAI_BASE_URL or $ANTHROPIC_BASE_URL, then the usual place
+    #[arg(long, value_name = "URL", env = "CUEBOOK_BASE_URL")]
+    pub(crate) base_url: Option<String>,
+    /// How the grammar reaches the model of an `openai` server; `strict` for OpenAI itself, `schema` for others
+    #[arg(long, value_enum, value_name = "MODE", env = "CUEBOOK_ENGINE_MODE")]
+    pub(crate) engine_mode: Option<EngineMode>,
+    /// The variable of the environment that holds the key; else OPENAI_API_KEY or ANTHROPIC_API_KEY
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) api_key_env: Option<String>,
+    /// Prompts of your own: a folder with any of system.txt, plan.txt, calls.txt, lines.txt, described.txt,
+    /// turn.txt and reformulate.txt
+    #[arg(long, value_name = "DIR", env = "CUEBOOK_PROMPT")]
+    pub(crate) prompt: Option<PathBuf>,
+    /// The most time for one plan, retries included
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m", env = "CUEBOOK_PLAN_TIMEOUT")]
+    pub(crate) plan_timeout: Duration,
+    /// The most tokens of one answer
+    #[arg(long, value_name = "TOKENS", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(64..))]
+    pub(crate) answer_tokens: u32,
+    /// The most tokens, read and written, of all answers of the run
+    #[arg(long, value_name = "TOKENS", default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) run_tokens: u64,
 }
 
 /// Arguments of `exec`.
@@ -292,6 +331,29 @@ pub(crate) enum PlannerName {
     Lexical,
     /// A plan from a file
     Scripted,
+    /// A model of Ollama
+    Ollama,
+    /// A model of OpenAI, or of a server that speaks like it, such as llama.cpp and vLLM
+    #[value(name = "openai")]
+    OpenAi,
+    /// A model of Anthropic, or of a server that speaks like it
+    Anthropic,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineMode {
+    /// `response_format` with OpenAI's strict schema
+    Strict,
+    /// `response_format` with a schema that states every bound
+    Schema,
+    /// Calls of tools, one a step
+    Tools,
+    /// `grammar`, as llama.cpp's server takes it
+    LlamaCpp,
+    /// `structured_outputs`, as vLLM takes it
+    Vllm,
+    /// No constraint: the form stands in the prompt, and the check decides
+    Plain,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

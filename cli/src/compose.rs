@@ -22,6 +22,7 @@ use crate::args::{BrowserArgs, Output, RunOptions};
 use crate::confirm::Terminal;
 use crate::environment;
 use crate::exit::{Exit, Refusal, print_json};
+use crate::explain::Explainer;
 use crate::planner::AnyPlanner;
 use crate::progress::{self, Narrator};
 use crate::text::plain;
@@ -180,27 +181,36 @@ pub(crate) fn run_dir(options: &RunOptions) -> Result<(RunDir, cuebook_grammar::
     Ok((dir, run_id))
 }
 
+/// What is to be run.
+pub(crate) struct Job {
+    pub(crate) work: Work,
+    pub(crate) planner: AnyPlanner,
+    /// Where it starts.
+    pub(crate) url: Option<String>,
+    /// The most time for one plan; the controller's own where nothing is stated.
+    pub(crate) plan_timeout: Option<Duration>,
+    pub(crate) telling: Telling,
+}
+
+/// How much is told of plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Telling {
+    /// How many steps they have.
+    Steps,
+    /// Why each step is as it is.
+    Reasons,
+}
+
 /// Runs a task or a plan from flags to report, and prints the report.
-pub(crate) async fn run(
-    work: Work,
-    planner: AnyPlanner,
-    url: Option<String>,
-    options: &RunOptions,
-    output: Output,
-) -> Exit {
-    match drive(work, planner, url, options, output).await {
+pub(crate) async fn run(job: Job, options: &RunOptions, output: Output) -> Exit {
+    match drive(job, options, output).await {
         Ok(report) => tell(&report, output),
         Err(refusal) => refusal.tell(output),
     }
 }
 
-async fn drive(
-    work: Work,
-    planner: AnyPlanner,
-    url: Option<String>,
-    options: &RunOptions,
-    output: Output,
-) -> Result<RunReport, Refusal> {
+async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunReport, Refusal> {
+    let Job { work, planner, url, plan_timeout, telling } = job;
     let policy = policy(options, url.as_deref())?;
     let (dir, run_id) = run_dir(options)?;
     let digest = DigestKey::new(random()?);
@@ -231,13 +241,20 @@ async fn drive(
     };
     let redactor: Arc<dyn Redactor> = redactor;
     let kept_redactor = redactor.clone();
-    let mut controller =
-        Controller::new(layers, digest, redactor).with_budgets(budgets(options)).with_interrupt(interrupt);
+    let mut budgets = budgets(options);
+    if let Some(time) = plan_timeout {
+        budgets.planning = time;
+    }
+    let explaining = digest.clone();
+    let mut controller = Controller::new(layers, digest, redactor).with_budgets(budgets).with_interrupt(interrupt);
     let outside = OutsideOptions { path: environment::path(), ..OutsideOptions::default() };
     controller = controller.with_handler(OutsideHandler::new(outside));
-    if !output.quiet {
-        controller = controller.with_listener(Narrator);
-    }
+    let narrator = (!output.quiet).then_some(Narrator);
+    controller = match (telling, narrator) {
+        (Telling::Reasons, narrator) => controller.with_listener(Explainer::new(narrator, explaining)),
+        (Telling::Steps, Some(narrator)) => controller.with_listener(narrator),
+        (Telling::Steps, None) => controller,
+    };
     let report = controller
         .run(RunRequest {
             run_id,

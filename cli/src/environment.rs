@@ -34,3 +34,18 @@ pub(crate) fn secret(name: &str) -> Option<String> {
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
     std::env::var(format!("CUEBOOK_SECRET_{variable}")).ok()
 }
+
+/// A variable of the environment that is neither unset nor empty.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// The names of the secrets that there are, as plans write them: `CUEBOOK_SECRET_SHOP_PASSWORD` is `shop_password`.
+pub(crate) fn secret_names() -> Vec<String> {
+    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut names: Vec<String> =
+        variables.filter_map(|name| Some(name.strip_prefix("CUEBOOK_SECRET_")?.to_ascii_lowercase())).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort();
+    names
+}

@@ -5,7 +5,7 @@ use cuebook_repair::{NoPlanner, Work};
 
 use crate::args::{ExecArgs, Output};
 use crate::commands::run::invalid_plan;
-use crate::compose;
+use crate::compose::{self, Job, Telling};
 use crate::exit::Exit;
 use crate::input;
 use crate::planner::AnyPlanner;
@@ -20,5 +20,12 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
     if let Some(viewport) = draft.context.as_ref().and_then(|context| context.viewport) {
         options.browser.viewport = (viewport.width, viewport.height);
     }
-    compose::run(Work::Plan(Box::new(draft)), AnyPlanner::Given(NoPlanner), args.url, &options, output).await
+    let job = Job {
+        work: Work::Plan(Box::new(draft)),
+        planner: AnyPlanner::Given(NoPlanner),
+        url: args.url,
+        plan_timeout: None,
+        telling: Telling::Steps,
+    };
+    compose::run(job, &options, output).await
 }

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod doctor;
+pub(crate) mod dry_run;
 pub(crate) mod exec;
 pub(crate) mod judge;
 pub(crate) mod observe;

@@ -1,25 +1,17 @@
 //! `cuebook observe`: what a page offers to act on.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use cuebook_datalayer::MemoryArtifacts;
-use cuebook_executor::{ExecutorOptions, LiveExecutor};
-use cuebook_grammar::action::{Action, Navigate};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
-use cuebook_grammar::outcome::{Cause, StepOutcome};
-use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::report::{RunError, RunResult};
-use cuebook_grammar::seam::{Executor as _, NoSecrets, PageModeler as _};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_grammar::step::Step;
-use cuebook_grammar::wire::UrlText;
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions, render};
+use cuebook_page_modeler::render;
 
 use crate::args::{ObservationFormat, ObserveArgs, Output, ScopeName};
-use crate::compose::{Stage, random, with_sources};
+use crate::compose::{Stage, random};
 use crate::exit::{Exit, Refusal, print_json, print_text};
+use crate::opening;
 
 /// What was asked for.
 enum Seen {
@@ -76,63 +68,20 @@ async fn look(
     digest: DigestKey,
     deadline: Deadline,
 ) -> Result<Seen, Refusal> {
-    let mut modeler = LivePageModeler::new(stage.browser.clone(), digest.clone(), ModelerOptions::default());
-    let mut executor = LiveExecutor::new(
-        stage.browser.clone(),
-        digest,
-        NoSecrets,
-        MemoryArtifacts::default(),
-        ExecutorOptions { screenshots: cuebook_executor::ScreenshotMode::Off, ..ExecutorOptions::default() },
-    );
-    let blank = Observation::blank(stage.page.clone(), "about:blank");
-    let open = Step::from(Action::Navigate(Navigate { url: UrlText::cut(&args.url) }));
-    let bound = PlanDraft::of(Author::Operator, vec![open])
-        .check(&blank, policy)
-        .and_then(|plan| plan.bind(0, &blank))
-        .map_err(|violations| Refusal {
-            result: RunResult::Blocked,
-            error: RunError {
-                code: "policyBlocked".to_owned(),
-                message: "the URL is not allowed".to_owned(),
-                violations,
-            },
-        })?;
-    let outcome = executor
-        .run_step(&stage.page, &bound, &blank, deadline)
-        .await
-        .map_err(|error| Refusal::unusable("browserBroken", with_sources(&error)))?;
-    if let StepOutcome::Failed(failure) = outcome
-        && failure.cause != Cause::HttpError
-    {
-        let error = RunError {
-            code: failure.cause.as_str().to_owned(),
-            message: failure.message.clone(),
-            violations: Vec::new(),
-        };
-        return Err(Refusal { result: RunResult::Failed, error });
-    }
-    settle(stage, deadline).await;
+    let mut modeler = opening::modeler(stage, digest.clone());
+    opening::open(stage, &args.url, policy, digest, deadline).await?;
     let scope = match args.scope {
         ScopeName::View => Scope::View,
         ScopeName::Full => Scope::Full,
     };
-    let observation = modeler
-        .observe(&stage.page, scope, deadline)
-        .await
-        .map_err(|error| Refusal::unusable("browserBroken", with_sources(&error)))?;
+    let observation = opening::look(&mut modeler, stage, scope, deadline).await?;
     if matches!(args.format, ObservationFormat::Aria) && !output.json {
         // After the observation: closed shadow roots are known by then.
         let snapshot = modeler
             .aria_snapshot(&stage.page, None, deadline.instant())
             .await
-            .map_err(|error| Refusal::unusable("browserBroken", with_sources(&error)))?;
+            .map_err(|error| opening::broken(&error))?;
         return Ok(Seen::Aria(snapshot.yaml));
     }
     Ok(Seen::Observation(Box::new(observation)))
-}
-
-/// Gives a page that builds itself by script a moment; a page that never settles is looked at as it is.
-async fn settle(_: &Stage, deadline: Deadline) {
-    let wait = Duration::from_millis(300).min(deadline.remaining(Instant::now()));
-    tokio::time::sleep(wait).await;
 }

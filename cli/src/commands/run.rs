@@ -6,7 +6,9 @@ use cuebook_planner::{Lexical, Scripted};
 use cuebook_repair::Work;
 
 use crate::args::{Output, PlannerName, RunArgs};
-use crate::compose;
+use crate::commands::dry_run;
+use crate::compose::{self, Job, Telling};
+use crate::engines;
 use crate::exit::{Exit, Refusal};
 use crate::input;
 use crate::planner::AnyPlanner;
@@ -19,7 +21,17 @@ pub(crate) async fn run(args: RunArgs, output: Output) -> Exit {
     if args.task.trim().is_empty() {
         return Refusal::invalid("emptyTask", "expected a task in words, saw nothing").tell(output);
     }
-    compose::run(Work::Task(args.task), planner, Some(args.url), &args.options, output).await
+    if args.dry_run {
+        return dry_run::run(&args, &planner, output).await;
+    }
+    let job = Job {
+        work: Work::Task(args.task),
+        planner,
+        url: Some(args.url),
+        plan_timeout: Some(args.engine.plan_timeout),
+        telling: if args.explain { Telling::Reasons } else { Telling::Steps },
+    };
+    compose::run(job, &args.options, output).await
 }
 
 fn planner(args: &RunArgs) -> Result<AnyPlanner, Refusal> {
@@ -32,6 +44,9 @@ fn planner(args: &RunArgs) -> Result<AnyPlanner, Refusal> {
         (PlannerName::Scripted, None) => {
             Err(Refusal::invalid("usage", "expected --plan FILE with the scripted planner"))
         }
+        (PlannerName::Ollama, _) => engines::ollama(&args.engine),
+        (PlannerName::OpenAi, _) => engines::openai(&args.engine),
+        (PlannerName::Anthropic, _) => engines::anthropic(&args.engine),
     }
 }
 

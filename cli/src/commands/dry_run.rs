@@ -1,0 +1,158 @@
+//! `cuebook run --dry-run`: a plan for the real page, with what the check says of it; nothing is carried out.
+
+use std::time::{Duration, Instant};
+
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::plan::{Plan, PlanDraft};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::report::{REPORT_VERSION, RunError, RunResult, Usage};
+use cuebook_grammar::seam::{IgnoreSteps, PlanReply, PlanRequest, Planner as _};
+use cuebook_grammar::secret::DigestKey;
+use serde::Serialize;
+
+use crate::args::{Output, RunArgs};
+use crate::commands::run::invalid_plan;
+use crate::compose::{self, Stage, random};
+use crate::exit::{Exit, Refusal, print_json, print_text};
+use crate::explain::{ExplainedStep, explained, lines};
+use crate::opening;
+use crate::planner::{AnyPlanner, AnyPlannerError};
+use crate::progress::{self, counted};
+use crate::text::plain;
+
+/// The most time for opening the page and looking at it.
+const LOOKING: Duration = Duration::from_secs(30);
+
+/// What `--json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DryRun<'a> {
+    schema_version: &'static str,
+    dry_run: bool,
+    result: RunResult,
+    error: Option<RunError>,
+    url: &'a str,
+    candidates: usize,
+    note: Option<&'a str>,
+    steps: Vec<ExplainedStep>,
+    usage: Usage,
+}
+
+pub(crate) async fn run(args: &RunArgs, planner: &AnyPlanner, output: Output) -> Exit {
+    match plan(args, planner).await {
+        Ok(planned) => planned.tell(output),
+        Err(refusal) => refusal.tell(output),
+    }
+}
+
+/// A plan, and the page that it was made for.
+struct Planned {
+    observation: Observation,
+    reply: PlanReply,
+    checked: Result<Plan, Refusal>,
+    key: DigestKey,
+}
+
+async fn plan(args: &RunArgs, planner: &AnyPlanner) -> Result<Planned, Refusal> {
+    let policy = compose::policy(&args.options, Some(&args.url))?;
+    let key = DigestKey::new(random()?);
+    let stage = Stage::open(&args.options.browser).await?;
+    let planned = plan_on(&stage, args, planner, &policy, key).await;
+    stage.close().await;
+    planned
+}
+
+async fn plan_on(
+    stage: &Stage,
+    args: &RunArgs,
+    planner: &AnyPlanner,
+    policy: &Policy,
+    key: DigestKey,
+) -> Result<Planned, Refusal> {
+    let looking = Deadline::after(Instant::now(), LOOKING);
+    opening::open(stage, &args.url, policy, key.clone(), looking).await?;
+    let mut modeler = opening::modeler(stage, key.clone());
+    let observation = opening::look(&mut modeler, stage, Scope::View, looking).await?;
+    let request = PlanRequest {
+        task: &args.task,
+        observation: &observation,
+        policy,
+        history: &[],
+        failure: None,
+        exemplars: &[],
+        images: &[],
+        beam: 1,
+    };
+    let planning = Deadline::after(Instant::now(), args.engine.plan_timeout);
+    let reply = planner.plan(&request, &mut IgnoreSteps, planning).await.map_err(unanswered)?;
+    let checked = match reply.drafts.first() {
+        Some(draft) => draft.check(&observation, policy).map_err(invalid_plan),
+        None => Err(no_plan(&reply)),
+    };
+    Ok(Planned { observation, reply, checked, key })
+}
+
+fn unanswered(error: AnyPlannerError) -> Refusal {
+    let mut refusal = Refusal::unusable("plannerUnavailable", compose::with_sources(&error));
+    if let AnyPlannerError::Model(answer) = &error {
+        refusal.error.violations = answer.violations().to_vec();
+    }
+    refusal
+}
+
+fn no_plan(reply: &PlanReply) -> Refusal {
+    let message = reply.note.as_deref().unwrap_or("the planner has no plan for this page");
+    let error = RunError { code: "noPlan".to_owned(), message: plain(message), violations: Vec::new() };
+    Refusal { result: RunResult::Failed, error }
+}
+
+impl Planned {
+    fn tell(self, output: Output) -> Exit {
+        let steps =
+            self.checked.as_ref().map_or_else(|_| Vec::new(), |plan| explained(plan, &self.observation, &self.key));
+        let note = self.reply.note.as_deref().filter(|note| !note.is_empty());
+        if !output.json {
+            let url = plain(&self.observation.url);
+            let mut text = format!("{} for {url}; nothing was carried out\n", title(self.reply.drafts.first()));
+            if let Some(note) = note {
+                text.push_str(&format!("     {}\n", plain(note)));
+            }
+            for step in &steps {
+                for line in lines(step) {
+                    text.push_str(&line);
+                    text.push('\n');
+                }
+            }
+            print_text(&text);
+        }
+        let (result, error) = match self.checked {
+            Ok(_) => (RunResult::Ok, None),
+            Err(Refusal { result, error }) => (result, Some(error)),
+        };
+        if let Some(error) = &error {
+            progress::say(&format!("error: {}", error.message));
+            for violation in &error.violations {
+                progress::say(&format!("  {violation}"));
+            }
+        }
+        if output.json {
+            print_json(&DryRun {
+                schema_version: REPORT_VERSION,
+                dry_run: true,
+                result,
+                error,
+                url: &self.observation.url,
+                candidates: self.observation.candidates.len(),
+                note,
+                steps,
+                usage: self.reply.usage,
+            });
+        }
+        Exit::of(result)
+    }
+}
+
+fn title(draft: Option<&PlanDraft>) -> String {
+    draft.map_or_else(|| "no plan".to_owned(), |draft| format!("a plan of {}", counted(draft.steps.len(), "step")))
+}

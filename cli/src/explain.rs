@@ -1,0 +1,175 @@
+//! Why a plan is as it is: for each step what it acts on, in words, and under which conditions.
+//!
+//! Invariant: text for a password-like field is told as a digest here as in every record.
+
+use cuebook_grammar::candidate::Candidate;
+use cuebook_grammar::condition::Condition;
+use cuebook_grammar::decode::write_line;
+use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::id::TargetRef;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::plan::{BoundStep, CheckedStep, Plan, StatedCondition, Violation};
+use cuebook_grammar::policy::Consent;
+use cuebook_grammar::secret::DigestKey;
+use cuebook_grammar::step::{RiskLevel, Step};
+use cuebook_repair::{Listener, RunEvent};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::progress::{Narrator, say};
+use crate::text::plain;
+
+/// One step, explained.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExplainedStep {
+    index: usize,
+    /// In the line form.
+    line: String,
+    action: Step,
+    /// What it acts on, in words.
+    target: Option<String>,
+    origin: Option<String>,
+    /// The class of risk, by what was observed.
+    risk: Option<&'static str>,
+    effect: Option<EffectClass>,
+    /// The grant that is missing; without it somebody is asked.
+    missing_grant: Option<String>,
+    /// Why, in the planner's words.
+    explanation: Option<String>,
+    estimated_risk: Option<RiskLevel>,
+    confidence: Option<f64>,
+    pre: Vec<Value>,
+    post: Vec<ExplainedCondition>,
+    /// Why it cannot run on the page as it is.
+    violations: Vec<Violation>,
+}
+
+/// One condition, and who stated it.
+#[derive(Clone, Debug, Serialize)]
+struct ExplainedCondition {
+    condition: Value,
+    default: bool,
+}
+
+/// Explains every step of a plan on the page that it was made for.
+pub(crate) fn explained(plan: &Plan, observation: &Observation, key: &DigestKey) -> Vec<ExplainedStep> {
+    let is_sensitive = |target: &TargetRef| {
+        let candidate = target.candidate_id().and_then(|id| observation.candidate(id));
+        candidate.is_some_and(Candidate::is_sensitive)
+    };
+    let explain = |(index, checked): (usize, &CheckedStep)| {
+        let (bound, violations) = match plan.bind(index, observation) {
+            Ok(bound) => (Some(bound), Vec::new()),
+            Err(violations) => (None, violations),
+        };
+        let step = checked.step.redacted(&is_sensitive, key);
+        let target = step.action.target().map(|target| {
+            let candidate = target.candidate_id().and_then(|id| observation.candidate(id));
+            candidate.map_or_else(|| target.to_string(), Candidate::title)
+        });
+        let post = |stated: &StatedCondition| ExplainedCondition {
+            condition: json(&stated.condition.redacted(&is_sensitive, key)),
+            default: stated.is_default,
+        };
+        let missing_grant = match bound.as_ref().map(BoundStep::consent) {
+            Some(Consent::Ask { grant }) => Some(grant.clone()),
+            _ => None,
+        };
+        let mut bare = step.clone();
+        bare.pre.clear();
+        bare.post.clear();
+        bare.explanation = None;
+        bare.estimated_risk = None;
+        bare.confidence = None;
+        ExplainedStep {
+            index,
+            line: write_line(&bare),
+            target,
+            origin: bound.as_ref().map(|bound| bound.origin().to_owned()).filter(|origin| !origin.is_empty()),
+            risk: bound.as_ref().map(|bound| bound.risk().as_str()),
+            effect: bound.as_ref().map(BoundStep::effect),
+            missing_grant,
+            explanation: step.explanation.as_ref().map(ToString::to_string),
+            estimated_risk: step.estimated_risk,
+            confidence: step.confidence.map(|confidence| confidence.get()),
+            pre: step.pre.iter().map(json).collect(),
+            post: checked.post.iter().map(post).collect(),
+            violations,
+            action: step,
+        }
+    };
+    plan.steps().iter().enumerate().map(explain).collect()
+}
+
+fn json(condition: &Condition) -> Value {
+    serde_json::to_value(condition).unwrap_or_default()
+}
+
+/// The lines of one explained step.
+pub(crate) fn lines(step: &ExplainedStep) -> Vec<String> {
+    let mut lines = vec![format!("{:>3}  {}", step.index + 1, plain(&step.line))];
+    let mut put = |name: &str, text: String| {
+        if !text.is_empty() {
+            lines.push(format!("     {name}: {}", plain(&text)));
+        }
+    };
+    put("on", step.target.clone().unwrap_or_default());
+    put("why", step.explanation.clone().unwrap_or_default());
+    let estimated = step.estimated_risk.map_or_else(String::new, |risk| {
+        let level = match risk {
+            RiskLevel::Low => "low",
+            RiskLevel::Medium => "medium",
+            RiskLevel::High => "high",
+        };
+        format!(", {level} by the planner's own estimate")
+    });
+    put("risk", step.risk.map_or_else(String::new, |risk| format!("{risk}{estimated}")));
+    put("confidence", step.confidence.map_or_else(String::new, |confidence| format!("{confidence:.2}")));
+    for condition in &step.pre {
+        put("before", condition.to_string());
+    }
+    for ExplainedCondition { condition, default } in &step.post {
+        put("after", format!("{condition}{}", if *default { " (by default)" } else { "" }));
+    }
+    if let Some(grant) = &step.missing_grant {
+        put("asks first", format!("--grant {grant} would answer"));
+    }
+    for violation in &step.violations {
+        put("cannot run", violation.to_string());
+    }
+    lines
+}
+
+/// Tells of a run, and explains each plan as it comes.
+pub(crate) struct Explainer {
+    narrator: Option<Narrator>,
+    observation: Option<Observation>,
+    key: DigestKey,
+}
+
+impl Explainer {
+    pub(crate) const fn new(narrator: Option<Narrator>, key: DigestKey) -> Self {
+        Self { narrator, observation: None, key }
+    }
+}
+
+impl Listener for Explainer {
+    fn event(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Observed(observation) = &event {
+            self.observation = Some((*observation).clone());
+        }
+        let plan = match &event {
+            RunEvent::Planned(plan) => Some(*plan),
+            _ => None,
+        };
+        if let Some(narrator) = &mut self.narrator {
+            narrator.event(event);
+        }
+        if let (Some(plan), Some(observation)) = (plan, &self.observation) {
+            for step in explained(plan, observation, &self.key) {
+                lines(&step).iter().for_each(|line| say(line));
+            }
+        }
+    }
+}

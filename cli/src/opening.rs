@@ -1,0 +1,90 @@
+//! Opening a page and looking at it, without a run.
+
+use std::time::{Duration, Instant};
+
+use cuebook_datalayer::MemoryArtifacts;
+use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_grammar::action::{Action, Navigate};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::outcome::{Cause, StepOutcome};
+use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::report::{RunError, RunResult};
+use cuebook_grammar::seam::{Executor as _, NoSecrets, PageModeler as _};
+use cuebook_grammar::secret::DigestKey;
+use cuebook_grammar::step::Step;
+use cuebook_grammar::wire::UrlText;
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+
+use crate::compose::{Stage, with_sources};
+use crate::exit::Refusal;
+
+/// Opens `url` in the stage's tab and gives the page a moment.
+pub(crate) async fn open(
+    stage: &Stage,
+    url: &str,
+    policy: &Policy,
+    digest: DigestKey,
+    deadline: Deadline,
+) -> Result<(), Refusal> {
+    let mut executor = LiveExecutor::new(
+        stage.browser.clone(),
+        digest,
+        NoSecrets,
+        MemoryArtifacts::default(),
+        ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() },
+    );
+    let blank = Observation::blank(stage.page.clone(), "about:blank");
+    let open = Step::from(Action::Navigate(Navigate { url: UrlText::cut(url) }));
+    let bound = PlanDraft::of(Author::Operator, vec![open])
+        .check(&blank, policy)
+        .and_then(|plan| plan.bind(0, &blank))
+        .map_err(|violations| Refusal {
+            result: RunResult::Blocked,
+            error: RunError {
+                code: "policyBlocked".to_owned(),
+                message: "the URL is not allowed".to_owned(),
+                violations,
+            },
+        })?;
+    let outcome = executor.run_step(&stage.page, &bound, &blank, deadline).await.map_err(|error| broken(&error))?;
+    if let StepOutcome::Failed(failure) = outcome
+        && failure.cause != Cause::HttpError
+    {
+        let error = RunError {
+            code: failure.cause.as_str().to_owned(),
+            message: failure.message.clone(),
+            violations: Vec::new(),
+        };
+        return Err(Refusal { result: RunResult::Failed, error });
+    }
+    settle(deadline).await;
+    Ok(())
+}
+
+/// A modeler for the stage's browser.
+pub(crate) fn modeler(stage: &Stage, digest: DigestKey) -> LivePageModeler {
+    LivePageModeler::new(stage.browser.clone(), digest, ModelerOptions::default())
+}
+
+/// Looks at the stage's tab.
+pub(crate) async fn look(
+    modeler: &mut LivePageModeler,
+    stage: &Stage,
+    scope: Scope,
+    deadline: Deadline,
+) -> Result<Observation, Refusal> {
+    modeler.observe(&stage.page, scope, deadline).await.map_err(|error| broken(&error))
+}
+
+/// The browser does not do what it should.
+pub(crate) fn broken(error: &dyn std::error::Error) -> Refusal {
+    Refusal::unusable("browserBroken", with_sources(error))
+}
+
+/// Gives a page that builds itself by script a moment; a page that never settles is looked at as it is.
+async fn settle(deadline: Deadline) {
+    let wait = Duration::from_millis(300).min(deadline.remaining(Instant::now()));
+    tokio::time::sleep(wait).await;
+}
