@@ -54,7 +54,8 @@ enum Chore {
     /// Carry out other people's tests, in neutral form, and compare with the committed ratchet
     Conformance(conformance::Arguments),
     /// Kill cuebook again and again, and compare its log with what the server counted; or change pages under
-    /// the pointer again and again, and count what reached a wrong target
+    /// the pointer again and again, and count what reached a wrong target; or decode plans from noise and check
+    /// each
     Soak(soak::Arguments),
 }
 

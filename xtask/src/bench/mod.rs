@@ -6,6 +6,7 @@
 //!   machine does meets all of them.
 //! - Every side measures itself, in its own process, with a round of warming up that does not count.
 
+mod decoding;
 mod document;
 mod measure;
 mod results;
@@ -44,6 +45,9 @@ pub(crate) struct Arguments {
     /// Write the table into docs/benchmarks.md
     #[arg(long)]
     docs: bool,
+    /// Measure grammars for decoders instead of pages: no Node is needed
+    #[arg(long)]
+    decoding: bool,
 }
 
 /// Where the sides find what they need.
@@ -59,6 +63,9 @@ struct Bench {
 
 /// Measures, prints the table, and writes what was asked for.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.decoding {
+        return decoding::run(arguments);
+    }
     ensure!(arguments.batches > 0 && arguments.rounds > 0, "expected at least one batch of one round");
     let chrome = chrome::find_or_install()?;
     let packages = root().join("target/bench");

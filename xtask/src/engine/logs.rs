@@ -20,6 +20,8 @@ pub(super) struct Counts {
     violations: BTreeMap<String, u64>,
     failed: BTreeMap<String, u64>,
     output_tokens: u64,
+    /// Tokens of each prompt, as a real tokenizer has them: the engine's own has a thousand tokens only.
+    prompts: Vec<usize>,
     planned_steps: u64,
     steps: BTreeMap<String, u64>,
     verbs: BTreeMap<String, u64>,
@@ -35,11 +37,19 @@ impl Counts {
             "violations": self.violations,
             "failed": self.failed,
             "outputTokens": self.output_tokens,
+            "promptTokens": { "p50": self.prompt_at(50), "most": self.prompt_at(100) },
             "plannedSteps": self.planned_steps,
             "steps": self.steps,
             "verbs": self.verbs,
             "causes": self.causes,
         })
+    }
+
+    fn prompt_at(&self, percent: usize) -> usize {
+        let mut prompts = self.prompts.clone();
+        prompts.sort_unstable();
+        let index = (prompts.len() * percent / 100).min(prompts.len().saturating_sub(1));
+        prompts.get(index).copied().unwrap_or(0)
     }
 
     fn add(&mut self, entry: &Value) {
@@ -58,6 +68,10 @@ impl Counts {
 
     fn add_call(&mut self, call: &Value) {
         self.calls += 1;
+        let input = call["input"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let texts = input.iter().filter_map(|message| message["text"].as_str());
+        let tokenizer = tiktoken_rs::o200k_base_singleton();
+        self.prompts.push(texts.map(|text| tokenizer.encode_ordinary(text).len()).sum());
         self.output_tokens += call["outputTokens"].as_u64().unwrap_or(0);
         let end = &call["end"];
         if end == "accepted" {
@@ -113,7 +127,7 @@ mod tests {
     #[test]
     fn calls_are_counted_by_how_they_ended() {
         let mut counts = Counts::default();
-        let call = |end| json!({ "entry": "planning", "call": { "output": "{\"last\":{\"type\":\"finish\"}}", "outputTokens": 3, "end": end } });
+        let call = |end| json!({ "entry": "planning", "call": { "input": [{ "role": "user", "text": "Log in" }], "output": "{\"last\":{\"type\":\"finish\"}}", "outputTokens": 3, "end": end } });
         counts.add(&call(json!("accepted")));
         counts.add(&call(json!({ "invalid": { "violations": [{ "code": "malformed" }] } })));
         counts.add(&call(json!({ "failed": { "code": "stalled", "message": "" } })));
@@ -122,7 +136,7 @@ mod tests {
         let told = counts.to_json();
         assert_eq!((&told["planningCalls"], &told["accepted"], &told["invalid"]), (&json!(3), &json!(1), &json!(1)));
         assert_eq!((&told["failed"], &told["steps"]), (&json!({ "stalled": 1 }), &json!({ "ok": 1 })));
-        assert_eq!(told["outputTokens"], 9);
+        assert_eq!((&told["outputTokens"], &told["promptTokens"]["most"]), (&json!(9), &json!(2)));
     }
 
     #[test]

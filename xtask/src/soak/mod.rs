@@ -1,5 +1,6 @@
 //! Large counts that a test run has no time for: `cuebook` is killed again and again, and its log and
-//! the server's count are compared; pages change under the pointer again and again.
+//! the server's count are compared; pages change under the pointer again and again; noise decodes plans under a
+//! grammar again and again.
 //!
 //! Invariants:
 //! - The server counts clicks itself; `cuebook` is asked for nothing but its log.
@@ -8,6 +9,7 @@
 
 mod ledger;
 mod leftovers;
+mod plans;
 mod races;
 mod random;
 mod trial;
@@ -36,15 +38,22 @@ pub(crate) struct Arguments {
     /// How often a page changes under the pointer instead; nothing is killed then
     #[arg(long, value_name = "N", conflicts_with = "kills")]
     races: Option<u32>,
+    /// How many plans noise decodes under a grammar instead; nothing is killed then
+    #[arg(long, value_name = "N", conflicts_with_all = ["kills", "races"])]
+    plans: Option<u32>,
     /// What the moments of the kills are drawn from; the clock unless stated
     #[arg(long)]
     seed: Option<u64>,
 }
 
-/// Kills, compares, and writes `target/soak/kills.json`; or races, and writes `bench/races.json`.
+/// Kills, compares, and writes `target/soak/kills.json`; races, and writes `bench/races.json`; or
+/// decodes, and writes `bench/plans.json`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Some(count) = arguments.races {
         return races::run(count, arguments.seed.unwrap_or_else(seed_of_now), &fresh_folder()?);
+    }
+    if let Some(count) = arguments.plans {
+        return plans::run(count, arguments.seed.unwrap_or_else(seed_of_now), &fresh_folder()?);
     }
     let chrome = chrome::find_or_install()?;
     let cuebook = build_cuebook()?;
