@@ -22,6 +22,7 @@ fn a_plan_is_had_with_one_request_and_its_steps_are_told_in_order() {
         assert_eq!((call.purpose, call.attempts, &call.end), (CallPurpose::Plan, 1, &CallEnd::Accepted));
         assert_eq!((call.input_tokens, call.output_tokens), (472, 89));
         assert_eq!(call.model.as_deref(), Some("tiny"));
+        assert!(call.first_step_ms.is_some_and(|first| first <= call.latency_ms), "{call:?}");
         assert!(call.output.contains("Zoë") && call.output.contains("東京 🎭"), "{}", call.output);
         assert!(!call.input.is_empty());
     });
@@ -46,7 +47,7 @@ fn a_slow_drip_is_no_stall() {
         let play = dialect.opening().parts(events);
         let size = play.body_len().div_ceil(20);
         let play = play.in_pieces_of(size).dripping(stall / 15).end();
-        let asked = Stage::new(dialect).stalling_after(stall).ask([play]).await;
+        let asked = Stage::new(dialect).limited(|limits| limits.stall = stall).ask([play]).await;
         asked.is_the_order();
         assert_eq!(asked.requests().len(), 1);
     });
@@ -149,7 +150,7 @@ fn a_whole_plan_is_taken_though_the_stream_has_no_end() {
         let unended = dialect.plan(&order()).ending(End::Unsaid);
         // The server neither goes on nor hangs up.
         let play = dialect.opening().parts(dialect.events(&unended)).hold();
-        let asked = Stage::new(dialect).stalling_after(Duration::from_millis(500)).ask([play]).await;
+        let asked = Stage::new(dialect).limited(|limits| limits.stall = Duration::from_millis(500)).ask([play]).await;
         if dialect.calls_tools() {
             // A further call might have followed: what was told so far is no plan.
             assert_eq!(asked.code(), "stalled", "{dialect:?}");

@@ -44,6 +44,7 @@ fn a_fault_of_the_server_is_retried_until_it_is_over() {
             ("an end before the head", Play::nothing().close()),
             ("an end within the head", Play::nothing().raw(b"HTTP/1.1 200 OK\r\nContent-Ty").close()),
             ("an end after the head", dialect.opening().close()),
+            ("an empty body in good order", dialect.opening().end()),
             ("an error as the first event", dialect.opening().parts([dialect.error_event("Overloaded")]).end()),
         ];
         for (fault, play) in faults {
@@ -146,8 +147,8 @@ fn a_body_of_an_error_that_never_ends_is_left() {
         assert_eq!(asked.code(), "serverError");
         assert!(asked.server.hung_up(0).await.sent < 64 << 20);
         let silent = Play::streaming(400, "text/plain").parts([b"because".to_vec()]).hold();
-        let asked = Stage::new(dialect).stalling_after(Duration::from_millis(500)).ask([silent]).await;
-        assert!(["rejected", "stalled"].contains(&asked.code()), "{}", asked.code());
+        let asked = Stage::new(dialect).within(Duration::from_secs(3)).ask([silent]).await;
+        assert!(["rejected", "deadlineExceeded"].contains(&asked.code()), "{}", asked.code());
         assert!(asked.server.hung_up(0).await.hung_up);
     });
 }
@@ -199,9 +200,11 @@ async fn older_servers_of_llama_cpp_name_the_field_of_an_error_after_it() {
 fn what_is_not_of_the_format_is_named_as_that() {
     each(async |dialect| {
         let page = "<!DOCTYPE html><html><body>Sign in to the network</body></html>";
+        let plan = dialect.plan(&order());
         let answers = [
             ("an event that is no JSON", dialect.opening().parts([dialect.broken_event()]).end()),
             ("a page of a portal", Play::whole(200, "text/html", page)),
+            ("a stream of another kind", Play::streaming(200, "text/html").parts(dialect.events(&plan)).end()),
             ("another document", Play::whole(200, "application/json", "{\"status\": \"ok\"}")),
             ("bytes that are no text", dialect.opening().parts([vec![0xff, 0xfe, 0x00, b'\n', b'\n']]).end()),
         ];
@@ -260,6 +263,18 @@ fn a_server_that_answered_before_and_is_gone_is_waited_for() {
         // Its server ended with it.
         let asked = stage.ask_of(&engine, Server::playing([]).await).await;
         assert_eq!((asked.code(), asked.calls[0].attempts), ("unreachable", 4), "{:?}", asked.result);
+    });
+}
+
+#[test]
+fn a_server_that_does_not_encrypt_gets_nothing_where_encryption_was_asked_for() {
+    each(async |dialect| {
+        let stage = Stage::new(dialect).limited(|limits| limits.retries = 0);
+        let server = Server::playing([good(dialect)]).await;
+        let engine = stage.engine(&server.origin().replace("http://", "https://"));
+        let asked = stage.ask_of(&engine, server).await;
+        assert!(["unreachable", "connectionLost"].contains(&asked.code()), "{:?}", asked.result);
+        assert_eq!((asked.requests().len(), asked.server.connections()), (0, 1));
     });
 }
 

@@ -42,6 +42,7 @@ fn faulty(dialect: Dialect) -> Vec<(&'static str, Answer, &'static str)> {
             plan(&[name(), json!({ "type": "navigate", "url": "http://shop.test/terms" }), name()]),
             "",
         ),
+        ("more steps than any plan has", plan(&vec![json!({ "type": "check", "targetRef": "c3" }); 300]), ""),
         ("nothing", Answer::of([]), ""),
         ("white space", Answer::text(" \n\t "), ""),
         ("prose", Answer::text("I would first fill in the name, and then send the form."), ""),

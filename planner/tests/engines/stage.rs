@@ -73,12 +73,6 @@ impl Stage {
         Self { dialect, limits, deadline, page: page::page(), policy: page::policy() }
     }
 
-    /// A server may be silent for so long, at first and later.
-    pub(crate) fn stalling_after(mut self, stall: Duration) -> Self {
-        (self.limits.first_byte, self.limits.stall) = (stall, stall);
-        self
-    }
-
     /// The plan must be there after so long.
     pub(crate) fn within(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;

@@ -24,16 +24,22 @@ fn half(dialect: Dialect) -> Play {
     dialect.opening().parts(events).hold()
 }
 
+/// Does not wait long for a first byte.
+fn impatient(dialect: Dialect) -> Stage {
+    Stage::new(dialect).limited(|limits| limits.first_byte = Duration::from_secs(1))
+}
+
 #[test]
 fn a_stall_before_the_first_byte_is_retried() {
     each(async |dialect| {
         for silence in [Play::nothing().hold(), dialect.opening().hold()] {
-            let asked = Stage::new(dialect).stalling_after(SHORT).ask([silence.clone(), good(dialect)]).await;
+            let asked = impatient(dialect).ask([silence.clone(), good(dialect)]).await;
             asked.is_the_order();
             assert!(asked.server.hung_up(0).await.hung_up);
-            let asked = Stage::new(dialect).stalling_after(SHORT).ask([silence]).await;
-            assert_eq!((asked.code(), asked.requests().len()), ("stalled", 4));
-            for index in 0..4 {
+            let asked = impatient(dialect).ask([silence]).await;
+            assert_eq!((asked.code(), asked.calls[0].attempts), ("stalled", 4));
+            // On a busy machine a request may be given up before it was sent.
+            for index in 0..asked.requests().len() {
                 assert!(asked.server.hung_up(index).await.hung_up);
             }
         }
@@ -43,7 +49,8 @@ fn a_stall_before_the_first_byte_is_retried() {
 #[test]
 fn a_stall_in_the_midst_is_told_and_the_connection_closed() {
     each(async |dialect| {
-        let asked = Stage::new(dialect).stalling_after(SHORT).ask([half(dialect), good(dialect)]).await;
+        let asked =
+            Stage::new(dialect).limited(|limits| limits.stall = SHORT).ask([half(dialect), good(dialect)]).await;
         assert_eq!((asked.code(), asked.requests().len()), ("stalled", 1));
         assert!(asked.server.hung_up(0).await.hung_up);
         assert_eq!(asked.ends(), ["failed"]);

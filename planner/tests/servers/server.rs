@@ -245,6 +245,8 @@ impl Client {
                 Some(end) => break end + 4,
                 None => self.more().await?,
             }
+            // A client that begins to encrypt finds nobody here who does.
+            self.read.first().filter(|byte| byte.is_ascii_uppercase())?;
         };
         let head = String::from_utf8(self.read.drain(..head_end).collect()).ok()?;
         let mut lines = head.split("\r\n");
