@@ -2,6 +2,7 @@
 //!
 //! Invariant: text for a password-like field is told as a digest here as in every record.
 
+use cuebook_grammar::action::{Action, Nothing};
 use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::decode::write_line;
@@ -14,7 +15,6 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::{RiskLevel, Step};
 use cuebook_repair::{Listener, RunEvent};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::progress::{Narrator, say};
 use crate::text::plain;
@@ -39,7 +39,7 @@ pub(crate) struct ExplainedStep {
     explanation: Option<String>,
     estimated_risk: Option<RiskLevel>,
     confidence: Option<f64>,
-    pre: Vec<Value>,
+    pre: Vec<Condition>,
     post: Vec<ExplainedCondition>,
     /// Why it cannot run on the page as it is.
     violations: Vec<Violation>,
@@ -48,7 +48,7 @@ pub(crate) struct ExplainedStep {
 /// One condition, and who stated it.
 #[derive(Clone, Debug, Serialize)]
 struct ExplainedCondition {
-    condition: Value,
+    condition: Condition,
     default: bool,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn explained(plan: &Plan, observation: &Observation, key: &DigestKey)
             candidate.map_or_else(|| target.to_string(), Candidate::title)
         });
         let post = |stated: &StatedCondition| ExplainedCondition {
-            condition: json(&stated.condition.redacted(&is_sensitive, key)),
+            condition: stated.condition.redacted(&is_sensitive, key),
             default: stated.is_default,
         };
         let missing_grant = match bound.as_ref().map(BoundStep::consent) {
@@ -93,7 +93,7 @@ pub(crate) fn explained(plan: &Plan, observation: &Observation, key: &DigestKey)
             explanation: step.explanation.as_ref().map(ToString::to_string),
             estimated_risk: step.estimated_risk,
             confidence: step.confidence.map(|confidence| confidence.get()),
-            pre: step.pre.iter().map(json).collect(),
+            pre: step.pre.clone(),
             post: checked.post.iter().map(post).collect(),
             violations,
             action: step,
@@ -102,8 +102,12 @@ pub(crate) fn explained(plan: &Plan, observation: &Observation, key: &DigestKey)
     plan.steps().iter().enumerate().map(explain).collect()
 }
 
-fn json(condition: &Condition) -> Value {
-    serde_json::to_value(condition).unwrap_or_default()
+/// A condition in the line form, as it stands behind a step.
+fn in_words(condition: &Condition) -> String {
+    let mut step = Step::from(Action::Reload(Nothing {}));
+    step.post.push(condition.clone());
+    let line = write_line(&step);
+    line.split_once(" => ").map_or(line.as_str(), |(_, condition)| condition).to_owned()
 }
 
 /// The lines of one explained step.
@@ -127,10 +131,10 @@ pub(crate) fn lines(step: &ExplainedStep) -> Vec<String> {
     put("risk", step.risk.map_or_else(String::new, |risk| format!("{risk}{estimated}")));
     put("confidence", step.confidence.map_or_else(String::new, |confidence| format!("{confidence:.2}")));
     for condition in &step.pre {
-        put("before", condition.to_string());
+        put("before", in_words(condition));
     }
     for ExplainedCondition { condition, default } in &step.post {
-        put("after", format!("{condition}{}", if *default { " (by default)" } else { "" }));
+        put("after", format!("{}{}", in_words(condition), if *default { " (by default)" } else { "" }));
     }
     if let Some(grant) = &step.missing_grant {
         put("asks first", format!("--grant {grant} would answer"));

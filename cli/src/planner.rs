@@ -2,6 +2,7 @@
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
+use cuebook_planner::converse::EngineError;
 use cuebook_planner::{Anthropic, Lexical, ModelError, ModelPlanner, Ollama, OpenAi, Scripted};
 use cuebook_repair::NoPlanner;
 
@@ -62,7 +63,13 @@ impl NoAnswer {
 
 impl std::fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&with_sources(&self.error))?;
+        match &self.error {
+            // Whose request it was matters less than where nobody is.
+            ModelError::Engine { source: source @ EngineError::Unreachable { .. }, .. } => {
+                f.write_str(&with_sources(source))?;
+            }
+            error => f.write_str(&with_sources(error))?,
+        }
         match &self.advice {
             Some(advice) => write!(f, "; {advice}"),
             None => Ok(()),

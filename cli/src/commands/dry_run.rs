@@ -115,8 +115,8 @@ impl Planned {
         if !output.json {
             let url = plain(&self.observation.url);
             let mut text = format!("{} for {url}; nothing was carried out\n", title(self.reply.drafts.first()));
-            if let Some(note) = note {
-                text.push_str(&format!("     {}\n", plain(note)));
+            for line in note.into_iter().flat_map(str::lines) {
+                text.push_str(&format!("  {}\n", plain(line)));
             }
             for step in &steps {
                 for line in lines(step) {
