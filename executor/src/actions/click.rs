@@ -16,8 +16,8 @@ use crate::stop::{Part, Stop, call_stop, failed};
 
 /// How often a click is sent whose gesture the guard stops as a whole, because the target moved.
 const ATTEMPTS: usize = 3;
-/// The same, for a target that the page puts in anew.
-const RENDERED: usize = 10;
+/// The same, for a target that the page puts in anew, as long as a target may take to become ready.
+const RENDERED: usize = 200;
 
 /// Where a click went.
 enum Landed {
@@ -40,6 +40,7 @@ impl Run<'_> {
         let modifiers = modifier_bits(action.modifiers.as_deref().unwrap_or_default());
         let mut missed: Option<Box<StepFailure>> = None;
         let (mut moved, mut rendered) = (0, 0);
+        let rendered_by = self.ready_by();
         loop {
             let ready = match self.ready_main(need).await {
                 // Why the gesture was stopped says more than that the target did not come back.
@@ -61,7 +62,9 @@ impl Run<'_> {
             let is_stale = failure.cause == Cause::TargetStale;
             let (tries, most) = if is_stale { (&mut rendered, RENDERED) } else { (&mut moved, ATTEMPTS) };
             *tries += 1;
-            if *tries >= most || (is_stale && !self.is_declared()) || Instant::now() >= self.until {
+            let now = Instant::now();
+            let is_over = now >= self.until || is_stale && now >= rendered_by;
+            if *tries >= most || (is_stale && !self.is_declared()) || is_over {
                 return Err(Stop::Failed(failure));
             }
             // What it is meant to be is looked at again, too.

@@ -280,7 +280,7 @@ async fn a_target_that_is_put_in_anew_meanwhile_is_found_again() {
              if (left-- > 0) setTimeout(render, 12); }}; render();</script>"
         )
     };
-    let works = page(40);
+    let works = page(20);
     let mut lab = lab(&[("/", &works)]).await;
     succeeded(lab.click("#go").await);
     assert_eq!(lab.eval("log.at(-1)").await, "click go");
