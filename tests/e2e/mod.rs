@@ -5,5 +5,6 @@ mod durability;
 mod engines;
 mod login;
 mod moments;
+mod planners;
 mod site;
 mod tasks;
