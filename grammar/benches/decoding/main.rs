@@ -18,7 +18,6 @@ mod plans;
 mod random;
 mod vocabulary;
 
-#[expect(clippy::disallowed_methods, reason = "a program of its own, whose arguments are its only input")]
 fn main() {
     // Cargo adds `--bench`.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();

@@ -47,6 +47,10 @@ impl Notation for Gbnf {
         }
     }
 
+    fn characters(&self, _: Class, _: u32, _: u32) -> Option<String> {
+        None
+    }
+
     fn json_string(&self, min: u32, max: u32) -> (String, bool) {
         (format!(r#""\"" char{{{min},{max}}} "\"""#), true)
     }

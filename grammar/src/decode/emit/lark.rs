@@ -10,6 +10,15 @@ pub(crate) fn write(cfg: &Cfg) -> String {
 
 struct Lark;
 
+fn characters(class: Class) -> String {
+    match class {
+        Class::Digits(from, to) => format!("[{from}-{to}]"),
+        Class::UrlCharacter => r"[!#-\[\]-~]".to_owned(),
+        Class::Label => "[a-z0-9]".to_owned(),
+        Class::InLine => r"[^\x00-\x1F\x7F]".to_owned(),
+    }
+}
+
 impl Notation for Lark {
     const DEFINES: &'static str = ": ";
     const EPILOGUE: &'static str = "";
@@ -23,12 +32,14 @@ impl Notation for Lark {
     }
 
     fn class(&self, class: Class) -> String {
-        match class {
-            Class::Digits(from, to) => format!("/[{from}-{to}]/"),
-            Class::UrlCharacter => r"/[!#-\[\]-~]/".to_owned(),
-            Class::Label => "/[a-z0-9]/".to_owned(),
-            Class::InLine => r"/[^\x00-\x1F\x7F]/".to_owned(),
-        }
+        format!("/{}/", characters(class))
+    }
+
+    /// One terminal: llguidance gives up on hundreds of terminals of a character each.
+    fn characters(&self, class: Class, min: u32, max: u32) -> Option<String> {
+        let class = characters(class);
+        // No terminal may be empty.
+        Some(if min == 0 { format!("(/{class}{{1,{max}}}/)?") } else { format!("/{class}{{{min},{max}}}/") })
     }
 
     fn json_string(&self, min: u32, max: u32) -> (String, bool) {

@@ -14,6 +14,8 @@ pub(crate) trait Notation {
     fn literal(&self, text: &str) -> String;
     /// One character of a class.
     fn class(&self, class: Class) -> String;
+    /// So many characters of a class, if the dialect has a form for that which wants no parentheses.
+    fn characters(&self, class: Class, min: u32, max: u32) -> Option<String>;
     /// A JSON string of `min` to `max` characters; `true` with it if it wants parentheses under a repetition.
     fn json_string(&self, min: u32, max: u32) -> (String, bool);
 }
@@ -91,6 +93,11 @@ fn expression(value: &Expression, notation: &impl Notation, within: Within) -> S
             if within == Within::Rule { text } else { format!("({text})") }
         }
         Expression::Repeat(inner, min, max) => {
+            if let Expression::Class(class) = **inner
+                && let Some(text) = notation.characters(class, *min, *max)
+            {
+                return text;
+            }
             let inner = expression(inner, notation, Within::Repeat);
             match (min, max) {
                 (0, 1) => format!("{inner}?"),
