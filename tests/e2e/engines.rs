@@ -4,7 +4,7 @@
 
 #[expect(dead_code, unused_imports, reason = "the engines' own tests use the rest")]
 #[path = "../../planner/tests/servers/mod.rs"]
-mod servers;
+pub(super) mod servers;
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ use serde_json::{Value, json};
 
 use self::servers::{Answer, Dialect, Play, Request, Server};
 
-const TASK: &str = "Log in as ann with password correct-horse";
-const KEY: &str = "sk-cuebook-0123456789abcdef";
+pub(super) const TASK: &str = "Log in as ann with password correct-horse";
+pub(super) const KEY: &str = "sk-cuebook-0123456789abcdef";
 
 /// Everything that a model is told.
 fn prompt(request: &Request) -> String {
@@ -53,7 +53,7 @@ fn listed(prompt: &str, title: &str) -> Option<String> {
 }
 
 /// A model that logs in where it sees the form, and is done elsewhere. Its first plan names what is not there.
-fn clerk(dialect: Dialect, request: &Request) -> Play {
+pub(super) fn clerk(dialect: Dialect, request: &Request) -> Play {
     let prompt = prompt(request);
     let field = |title: &str| listed(&prompt, title);
     let (Some(email), Some(password), Some(button)) =

@@ -4,6 +4,7 @@ mod contract;
 mod durability;
 mod engines;
 mod login;
+mod models;
 mod moments;
 mod planners;
 mod site;

@@ -31,6 +31,7 @@ impl Engine {
             }
             Dialect::OpenAi => OpenAiMode::Strict,
             Dialect::OpenAiTools => OpenAiMode::Tools,
+            Dialect::OwnServer => OpenAiMode::Schema,
             Dialect::LlamaCpp => OpenAiMode::LlamaCpp,
             Dialect::Vllm => OpenAiMode::Vllm,
         };

@@ -74,7 +74,7 @@ fn faulty(dialect: Dialect) -> Vec<(&'static str, Answer, &'static str)> {
 
 /// Whether a message names what is wrong. Where bytes are refused as they come, that word was not whole yet.
 fn names(dialect: Dialect, message: &str, word: &str) -> bool {
-    let is_by_byte = matches!(dialect, Dialect::Ollama | Dialect::LlamaCpp | Dialect::Vllm);
+    let is_by_byte = !matches!(dialect, Dialect::OpenAi | Dialect::OpenAiTools | Dialect::Anthropic);
     message.contains(if is_by_byte { "expected" } else { word })
 }
 
@@ -155,7 +155,7 @@ fn an_invalid_prefix_ends_the_connection_at_once() {
 #[test]
 fn a_constrained_stream_is_refused_at_its_first_wrong_byte() {
     // Where the grammar itself is decoded, the id is refused before it is whole.
-    for dialect in [Dialect::Ollama, Dialect::LlamaCpp, Dialect::Vllm] {
+    for dialect in [Dialect::Ollama, Dialect::OwnServer, Dialect::LlamaCpp, Dialect::Vllm] {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let text = "{\"version\":\"1.0\",\"last\":{\"type\":\"click\",\"targetRef\":\"c9";

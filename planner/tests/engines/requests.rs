@@ -56,6 +56,14 @@ async fn openai_gets_a_strict_schema() {
 }
 
 #[tokio::test]
+async fn a_server_of_ones_own_gets_a_schema_with_every_bound() {
+    let body = body(Dialect::OwnServer).await;
+    assert_eq!(body["response_format"]["type"], "json_schema");
+    assert_eq!(body["response_format"]["json_schema"]["schema"], grammar(Target::Ollama));
+    assert!(body["max_tokens"].as_u64().is_some_and(|bound| (1..=4_096).contains(&bound)), "{body:#}");
+}
+
+#[tokio::test]
 async fn openai_gets_tools_of_which_one_must_be_called() {
     let body = body(Dialect::OpenAiTools).await;
     assert_eq!(body["tools"], grammar(Target::Tools));

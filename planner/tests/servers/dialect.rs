@@ -15,6 +15,8 @@ pub(crate) enum Dialect {
     OpenAi,
     /// OpenAI's chat completions, the plan as calls of tools.
     OpenAiTools,
+    /// A server of one's own that takes a JSON Schema, the plan as content: llama.cpp's, to speak with somebody's voice.
+    OwnServer,
     /// llama.cpp's server, the plan as content.
     LlamaCpp,
     /// vLLM's server, the plan as content.
@@ -25,14 +27,14 @@ pub(crate) enum Dialect {
 
 impl Dialect {
     /// Every one.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Ollama, Self::OpenAi, Self::OpenAiTools, Self::LlamaCpp, Self::Vllm, Self::Anthropic];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Ollama, Self::OpenAi, Self::OpenAiTools, Self::OwnServer, Self::LlamaCpp, Self::Vllm, Self::Anthropic];
 
     /// Where requests go.
     pub(crate) const fn path(self) -> &'static str {
         match self {
             Self::Ollama => "/api/chat",
-            Self::OpenAi | Self::OpenAiTools | Self::LlamaCpp | Self::Vllm => "/v1/chat/completions",
+            Self::OpenAi | Self::OpenAiTools | Self::OwnServer | Self::LlamaCpp | Self::Vllm => "/v1/chat/completions",
             Self::Anthropic => "/v1/messages",
         }
     }
@@ -45,7 +47,7 @@ impl Dialect {
     const fn content_type(self) -> &'static str {
         match self {
             Self::Ollama => "application/x-ndjson",
-            Self::OpenAi | Self::OpenAiTools | Self::LlamaCpp => "text/event-stream",
+            Self::OpenAi | Self::OpenAiTools | Self::OwnServer | Self::LlamaCpp => "text/event-stream",
             Self::Vllm | Self::Anthropic => "text/event-stream; charset=utf-8",
         }
     }
@@ -60,7 +62,7 @@ impl Dialect {
         match self {
             Self::Ollama => ollama::events(answer),
             Self::OpenAi | Self::OpenAiTools => openai::events(openai::Flavour::OpenAi, answer),
-            Self::LlamaCpp => openai::events(openai::Flavour::LlamaCpp, answer),
+            Self::OwnServer | Self::LlamaCpp => openai::events(openai::Flavour::LlamaCpp, answer),
             Self::Vllm => openai::events(openai::Flavour::Vllm, answer),
             Self::Anthropic => anthropic::events(answer),
         }
@@ -84,7 +86,9 @@ impl Dialect {
             Self::OpenAi | Self::OpenAiTools => {
                 json!({ "error": { "message": message, "type": kind, "param": null, "code": null } })
             }
-            Self::LlamaCpp => json!({ "error": { "code": status, "message": message, "type": kind } }),
+            Self::OwnServer | Self::LlamaCpp => {
+                json!({ "error": { "code": status, "message": message, "type": kind } })
+            }
             Self::Vllm => json!({ "error": { "message": message, "type": kind, "param": null, "code": status } }),
             Self::Anthropic => json!({
                 "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_011CSHoEeqs5C35K2UUqR7Fy",
@@ -106,7 +110,7 @@ impl Dialect {
                     json!({ "error": { "message": message, "type": "server_error", "param": null, "code": null } });
                 format!("data: {error}\n\n")
             }
-            Self::LlamaCpp => {
+            Self::OwnServer | Self::LlamaCpp => {
                 let error = json!({ "error": { "code": 500, "message": message, "type": "server_error" } });
                 format!("data: {error}\n\n")
             }
@@ -130,14 +134,14 @@ impl Dialect {
 
 fn error_kind(dialect: Dialect, status: u16) -> &'static str {
     match (dialect, status) {
-        (Dialect::LlamaCpp, 503) => "unavailable_error",
+        (Dialect::OwnServer | Dialect::LlamaCpp, 503) => "unavailable_error",
         (Dialect::Vllm, 400) => "BadRequestError",
         (Dialect::Vllm, 404) => "NotFoundError",
         (Dialect::Vllm, _) => "InternalServerError",
         (Dialect::Anthropic, 500) => "api_error",
         (Dialect::Anthropic, 503 | 529) => "overloaded_error",
         (_, 401) => "authentication_error",
-        (Dialect::Anthropic | Dialect::LlamaCpp, 404) => "not_found_error",
+        (Dialect::Anthropic | Dialect::OwnServer | Dialect::LlamaCpp, 404) => "not_found_error",
         (_, 400 | 404) => "invalid_request_error",
         (Dialect::Anthropic, 429) => "rate_limit_error",
         (_, 429) => "requests",

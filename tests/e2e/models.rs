@@ -1,0 +1,216 @@
+//! `cuebook run` with model planners, as a user runs it: servers are simulated, everything else is in earnest.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use cuebook_tests::{Ended, Shop, command};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use super::engines::servers::{Answer, Dialect, Play, Server};
+use super::engines::{KEY, TASK, clerk};
+
+/// A server, and the runtime that it lives in.
+struct Model {
+    server: Server,
+    runtime: Runtime,
+}
+
+impl Model {
+    fn new(open: impl Future<Output = Server>) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let server = runtime.block_on(open);
+        Ok(Self { server, runtime })
+    }
+
+    /// The flags that choose it.
+    fn flags(&self, dialect: Dialect) -> Vec<String> {
+        flags(dialect, &self.server.origin())
+    }
+}
+
+fn flags(dialect: Dialect, origin: &str) -> Vec<String> {
+    let (planner, base_url, mode) = match dialect {
+        Dialect::Ollama => ("ollama", origin.to_owned(), None),
+        Dialect::Anthropic => ("anthropic", origin.to_owned(), None),
+        Dialect::OpenAi => ("openai", format!("{origin}/v1"), Some("strict")),
+        Dialect::OpenAiTools => ("openai", format!("{origin}/v1"), Some("tools")),
+        Dialect::OwnServer => ("openai", format!("{origin}/v1"), None),
+        Dialect::LlamaCpp => ("openai", format!("{origin}/v1"), Some("llama-cpp")),
+        Dialect::Vllm => ("openai", format!("{origin}/v1"), Some("vllm")),
+    };
+    let mut flags = vec!["--planner", planner, "--base-url", &base_url, "--model", "tiny"];
+    flags.extend(mode.into_iter().flat_map(|mode| ["--engine-mode", mode]));
+    flags.into_iter().map(str::to_owned).collect()
+}
+
+/// `cuebook run`, with keys in the environment as a user has them.
+fn run_command(shop: &Shop, flags: &[String]) -> Result<Command> {
+    let mut cuebook = command()?;
+    cuebook.args(["run", TASK, "--url", &shop.url("/login"), "--json", "--out"]).arg(shop.runs()).args(flags);
+    cuebook.env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
+    Ok(cuebook)
+}
+
+fn run(shop: &Shop, flags: &[String]) -> Result<Ended> {
+    let output = run_command(shop, flags)?.output()?;
+    let ended = Ended {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    };
+    ensure!(!format!("{ended:?}").contains(KEY), "the key was told");
+    Ok(ended)
+}
+
+/// The files below a folder that hold a text.
+fn holding(folder: &Path, text: &str) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(holding(&path, text)?);
+        } else if String::from_utf8_lossy(&std::fs::read(&path)?).contains(text) {
+            found.push(path.display().to_string());
+        }
+    }
+    Ok(found)
+}
+
+fn message(report: &Value) -> &str {
+    report["error"]["message"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn each_model_planner_logs_in_and_leaves_what_it_was_asked() -> Result<()> {
+    for dialect in Dialect::ALL {
+        let shop = Shop::open()?;
+        let model = Model::new(Server::choosing(move |_, request| Some(clerk(dialect, request))))?;
+        let ended = run(&shop, &model.flags(dialect))?;
+        assert_eq!(ended.code, 0, "{dialect:?}: {ended:?}");
+        assert_eq!(shop.state()["logins"], json!([{ "user": "ann", "accepted": true }]), "{dialect:?}");
+        let dir = ended.run_dir()?;
+        assert!(!holding(&dir, "reformulate")?.is_empty(), "{dialect:?}: the calls are in the log");
+        assert_eq!(holding(shop.runs(), KEY)?, Vec::<String>::new(), "{dialect:?}");
+        assert_eq!(holding(shop.runs(), "correct-horse")?, Vec::<String>::new(), "{dialect:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn where_no_engine_answers_it_says_so_and_what_to_do() -> Result<()> {
+    for (dialect, advice) in
+        [(Dialect::Ollama, "ollama serve"), (Dialect::OwnServer, "llama-server"), (Dialect::Anthropic, "--base-url")]
+    {
+        let shop = Shop::open()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let origin = runtime.block_on(Server::nowhere());
+        let ended = run(&shop, &flags(dialect, &origin))?;
+        assert_eq!(ended.code, 3, "{dialect:?}: {ended:?}");
+        let report = ended.json()?;
+        assert_eq!((&report["result"], &report["error"]["code"]), (&json!("error"), &json!("plannerUnavailable")));
+        let said = message(&report);
+        assert!(said.contains(&origin) && said.contains(advice), "{said}");
+        // The call that came to nothing is in the log as well.
+        assert!(!holding(&ended.run_dir()?, "unreachable")?.is_empty(), "{dialect:?}");
+        assert_eq!(shop.state()["logins"], json!([]));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_model_that_is_not_there_is_named() -> Result<()> {
+    let dialect = Dialect::Ollama;
+    let shop = Shop::open()?;
+    let model = Model::new(Server::playing([dialect.error(404, "model 'tiny' not found")]))?;
+    let ended = run(&shop, &model.flags(dialect))?;
+    assert_eq!(ended.code, 3, "{ended:?}");
+    let report = ended.json()?;
+    assert!(message(&report).contains("model 'tiny' not found"), "{report:#}");
+    assert!(message(&report).contains("ollama pull tiny"), "{report:#}");
+    assert_eq!(model.server.requests().len(), 1);
+    Ok(())
+}
+
+#[test]
+fn no_step_of_an_invalid_plan_is_carried_out() -> Result<()> {
+    for dialect in [Dialect::Ollama, Dialect::OpenAiTools, Dialect::Anthropic] {
+        let shop = Shop::open()?;
+        let wrong = dialect.plan(&[json!({ "type": "click", "targetRef": "c999" })]);
+        let model = Model::new(Server::playing([dialect.saying(&wrong)]))?;
+        let ended = run(&shop, &model.flags(dialect))?;
+        assert_ne!(ended.code, 0, "{dialect:?}: {ended:?}");
+        let report = ended.json()?;
+        assert!(message(&report).contains("valid plan"), "{report:#}");
+        let steps = report["steps"].as_array().context("steps")?;
+        assert!(
+            steps.iter().all(|step| step["type"] == "navigate" || step["action"]["type"] == "navigate"),
+            "{report:#}"
+        );
+        assert_eq!(model.server.requests().len(), 2, "{dialect:?}");
+        assert_eq!(shop.state()["logins"], json!([]));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_and_does_nothing() -> Result<()> {
+    let dialect = Dialect::Ollama;
+    let shop = Shop::open()?;
+    let model = Model::new(Server::choosing(move |_, request| Some(clerk(dialect, request))))?;
+    let mut flags = model.flags(dialect);
+    flags.push("--dry-run".to_owned());
+    let ended = run(&shop, &flags)?;
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let report = ended.json()?;
+    assert_eq!(report["steps"].as_array().map(Vec::len), Some(3), "{report:#}");
+    assert_eq!(shop.state()["logins"], json!([]));
+    assert_eq!(model.server.requests().len(), 2, "one of them for another form");
+    Ok(())
+}
+
+#[test]
+fn an_interrupt_while_the_model_thinks_ends_the_run_and_the_connection() -> Result<()> {
+    let dialect = Dialect::Ollama;
+    let shop = Shop::open()?;
+    let model = Model::new(Server::playing([dialect.opening().hold()]))?;
+    let mut cuebook = run_command(&shop, &model.flags(dialect))?;
+    let child = cuebook.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    model.runtime.block_on(model.server.asked(0));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+    ensure!(sent.success(), "the signal was not sent");
+    let output = child.wait_with_output()?;
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(model.runtime.block_on(model.server.hung_up(0)).hung_up);
+    let report: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(report["result"], "interrupted");
+    Ok(())
+}
+
+#[test]
+fn a_model_that_says_nothing_ends_with_the_plans_time() -> Result<()> {
+    let dialect = Dialect::OwnServer;
+    let shop = Shop::open()?;
+    let model = Model::new(Server::playing([Play::nothing().hold()]))?;
+    let mut flags = model.flags(dialect);
+    flags.extend(["--plan-timeout".to_owned(), "2s".to_owned()]);
+    let ended = run(&shop, &flags)?;
+    assert_eq!(ended.code, 3, "{ended:?}");
+    let report = ended.json()?;
+    assert!(message(&report).contains("--plan-timeout"), "{report:#}");
+    Ok(())
+}
+
+#[test]
+fn a_model_that_refuses_is_heard() -> Result<()> {
+    let dialect = Dialect::Anthropic;
+    let shop = Shop::open()?;
+    let refusal = Answer::text("I will not.").ending(super::engines::servers::End::Refused);
+    let model = Model::new(Server::playing([dialect.saying(&refusal)]))?;
+    let ended = run(&shop, &model.flags(dialect))?;
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(message(&ended.json()?).contains("refuses"), "{ended:?}");
+    assert_eq!(model.server.requests().len(), 1);
+    Ok(())
+}
