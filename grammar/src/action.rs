@@ -387,12 +387,63 @@ pub enum OptionChoice {
     Value(ShortText),
     /// By label only.
     Label(ShortText),
+    /// By all that is stated of it.
+    Every(OptionTraits),
+}
+
+/// What is said of an option: at least two of the three, and it has to have them all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OptionTraits {
+    /// Its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<ShortText>,
+    /// Its label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<ShortText>,
+    /// Its position, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<Count>,
+}
+
+impl OptionChoice {
+    /// The text that names it, if any does.
+    #[must_use]
+    pub fn name(&self) -> Option<&ShortText> {
+        match self {
+            Self::Text(text) | Self::Value(text) | Self::Label(text) => Some(text),
+            Self::Index(_) => None,
+            Self::Every(traits) => traits.value.as_ref().or(traits.label.as_ref()),
+        }
+    }
+
+    /// Whether an option is meant that stands at `position` with this value and label. A [`Self::Text`] means
+    /// an option by its label only where none has it for its value, which is for the caller to see to.
+    #[must_use]
+    pub fn means(&self, position: usize, value: Option<&str>, label: &str) -> bool {
+        let has_value = |text: &ShortText| value == Some(text.as_str());
+        let has_label = |text: &ShortText| {
+            crate::text_match::collapse_white_space(label) == crate::text_match::collapse_white_space(text)
+        };
+        let is_at = |index: &Count| usize::try_from(index.get()).is_ok_and(|index| index == position);
+        match self {
+            Self::Text(text) => has_value(text) || has_label(text),
+            Self::Value(text) => has_value(text),
+            Self::Label(text) => has_label(text),
+            Self::Index(index) => is_at(index),
+            Self::Every(traits) => {
+                traits.value.as_ref().is_none_or(has_value)
+                    && traits.label.as_ref().is_none_or(has_label)
+                    && traits.index.as_ref().is_none_or(is_at)
+            }
+        }
+    }
 }
 
 /// The options to choose: on the wire one choice, or an array of them.
 ///
-/// A choice is a string (value, then label), a number (position), `{"value": …}`, `{"label": …}` or
-/// `{"index": …}`.
+/// A choice is a string (value, then label), a number (position), or an object of `value`, `label` and `index`,
+/// all of which the option then has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptionChoices {
     /// The choices; one unless the wire has an array.
@@ -858,6 +909,7 @@ mod option_wire {
                 Self::Index(index) => index.serialize(serializer),
                 Self::Value(text) => keyed(serializer, "value", text),
                 Self::Label(text) => keyed(serializer, "label", text),
+                Self::Every(traits) => traits.serialize(serializer),
             }
         }
     }
@@ -878,6 +930,14 @@ mod option_wire {
                     }
                     _ => Err(D::Error::custom("expected `value`, `label` or `index`")),
                 },
+                value @ Value::Object(_) => {
+                    let traits: super::OptionTraits = crate::wire::read(value).map_err(D::Error::custom)?;
+                    let stated = [traits.value.is_some(), traits.label.is_some(), traits.index.is_some()];
+                    match stated.into_iter().filter(|stated| *stated).count() {
+                        0 | 1 => Err(D::Error::custom("expected `value`, `label` or `index`, saw none, or null")),
+                        _ => Ok(Self::Every(traits)),
+                    }
+                }
                 other => Err(D::Error::custom(format!(
                     "expected a string, a number, or an object with `value`, `label` or `index`, saw {}",
                     crate::wire::shape(&other)
@@ -893,12 +953,10 @@ mod option_wire {
         fn json_schema(generator: &mut SchemaGenerator) -> Schema {
             let text = generator.subschema_for::<ShortText>().to_value();
             let index = generator.subschema_for::<Count>().to_value();
-            let keyed = |key: &str, inner: &Value| {
-                json_schema!({
-                    "type": "object", "properties": { key: inner }, "required": [key], "additionalProperties": false
-                })
-            };
-            json_schema!({ "oneOf": [text, index, keyed("value", &text), keyed("label", &text), keyed("index", &index)] })
+            json_schema!({ "oneOf": [text, index, {
+                "type": "object", "properties": { "value": text, "label": text, "index": index },
+                "minProperties": 1, "additionalProperties": false
+            }] })
         }
     }
 

@@ -277,6 +277,9 @@ fn option_choice() -> impl Strategy<Value = OptionChoice> {
         count().prop_map(OptionChoice::Index),
         bounded().prop_map(OptionChoice::Value),
         bounded().prop_map(OptionChoice::Label),
+        (bounded(), bounded(), proptest::option::of(count())).prop_map(|(value, label, index)| {
+            OptionChoice::Every(OptionTraits { value: Some(value), label: Some(label), index })
+        }),
     ]
 }
 

@@ -25,6 +25,11 @@ pub use sampler::{DecodeError, DecodeOptions, Decoded, Logits, decode};
 /// Compiled grammars that are kept.
 const KEPT: usize = 32;
 
+/// Items of the parser for one mask: ten times what was seen with 200,000 tokens, and 50 ms at most.
+const MASK_ITEMS: usize = 1_000_000;
+/// Steps of the lexer for one mask: some 150 ms at most.
+const MASK_FUEL: u64 = 2_000_000;
+
 /// What stops a masked decode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -155,6 +160,13 @@ impl Masks {
     pub fn new(vocabulary: Vocabulary) -> Result<Self, MaskError> {
         let mut factory = ParserFactory::new_simple(&vocabulary.env).map_err(|error| broken(&error))?;
         factory.quiet();
+        // After a line of free text any of a vocabulary's tokens that end in a line break may come, each with every
+        // verb behind it: more items than llguidance allows by default, though few milliseconds of them.
+        let limits = factory.limits_mut();
+        limits.step_max_items = MASK_ITEMS;
+        limits.step_lexer_fuel = MASK_FUEL;
+        // An error would quote the sentence so far.
+        limits.verbose_errors = false;
         Ok(Self { vocabulary, factory, kept: Mutex::new(VecDeque::new()) })
     }
 

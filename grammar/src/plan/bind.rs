@@ -215,19 +215,17 @@ pub(super) fn support_violation(action: &Action, candidate: &Candidate, need: Ca
         && candidate.options.len() < 100
     {
         use crate::action::OptionChoice as Choice;
-        let same =
-            |a: &str, b: &str| crate::text_match::collapse_white_space(a) == crate::text_match::collapse_white_space(b);
-        let missing = select.option.choices.iter().find(|choice| match choice {
-            Choice::Text(text) => !candidate.options.iter().any(|o| o.value == text.as_str() || same(&o.label, text)),
-            Choice::Value(text) => !candidate.options.iter().any(|o| o.value == text.as_str()),
-            Choice::Label(text) => !candidate.options.iter().any(|o| same(&o.label, text)),
-            Choice::Index(index) => usize::try_from(index.get()).is_ok_and(|i| i >= candidate.options.len()),
-        });
+        let is_there = |choice: &Choice| {
+            let mut options = candidate.options.iter().enumerate();
+            options.any(|(position, option)| choice.means(position, Some(&option.value), &option.label))
+        };
+        let missing = select.option.choices.iter().find(|choice| !is_there(choice));
         if let Some(missing) = missing {
             let known: Vec<&str> = candidate.options.iter().take(10).map(|o| o.label.as_str()).collect();
             let seen = match missing {
                 Choice::Text(text) | Choice::Value(text) | Choice::Label(text) => format!("{:?}", text.as_str()),
                 Choice::Index(index) => format!("position {}", index.get()),
+                Choice::Every(traits) => serde_json::to_string(traits).unwrap_or_default(),
             };
             return Some(format!("expected one of the options {known:?}, saw {seen}"));
         }

@@ -436,16 +436,7 @@ fn default_post(action: &Action) -> Option<Condition> {
             value: crate::secret::WireText::cut(""),
         })),
         Action::Select(a) => {
-            use crate::action::OptionChoice as Choice;
-            let values: Option<Vec<_>> = a
-                .option
-                .choices
-                .iter()
-                .map(|choice| match choice {
-                    Choice::Text(text) | Choice::Value(text) | Choice::Label(text) => Some(text.clone()),
-                    Choice::Index(_) => None,
-                })
-                .collect();
+            let values: Option<Vec<_>> = a.option.choices.iter().map(|choice| choice.name().cloned()).collect();
             match values {
                 Some(values) => {
                     Some(Condition::SelectedValues(SelectedValues { target: a.target_ref.clone(), values }))

@@ -35,7 +35,7 @@ impl Notation for Lark {
         format!("/{}/", characters(class))
     }
 
-    /// One terminal: llguidance gives up on hundreds of terminals of a character each.
+    /// One terminal: hundreds of terminals of a character each would be that many rows of the parser.
     fn characters(&self, class: Class, min: u32, max: u32) -> Option<String> {
         let class = characters(class);
         // No terminal may be empty.
