@@ -172,9 +172,9 @@ pub(crate) struct EngineArgs {
     /// The most time for one plan, retries included
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m", env = "CUEBOOK_PLAN_TIMEOUT")]
     pub(crate) plan_timeout: Duration,
-    /// The most tokens of one answer
-    #[arg(long, value_name = "TOKENS", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(64..))]
-    pub(crate) answer_tokens: u32,
+    /// The most tokens of one answer, thoughts included; else 4096, and 16384 for OpenAI's and Anthropic's own models
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(64..))]
+    pub(crate) answer_tokens: Option<u32>,
     /// The most tokens, read and written, of all answers of the run
     #[arg(long, value_name = "TOKENS", default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) run_tokens: u64,

@@ -32,7 +32,7 @@ pub(crate) fn ollama(args: &EngineArgs) -> Result<AnyPlanner, Refusal> {
         ),
         rejected: format!("fetch the model with `ollama pull {shown}`, or name another with --model"),
     };
-    Ok(AnyPlanner::Ollama(Box::new(planner(engine, args)?), advice))
+    Ok(AnyPlanner::Ollama(Box::new(planner(engine, args, SMALL_ANSWER)?), advice))
 }
 
 /// A planner over a model of OpenAI, or of what speaks like it.
@@ -74,7 +74,8 @@ pub(crate) fn openai(args: &EngineArgs) -> Result<AnyPlanner, Refusal> {
         },
         rejected: format!("look at --model, at the key in ${variable}, and at --engine-mode"),
     };
-    Ok(AnyPlanner::OpenAi(Box::new(planner(engine, args)?), advice))
+    let answer = if is_openai { LARGE_ANSWER } else { SMALL_ANSWER };
+    Ok(AnyPlanner::OpenAi(Box::new(planner(engine, args, answer)?), advice))
 }
 
 /// A planner over a model of Anthropic, or of what speaks like it.
@@ -95,12 +96,19 @@ pub(crate) fn anthropic(args: &EngineArgs) -> Result<AnyPlanner, Refusal> {
                 .to_owned(),
         rejected: format!("look at --model and at the key in ${variable}"),
     };
-    Ok(AnyPlanner::Anthropic(Box::new(planner(engine, args)?), advice))
+    let answer = if is_anthropic { LARGE_ANSWER } else { SMALL_ANSWER };
+    Ok(AnyPlanner::Anthropic(Box::new(planner(engine, args, answer)?), advice))
 }
 
-fn planner<E: ChatEngine>(engine: E, args: &EngineArgs) -> Result<ModelPlanner<E>, Refusal> {
+/// The most tokens of an answer of a small model, whose context is small as well.
+const SMALL_ANSWER: u32 = 4_096;
+
+/// The most tokens of an answer of a large model: it may think before it answers.
+const LARGE_ANSWER: u32 = 16_384;
+
+fn planner<E: ChatEngine>(engine: E, args: &EngineArgs, answer: u32) -> Result<ModelPlanner<E>, Refusal> {
     let limits = Limits {
-        output_tokens: args.answer_tokens,
+        output_tokens: args.answer_tokens.unwrap_or(answer),
         run_tokens: args.run_tokens,
         plan_time: args.plan_timeout,
         first_byte: args.plan_timeout.mul_f64(0.75),

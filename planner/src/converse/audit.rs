@@ -18,11 +18,13 @@ pub(super) struct OpenCall<'s> {
     call: Option<PlanningCall>,
     begun: Instant,
     told: usize,
+    /// Tokens read and written, where the server does not count.
+    estimate: (u64, u64),
 }
 
 impl<'s> OpenCall<'s> {
     pub(super) fn new(sink: &'s mut dyn PlanSink, call: PlanningCall) -> Self {
-        Self { sink, call: Some(call), begun: Instant::now(), told: 0 }
+        Self { sink, call: Some(call), begun: Instant::now(), told: 0, estimate: (0, 0) }
     }
 
     /// How long it runs.
@@ -50,10 +52,23 @@ impl<'s> OpenCall<'s> {
         }
     }
 
+    /// Tokens as the server counts them.
+    /// Zero is what a server says that does not count, such as Ollama of a prompt that it still has: what is known
+    /// stays.
     pub(super) fn usage(&mut self, input: u64, output: u64) {
         if let Some(call) = &mut self.call {
-            (call.input_tokens, call.output_tokens) = (input, output);
+            if input > 0 {
+                call.input_tokens = input;
+            }
+            if output > 0 {
+                call.output_tokens = output;
+            }
         }
+    }
+
+    /// Tokens as they are estimated: budgets count them where the server does not.
+    pub(super) const fn estimate(&mut self, input: u64, output: u64) {
+        self.estimate = (input, output);
     }
 
     pub(super) fn reasoning(&mut self, piece: &str) {
@@ -97,7 +112,9 @@ impl<'s> OpenCall<'s> {
     fn tell(&mut self, end: CallEnd) -> (u64, u64, u32) {
         let latency_ms = millis(self.begun.elapsed());
         let Some(call) = self.call.take() else { return (0, 0, 0) };
-        let cost = (call.input_tokens, call.output_tokens, call.attempts);
+        let counted = |counted: u64, estimated: u64| if counted == 0 { estimated } else { counted };
+        let (read, written) = self.estimate;
+        let cost = (counted(call.input_tokens, read), counted(call.output_tokens, written), call.attempts);
         self.sink.call_ended(PlanningCall { latency_ms, end, ..call });
         cost
     }

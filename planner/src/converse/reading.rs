@@ -31,6 +31,10 @@ pub(super) struct Reader<'a> {
     /// Nothing says which form to expect.
     is_prompted: bool,
     text: String,
+    /// Where in the text the answer begins, once that is known.
+    begins_at: Option<usize>,
+    /// How much of the text was looked at.
+    fed: usize,
     steps: Vec<Step>,
 }
 
@@ -71,7 +75,7 @@ impl<'a> Reader<'a> {
             Dialect::Plan(_) => Reading::Plan(Box::new(PlanStream::new(spec.document()))),
             Dialect::Calls(_) => Reading::Calls(Vec::new()),
         };
-        Self { observation, policy, form, is_prompted, text: String::new(), steps: Vec::new() }
+        Self { observation, policy, form, is_prompted, text: String::new(), begins_at: None, fed: 0, steps: Vec::new() }
     }
 
     /// Takes text; answers with the steps that became whole.
@@ -80,12 +84,15 @@ impl<'a> Reader<'a> {
             return Err(malformed(format!("expected an answer of at most {MAX_BYTES} bytes")));
         }
         self.text.push_str(piece);
+        let Some(from) = self.after_thoughts() else { return Ok(Vec::new()) };
+        let fresh = from.max(std::mem::replace(&mut self.fed, self.text.len()));
         // Prose, lines, calls as text, thoughts and actions: read once they are whole.
-        let begins = self.text.trim_start();
+        let begins = self.text.get(from..).unwrap_or_default().trim_start();
         if self.is_prompted && !begins.is_empty() && !begins.starts_with('{') {
             self.form = Reading::Whole;
         }
         let Reading::Plan(stream) = &mut self.form else { return Ok(Vec::new()) };
+        let piece = self.text.get(fresh..).unwrap_or_default();
         match stream.push(piece.as_bytes()) {
             Ok(steps) => self.judged(steps),
             // Steps of `{"tool", "args"}` are none of a plan, and read once all are there.
@@ -95,6 +102,26 @@ impl<'a> Reader<'a> {
             }
             Err(error) => Err(refused(&error)),
         }
+    }
+
+    /// Where the answer begins: behind the thoughts that some servers leave in it. None while that is open.
+    fn after_thoughts(&mut self) -> Option<usize> {
+        const BEGIN: &str = "<think>";
+        const END: &str = "</think>";
+        if let Some(from) = self.begins_at {
+            return Some(from);
+        }
+        let text = self.text.trim_start();
+        let skipped = self.text.len() - text.len();
+        let from = if text.starts_with(BEGIN) {
+            skipped + text.find(END)? + END.len()
+        } else if BEGIN.starts_with(text) {
+            return None;
+        } else {
+            0
+        };
+        self.begins_at = Some(from);
+        Some(from)
     }
 
     /// Takes a piece of a call; answers with the steps that became whole, which are those of earlier calls.
@@ -150,11 +177,12 @@ impl<'a> Reader<'a> {
     /// Ends the answer: the steps that were not told yet, and the draft, which passed the check.
     pub(super) fn finish(&mut self) -> Result<(Vec<Step>, PlanDraft), Vec<Violation>> {
         let told = self.steps.len();
+        let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
         let draft = match &self.form {
             Reading::Calls(calls) if !calls.is_empty() => {
                 let calls: Vec<Value> = calls.iter().map(as_json).collect();
                 let mut draft = read::read_as(Form::ToolCalls, &Value::Array(calls).to_string(), Author::Model)?;
-                let said = self.text.trim();
+                let said = answer.trim();
                 if draft.reasoning_summary.is_none() && !said.is_empty() {
                     draft.reasoning_summary = Some(cuebook_grammar::wire::LongText::cut(said));
                 }
@@ -163,16 +191,14 @@ impl<'a> Reader<'a> {
             Reading::Plan(stream) => match stream.clone().finish() {
                 Ok(plan) if self.is_prompted => read::read(&String::from_utf8_lossy(&plan), Author::Model)?,
                 Ok(plan) => read::read_as(Form::Plan, &String::from_utf8_lossy(&plan), Author::Model)?,
-                Err(StreamError::NoPlan { .. }) if !self.text.trim().is_empty() => {
-                    read::read(&self.text, Author::Model)?
-                }
+                Err(StreamError::NoPlan { .. }) if !answer.trim().is_empty() => read::read(answer, Author::Model)?,
                 Err(error) => return Err(refused(&error)),
             },
             Reading::Calls(_) | Reading::Whole => {
-                if self.text.trim().is_empty() {
+                if answer.trim().is_empty() {
                     return Err(malformed("expected a plan, saw an empty answer"));
                 }
-                read::read(&self.text, Author::Model)?
+                read::read(answer, Author::Model)?
             }
         };
         self.check(&draft)?;

@@ -183,8 +183,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         let mut refusal = String::new();
         let mut finish = None;
         let mut confidences = Vec::new();
-        let mut counted = false;
-        call.usage(estimated_tokens(asked), 0);
+        call.estimate(estimated_tokens(asked), 0);
         loop {
             let patience = if *has_begun { self.limits.stall } else { self.limits.first_byte };
             let event = self.within(patience, stream.next()).await?;
@@ -216,7 +215,6 @@ impl<E: ChatEngine> Turn<'_, E> {
                     Ok(Vec::new())
                 }
                 ChatEvent::Usage { input, output } => {
-                    counted = true;
                     call.usage(input, output);
                     Ok(Vec::new())
                 }
@@ -229,9 +227,7 @@ impl<E: ChatEngine> Turn<'_, E> {
                     break;
                 }
             };
-            if !counted {
-                call.usage(estimated_tokens(asked), estimated_tokens(heard));
-            }
+            call.estimate(estimated_tokens(asked), estimated_tokens(heard));
             let steps = steps.map_err(TurnEnd::Invalid)?;
             call.steps(&steps);
             if reader.is_done() {

@@ -23,6 +23,7 @@ pub struct Ollama {
     model: String,
     temperature: f32,
     context: Option<u32>,
+    thinks: bool,
 }
 
 impl Ollama {
@@ -35,7 +36,7 @@ impl Ollama {
     /// [`EngineError::BadFormat`] if the host is no address, [`EngineError::Request`] if no client can be made.
     pub fn new(host: &str, model: impl Into<String>) -> Result<Self, EngineError> {
         let endpoint = Endpoint::new(host, "api/chat")?;
-        Ok(Self { endpoint, model: model.into(), temperature: 0.0, context: None })
+        Ok(Self { endpoint, model: model.into(), temperature: 0.0, context: None, thinks: false })
     }
 
     /// With another temperature.
@@ -53,6 +54,13 @@ impl Ollama {
         self
     }
 
+    /// With thoughts before the plan, of models that can. They count as tokens of the answer.
+    #[must_use]
+    pub const fn with_thoughts(mut self) -> Self {
+        self.thinks = true;
+        self
+    }
+
     fn body(&self, request: &ChatRequest<'_>) -> Result<Value, EngineError> {
         let unfit = |error: serde_json::Error| EngineError::Request(Box::new(error));
         let options = ModelOptions::default()
@@ -60,7 +68,8 @@ impl Ollama {
             .num_predict(i32::try_from(request.max_tokens).unwrap_or(i32::MAX))
             .num_ctx(u64::from(self.context.unwrap_or_else(|| context_for(request))));
         let messages = request.messages.iter().map(message).collect();
-        let mut typed = ChatMessageRequest::new(self.model.clone(), messages).options(options);
+        // The plan holds its reasoning; a model that thinks beside it takes minutes on most machines.
+        let mut typed = ChatMessageRequest::new(self.model.clone(), messages).options(options).think(self.thinks);
         if let Some(Body::Json(schema)) = request.grammar.map(|grammar| &grammar.body) {
             typed = typed.format(serde_json::from_value::<FormatType>(schema.clone()).map_err(unfit)?);
         }
@@ -161,5 +170,35 @@ impl Decode for Decoder {
             }));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebook_grammar::decode::emit::emit;
+    use cuebook_grammar::decode::specialise;
+    use cuebook_grammar::policy::Policy;
+
+    use super::*;
+    use crate::engine::lexical::tests::fixture;
+
+    #[test]
+    fn the_schema_reaches_the_server_as_it_was_written_in_its_order() {
+        let page = fixture::page("textbox \"User\"\nbutton \"Sign in\"");
+        let policy = Policy::default().starting_at(&page.url).unwrap();
+        let spec = specialise(&page, &policy);
+        let grammar = emit(Target::Ollama, spec.document());
+        let messages =
+            [ChatMessage::new(MessageRole::System, "s"), ChatMessage::new(MessageRole::User, "x".repeat(60_000))];
+        let request = ChatRequest { messages: &messages, grammar: Some(&grammar), spec: &spec, max_tokens: 500 };
+        let engine = Ollama::new("http://localhost:11434/", "tiny").unwrap();
+        assert_eq!(engine.address(), Some("http://localhost:11434/api/chat"));
+        let body = engine.body(&request).unwrap();
+        let Body::Json(schema) = &grammar.body else { panic!("no JSON") };
+        // As text, because the order of members counts.
+        assert_eq!(body["format"].to_string(), schema.to_string());
+        assert_eq!((&body["stream"], &body["think"], &body["model"]), (&true.into(), &false.into(), &"tiny".into()));
+        assert_eq!((&body["options"]["num_predict"], &body["options"]["num_ctx"]), (&500.into(), &32_768.into()));
+        assert_eq!(body["messages"][0]["role"], "system");
     }
 }

@@ -118,6 +118,21 @@ async fn every_form_that_models_write_is_read_where_nothing_constrains_them() {
 }
 
 #[tokio::test]
+async fn thoughts_that_a_server_leaves_in_the_answer_are_no_part_of_it() {
+    for dialect in [Dialect::Plan(Target::Ollama), Dialect::Plan(Target::OpenAi), Dialect::Prompted] {
+        for front in ["<think>{\"a\": 1} or c9? </think>\n", "\n<think>\n\n</think>\n\n"] {
+            let planner = ModelPlanner::new(Fake::new(dialect, [text(&format!("{front}{GOOD}"))]));
+            let (reply, told) = plan(&planner).await;
+            assert_eq!(reply.unwrap().drafts[0].steps.len(), 2, "{dialect:?} {front}");
+            assert_eq!(told.steps.len(), 2);
+        }
+    }
+    let open = || text("<think>I go on and on");
+    let planner = ModelPlanner::new(Fake::new(Dialect::Prompted, [open(), open()]));
+    assert!(matches!(plan(&planner).await.0, Err(ModelError::Invalid { .. })));
+}
+
+#[tokio::test]
 async fn strict_answers_hold_null_for_what_is_left_out() {
     let answer = r#"{"version":"1.0","reasoningSummary":null,"steps":null,"last":{"type":"click","targetRef":"c2","button":null,"count":null,"modifiers":null,"pre":null,"post":[{"kind":"urlChanges","to":null}],"explanation":null,"estimatedRisk":"low","confidence":null}}"#;
     let planner = ModelPlanner::new(Fake::new(Dialect::Plan(Target::OpenAi), [text(answer)]));
