@@ -29,6 +29,21 @@ fn a_plan_is_had_with_one_request_and_its_steps_are_told_in_order() {
 }
 
 #[test]
+fn where_the_server_does_not_count_tokens_a_budget_counts_all_the_same() {
+    each(async |dialect| {
+        let uncounted = dialect.events(&dialect.plan(&order())).into_iter().map(|event| {
+            let text = String::from_utf8(event).unwrap();
+            let names = ["usage", "prompt_eval_count", "eval_count"];
+            names.iter().fold(text, |text, name| text.replace(&format!("\"{name}\""), "\"other\"")).into_bytes()
+        });
+        let asked = Stage::new(dialect).ask([dialect.opening().parts(uncounted).end()]).await;
+        asked.is_the_order();
+        let usage = asked.reply().usage;
+        assert!(usage.input_tokens > 100 && usage.output_tokens > 10, "{usage:?}");
+    });
+}
+
+#[test]
 fn bytes_may_come_in_any_pieces_even_within_a_character() {
     each(async |dialect| {
         for size in [1, 2, 3, 7, 64] {
@@ -96,6 +111,17 @@ fn prose_around_the_plan_is_no_part_of_it() {
             answer.parts.push(Part::Text("\n```\nTell me if {anything} is missing.".to_owned()));
             answer
         };
+        let asked = Stage::new(dialect).ask([dialect.saying(&answer)]).await;
+        asked.is_the_order();
+        assert_eq!(asked.requests().len(), 1);
+    });
+}
+
+#[test]
+fn thoughts_that_stand_in_the_text_are_no_part_of_it() {
+    each(async |dialect| {
+        let thought = "<think>\nShould I write {\"version\":\"1.0\",\"last\":{\"type\":\"goBack\"}}? No.\n</think>\n\n";
+        let answer = dialect.plan(&order()).after(Part::Text(thought.to_owned()));
         let asked = Stage::new(dialect).ask([dialect.saying(&answer)]).await;
         asked.is_the_order();
         assert_eq!(asked.requests().len(), 1);
