@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use cuebook_grammar::action::{MouseButton, OptionChoice};
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage};
-use cuebook_grammar::text_match::collapse_white_space;
 use cuebook_probe::ProbeWorld;
 
 use crate::actions::select::in_words;
@@ -174,7 +173,7 @@ impl Run<'_> {
         choice: &OptionChoice,
         search: &mut Search,
     ) -> Part<bool> {
-        let is_index = matches!(choice, OptionChoice::Index(_));
+        let is_index = choice.name().is_none();
         if !listed.rows.is_empty() && !search.scrolled && !is_index && Instant::now() < self.answer_by() {
             let args = [main.key.node.into(), search.before.as_slice().into(), false.into()];
             let on = "(cb, id, before, back) => cb.act.scrollList(id, before, back)";
@@ -189,9 +188,7 @@ impl Run<'_> {
             search.scrolled = true;
         }
         let waited = search.opened.is_none_or(|opened| opened.elapsed() >= OPENING);
-        let (OptionChoice::Text(text) | OptionChoice::Label(text) | OptionChoice::Value(text)) = choice else {
-            return Ok(false);
-        };
+        let Some(text) = choice.name() else { return Ok(false) };
         if !listed.typed || search.typed || !waited {
             return Ok(false);
         }
@@ -219,15 +216,12 @@ fn labels(rows: &[ListedOption]) -> Vec<String> {
 }
 
 fn find<'a>(rows: &'a [ListedOption], choice: &OptionChoice) -> Option<&'a ListedOption> {
-    let by_value = |text: &str| rows.iter().find(|row| row.value.as_deref() == Some(text));
-    let by_label = |text: &str| {
-        let wanted = collapse_white_space(text);
-        rows.iter().find(|row| collapse_white_space(&row.label) == wanted)
+    let meant = |choice: &OptionChoice| {
+        let mut all = rows.iter().enumerate();
+        all.find(|(position, row)| choice.means(*position, row.value.as_deref(), &row.label)).map(|(_, row)| row)
     };
     match choice {
-        OptionChoice::Text(text) => by_value(text).or_else(|| by_label(text)),
-        OptionChoice::Value(text) => by_value(text),
-        OptionChoice::Label(text) => by_label(text),
-        OptionChoice::Index(index) => usize::try_from(index.get()).ok().and_then(|index| rows.get(index)),
+        OptionChoice::Text(text) => meant(&OptionChoice::Value(text.clone())).or_else(|| meant(choice)),
+        choice => meant(choice),
     }
 }

@@ -96,15 +96,21 @@ fn as_json(choice: &OptionChoice) -> Value {
         OptionChoice::Value(text) => json!({ "value": text }),
         OptionChoice::Label(text) => json!({ "label": text }),
         OptionChoice::Index(index) => json!({ "index": index }),
+        OptionChoice::Every(traits) => json!(traits),
     }
 }
 
 pub(crate) fn in_words(choice: &OptionChoice) -> String {
+    let quoted = |text: &str| format!("{:?}", text.chars().take(100).collect::<String>());
     match choice {
-        OptionChoice::Text(text) | OptionChoice::Value(text) | OptionChoice::Label(text) => {
-            format!("{:?}", text.chars().take(100).collect::<String>())
-        }
+        OptionChoice::Text(text) | OptionChoice::Value(text) | OptionChoice::Label(text) => quoted(text),
         OptionChoice::Index(index) => format!("number {}", index.get()),
+        OptionChoice::Every(traits) => {
+            let value = traits.value.as_ref().map(|text| format!("of value {}", quoted(text)));
+            let label = traits.label.as_ref().map(|text| format!("labelled {}", quoted(text)));
+            let index = traits.index.map(|index| format!("number {}", index.get()));
+            [value, label, index].into_iter().flatten().collect::<Vec<_>>().join(", ")
+        }
     }
 }
 

@@ -142,10 +142,10 @@ act.choose = (id, choices) => {
   const multiple = getter(HTMLSelectElement.prototype, "multiple")(field);
   if (choices.length > 1 && !multiple) return { native: true, single: true, known };
   const find = (choice) => {
-    const value = choice.value ?? choice.text;
-    const label = choice.label ?? choice.text;
-    if (choice.index !== undefined) return options[choice.index];
-    return (value !== undefined && options.find((option) => optionValue(option) === value)) || (label !== undefined && options.find((option) => labels(option).includes(cb.collapse(label))));
+    const { value, label, index, text } = choice;
+    const isLabelled = (option, wanted) => labels(option).includes(cb.collapse(wanted));
+    if (text !== undefined) return options.find((option) => optionValue(option) === text) || options.find((option) => isLabelled(option, text));
+    return options.find((option, at) => (index === undefined || index === at) && (value === undefined || optionValue(option) === value) && (label === undefined || isLabelled(option, label)));
   };
   const chosen = [];
   for (let at = 0; at < choices.length; at++) {

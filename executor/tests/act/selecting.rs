@@ -20,11 +20,23 @@ async fn a_native_select_is_chosen_by_value_label_and_number() {
         (json!({"label": "Small"}), "s"),
         (json!({"index": 1}), "m"),
         (json!("Small"), "s"),
+        (json!({"value": "m", "label": "Medium"}), "m"),
+        (json!({"value": "s", "label": "Small", "index": 0}), "s"),
     ] {
         let (it, step) = choose("#s", option.clone());
         succeeded(lab.step(it, step).await);
         assert_eq!(lab.eval("s.value").await, expected, "{option}");
     }
+}
+
+#[tokio::test]
+async fn an_option_that_has_only_some_of_what_is_stated_is_not_meant() {
+    let mut lab = lab(&[("/", SHIRTS)]).await;
+    for option in [json!({"value": "m", "label": "Small"}), json!({"label": "Medium", "index": 0})] {
+        let (it, step) = choose("#s", option.clone());
+        assert_eq!(failed(lab.step(it, step).await).cause, Cause::OptionNotFound, "{option}");
+    }
+    assert_eq!(lab.eval("s.value").await, "s");
 }
 
 #[tokio::test]
