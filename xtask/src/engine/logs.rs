@@ -103,11 +103,16 @@ fn steps_of(output: &str) -> Option<u64> {
     (steps + last > 0).then_some(steps + last)
 }
 
-/// Counts over every log below `folder`. A line that a run was interrupted in is left out.
-pub(super) fn count_logs(folder: &Path) -> Result<Counts> {
+/// Counts over the logs of those runs below `folder` whose number is wanted. A line that a run was interrupted in is
+/// left out.
+pub(super) fn count_logs(folder: &Path, is_wanted: &dyn Fn(u32) -> bool) -> Result<Counts> {
     let mut counts = Counts::default();
     for run in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let Ok(outs) = fs::read_dir(run?.path().join("out")) else { continue };
+        let run = run?;
+        if !run.file_name().to_str().and_then(|name| name.parse().ok()).is_some_and(is_wanted) {
+            continue;
+        }
+        let Ok(outs) = fs::read_dir(run.path().join("out")) else { continue };
         for out in outs {
             let Ok(log) = fs::read_to_string(out?.path().join("log.jsonl")) else { continue };
             let whole = log.rfind('\n').map_or("", |end| &log[..end]);

@@ -60,7 +60,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     println!("\n== {} runs at {} with {}", arguments.runs, site.origin(), server.base_url());
     let stage = Stage { cuebook, chrome, origin: site.origin().to_owned(), base_url: server.base_url(), folder };
     let ends = runs::all(&stage, arguments.runs, arguments.jobs)?;
-    let counted = logs::count_logs(&stage.folder)?;
+    let counted = logs::count_logs(&stage.folder, &|_| true)?;
+    let mut modes = serde_json::Map::new();
+    for mode in runs::MODES {
+        let counts = logs::count_logs(&stage.folder, &|number| runs::mode_of(number) == mode)?;
+        modes.insert(mode.to_owned(), counts.to_json());
+    }
 
     let results = json!({
         "engine": { "server": build::SOURCE, "model": "random weights, 1,024 tokens of printable ASCII" },
@@ -68,6 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         "seed": arguments.seed,
         "ends": ends,
         "calls": counted.to_json(),
+        "modes": modes,
     });
     let file = arguments.out.clone().unwrap_or_else(|| root().join(RESULTS));
     fs::write(&file, format!("{results:#}\n")).with_context(|| format!("cannot write {}", file.display()))?;

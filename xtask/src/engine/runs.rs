@@ -32,6 +32,14 @@ const TASKS: [(&str, &str); 10] = [
     ("virtual", "Find the last row"),
 ];
 
+/// How the grammar reaches the server, in turn: as a schema that the server makes a grammar of, and as a grammar.
+pub(super) const MODES: [&str; 2] = ["schema", "llama-cpp"];
+
+/// The mode of a run.
+pub(super) fn mode_of(number: u32) -> &'static str {
+    MODES[number as usize / TASKS.len() % MODES.len()]
+}
+
 /// What every run is given.
 #[derive(Debug)]
 pub(super) struct Stage {
@@ -102,6 +110,7 @@ fn command(stage: &Stage, number: u32, folder: &Path) -> Command {
     command.args(["--json", "run", &format!("{task} ({number})")]);
     command.args(["--url", &format!("{}/{page}", stage.origin)]);
     command.args(["--planner", "openai", "--base-url", &stage.base_url, "--model", "noise"]);
+    command.args(["--engine-mode", mode_of(number)]);
     command.args(["--timeout", "2s", "--out"]).arg(folder.join("out")).arg("--chrome").arg(&stage.chrome);
     // Nobody is there to ask, and the shop sells nothing.
     for class in ["write", "credential", "send", "money", "destructive"] {
