@@ -85,6 +85,15 @@ impl PageClock {
     }
 }
 
+/// What a field made of what it was given, where that is something else.
+#[derive(Clone, Debug)]
+pub(crate) enum Taken {
+    /// The same value, spelt its own way.
+    Spelling(String),
+    /// The first so many of the options.
+    Options(usize),
+}
+
 /// Time that is kept back from a wait to tell why it was in vain.
 const ANSWERING: Duration = Duration::from_millis(500);
 
@@ -111,8 +120,8 @@ pub(crate) struct Run<'a> {
     pub(crate) input_at: Option<Instant>,
     pub(crate) main: Option<Resolved>,
     pub(crate) clock: Option<PageClock>,
-    /// How a field spells the value that it was given.
-    pub(crate) taken: Option<String>,
+    /// What a field made of what it was given.
+    pub(crate) taken: Option<Taken>,
     pub(crate) is_armed: bool,
 }
 

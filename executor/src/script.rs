@@ -323,7 +323,8 @@ pub(crate) struct SetWhole {
 pub(crate) struct Chosen {
     pub(crate) native: bool,
     pub(crate) ok: bool,
-    pub(crate) single: bool,
+    /// How many of the choices were made: a select that takes one takes the first.
+    pub(crate) chosen: usize,
     pub(crate) missing: Option<usize>,
     pub(crate) disabled: Option<usize>,
     pub(crate) known: Vec<String>,

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use cuebook_grammar::action::Action;
-use cuebook_grammar::condition::{Condition, Valued};
+use cuebook_grammar::condition::{Condition, SelectedValues, Valued};
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::outcome::{Cause, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
@@ -17,7 +17,7 @@ use crate::error::ExecutorError;
 use crate::options::ScreenshotMode;
 use crate::postconditions::Awaited;
 use crate::redaction::{scrub, scrub_text};
-use crate::run::{Resolved, Run};
+use crate::run::{Resolved, Run, Taken};
 use crate::script::Need;
 use crate::stop::{Part, Stop, failed};
 use crate::verdicts::{Ruling, in_words, rule};
@@ -265,11 +265,16 @@ impl Run<'_> {
             .collect()
     }
 
-    /// A colour or a number has several spellings, and a field takes one: what the check added is about that one.
+    /// A colour or a number has several spellings, and a field takes one; a select may take one option of several:
+    /// what the check added is about what was taken.
     fn as_taken(&self, condition: &Condition, is_default: bool) -> Condition {
         match (condition, &self.taken) {
-            (Condition::ValueEquals(valued), Some(taken)) if is_default => {
+            (Condition::ValueEquals(valued), Some(Taken::Spelling(taken))) if is_default => {
                 Condition::ValueEquals(Valued { value: WireText::cut(taken), ..valued.clone() })
+            }
+            (Condition::SelectedValues(selected), Some(Taken::Options(most))) if is_default => {
+                let values = selected.values.iter().take(*most).cloned().collect();
+                Condition::SelectedValues(SelectedValues { values, ..selected.clone() })
             }
             _ => condition.clone(),
         }

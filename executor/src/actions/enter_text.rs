@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::hit_target::{Gesture, Rest};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
-use crate::run::Run;
+use crate::run::{Run, Taken};
 use crate::script::{Field, FieldKind, Focused, GestureReport, Need, SetWhole};
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
@@ -249,7 +249,7 @@ impl Run<'_> {
         self.close_guards(Rest::Nothing);
         match set {
             Some(SetWhole { fits: true, took }) => {
-                self.taken = (took != value && took.len() <= 100).then_some(took);
+                self.taken = (took != value && took.len() <= 100).then_some(Taken::Spelling(took));
                 Ok(())
             }
             Some(SetWhole { took, .. }) => {

@@ -59,7 +59,7 @@ impl Run<'_> {
             Action::Type(action) => self.type_text(action, secrets).await,
             Action::SetValue(action) => self.set_value(action, secrets).await,
             Action::Press(action) => self.press(action).await,
-            Action::Select(action) => self.select(action).await,
+            Action::Select(action) => return self.select(action).await,
             Action::Check(_) => self.set_checked(Toggle::True).await,
             Action::Uncheck(_) => self.set_checked(Toggle::False).await,
             Action::Hover(action) => self.hover(action).await,

@@ -6,7 +6,8 @@ use cuebook_grammar::action::{OptionChoice, Select};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use serde_json::{Value, json};
 
-use crate::run::Run;
+use crate::actions::Acted;
+use crate::run::{Run, Taken};
 use crate::script::{Chosen, Need};
 use crate::stop::Part;
 
@@ -15,15 +16,19 @@ const POLL: Duration = Duration::from_millis(60);
 const NAMED: usize = 20;
 
 impl Run<'_> {
-    /// Chooses options.
-    pub(crate) async fn select(&mut self, action: &Select) -> Part<()> {
+    /// Chooses options. Which ones a native select that takes one left out is told.
+    pub(crate) async fn select(&mut self, action: &Select) -> Part<Acted> {
         let choices = &action.option.choices;
         let wanted = Value::Array(choices.iter().map(as_json).collect());
         let words: Vec<String> = choices.iter().map(in_words).collect();
-        if self.choose_native(&wanted, &words).await? {
-            return Ok(());
+        if !self.choose_native(&wanted, &words).await? {
+            self.choose_listed(choices).await?;
         }
-        self.choose_listed(choices).await
+        let left_out = match self.taken {
+            Some(Taken::Options(chosen)) => words.get(chosen..).unwrap_or_default(),
+            _ => &[],
+        };
+        Ok(Acted { data: (!left_out.is_empty()).then(|| json!({ "notChosen": left_out })), page: None })
     }
 
     /// Chooses options of a native select; `false` if the target is none. Options that a page fills in
@@ -59,11 +64,8 @@ impl Run<'_> {
                 self.ask(&world, "(cb, id, choices) => cb.act.choose(id, choices)", &args, Stage::Act).await?;
             if chosen.ok {
                 self.evidence.input_sent = true;
+                self.taken = (chosen.chosen < words.len()).then_some(Taken::Options(chosen.chosen));
                 return Ok(true);
-            }
-            if chosen.single {
-                let message = format!("expected one option for a select that takes one, saw {}", words.len());
-                return Err(self.act_failure(Cause::InvalidArgument, message, None));
             }
             if Instant::now() >= by || !chosen.native {
                 let position = chosen.missing.or(chosen.disabled).unwrap_or(0);

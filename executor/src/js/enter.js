@@ -127,6 +127,10 @@ const optionValue = getter(HTMLOptionElement.prototype, "value");
 const optionLabel = getter(HTMLOptionElement.prototype, "label");
 const optionText = getter(HTMLOptionElement.prototype, "text");
 const isSelected = getter(HTMLOptionElement.prototype, "selected");
+const setSelectedIndex = (() => {
+  const { set } = Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, "selectedIndex");
+  return (field, index) => set.call(field, index);
+})();
 const setSelected = (() => {
   const { set } = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected");
   return (option, value) => Reflect.apply(set, option, [value]);
@@ -140,7 +144,6 @@ act.choose = (id, choices) => {
   const labels = (option) => [optionLabel(option), optionText(option)].map(cb.collapse);
   const known = options.slice(0, 1000).map((option) => cb.cut(labels(option)[0] || optionValue(option), 100));
   const multiple = getter(HTMLSelectElement.prototype, "multiple")(field);
-  if (choices.length > 1 && !multiple) return { native: true, single: true, known };
   const find = (choice) => {
     const { value, label, index, text } = choice;
     const isLabelled = (option, wanted) => labels(option).includes(cb.collapse(wanted));
@@ -148,8 +151,10 @@ act.choose = (id, choices) => {
     return options.find((option, at) => (index === undefined || index === at) && (value === undefined || optionValue(option) === value) && (label === undefined || isLabelled(option, label)));
   };
   const chosen = [];
-  for (let at = 0; at < choices.length; at++) {
-    const option = find(choices[at]);
+  // A select that takes one takes the first of several.
+  const wanted = multiple ? choices : choices.slice(0, 1);
+  for (let at = 0; at < wanted.length; at++) {
+    const option = find(wanted[at]);
     if (!option) return { native: true, missing: at, known };
     if (cb.statesOf(option).disabled) return { native: true, disabled: at, known };
     chosen.push(option);
@@ -159,11 +164,12 @@ act.choose = (id, choices) => {
   focusOf(field);
   if (multiple) for (const option of options) setSelected(option, chosen.includes(option));
   else if (chosen[0]) setSelected(chosen[0], true);
+  else setSelectedIndex(field, -1);
   if (options.map(isSelected).join() !== before) {
     tell(field, "input");
     tell(field, "change");
   }
-  return { native: true, ok: true, known };
+  return { native: true, ok: true, chosen: wanted.length, known };
 };
 const CHOICES = new Set(["option", "treeitem", "menuitem", "menuitemradio", "menuitemcheckbox"]);
 const dataListOf = getter(HTMLInputElement.prototype, "list");
