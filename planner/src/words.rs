@@ -33,6 +33,23 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     out
 }
 
+/// A JSON document in one line: what controls, hides or reorders text is escaped as JSON has it.
+#[must_use]
+pub(crate) fn json_line(document: &serde_json::Value) -> String {
+    let mut out = String::new();
+    for c in document.to_string().chars() {
+        if is_unseen(c) || matches!(c, '\u{2028}' | '\u{2029}') {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Control characters, and those of Unicode that are not seen themselves: marks of direction, zero widths, tags.
 fn is_unseen(c: char) -> bool {
     c.is_control()
@@ -43,7 +60,15 @@ fn is_unseen(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::one_line;
+    use super::{json_line, one_line};
+
+    #[test]
+    fn a_document_in_one_line_is_the_same_document() {
+        let document = serde_json::json!({ "a": "x\n\u{2028}\u{85}\u{202e}\u{e0041}é" });
+        let line = json_line(&document);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap(), document);
+        assert!(line.chars().all(|c| c == 'é' || (' '..='~').contains(&c)), "{line}");
+    }
 
     #[test]
     fn what_breaks_lines_hides_or_reorders_does_not_come_through() {

@@ -30,6 +30,8 @@ pub(super) struct Reader<'a> {
     form: Reading<'a>,
     /// Nothing says which form to expect.
     is_prompted: bool,
+    /// The most steps of a plan.
+    most_steps: usize,
     text: String,
     /// Where in the text the answer begins, once that is known.
     begins_at: Option<usize>,
@@ -75,7 +77,22 @@ impl<'a> Reader<'a> {
             Dialect::Plan(_) => Reading::Plan(Box::new(PlanStream::new(spec.document()))),
             Dialect::Calls(_) => Reading::Calls(Vec::new()),
         };
-        Self { observation, policy, form, is_prompted, text: String::new(), begins_at: None, fed: 0, steps: Vec::new() }
+        // A server that holds to the grammar writes no more; one that does not is not followed further.
+        let most_steps = match dialect {
+            Dialect::Plan(_) => usize::try_from(spec.caps().steps).unwrap_or(usize::MAX),
+            Dialect::Calls(_) | Dialect::Prompted => usize::MAX,
+        };
+        Self {
+            observation,
+            policy,
+            form,
+            is_prompted,
+            most_steps,
+            text: String::new(),
+            begins_at: None,
+            fed: 0,
+            steps: Vec::new(),
+        }
     }
 
     /// Takes text; answers with the steps that became whole.
@@ -242,6 +259,10 @@ impl<'a> Reader<'a> {
         }
         let mut draft = PlanDraft::of(Author::Model, std::mem::take(&mut self.steps));
         draft.steps.extend(steps.iter().cloned());
+        if draft.steps.len() > self.most_steps {
+            let message = format!("expected at most {} steps", self.most_steps);
+            return Err(vec![Violation::new(ViolationCode::TooManySteps, "/steps", message)]);
+        }
         let checked = self.check(&draft);
         self.steps = draft.steps;
         checked.map(|()| steps)

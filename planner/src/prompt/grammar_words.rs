@@ -1,6 +1,10 @@
 //! What may be written, in words: a line for each action and each condition of a grammar.
+//!
+//! Invariant: no text of a page is in it, whatever the grammar spells out.
 
-use cuebook_grammar::decode::ir::{Document, Node, Presence, Union};
+use cuebook_grammar::decode::ir::{Document, Member, Node, Presence, Union};
+
+use crate::words::one_line;
 
 /// What every step may have besides its parameters.
 const COMMON: [&str; 5] = ["pre", "post", "explanation", "estimatedRisk", "confidence"];
@@ -11,7 +15,7 @@ pub(super) fn actions(document: &Document) -> String {
     let step = document.definitions.iter().find(|definition| definition.name == "step");
     let last = document.definitions.iter().find(|definition| definition.name == "last");
     let union = |node: Option<&Node>| match node {
-        Some(Node::Union(union)) => listed(union, &COMMON),
+        Some(Node::Union(union)) => listed(document, union, &COMMON),
         _ => Vec::new(),
     };
     let within = union(step.map(|definition| &definition.node));
@@ -31,7 +35,7 @@ pub(super) fn conditions(document: &Document) -> String {
         .find_map(|name| document.definitions.iter().find(|definition| definition.name == *name));
     match found.map(|definition| &definition.node) {
         Some(Node::Union(union)) => {
-            let entries = listed(union, &[]);
+            let entries = listed(document, union, &[]);
             entries.iter().map(Entry::signature).collect::<Vec<_>>().join(", ")
         }
         _ => String::new(),
@@ -41,43 +45,97 @@ pub(super) fn conditions(document: &Document) -> String {
 struct Entry {
     name: String,
     description: String,
-    members: Vec<(String, Presence)>,
+    members: Vec<Parameter>,
 }
+
+#[derive(Clone)]
+struct Parameter {
+    name: String,
+    presence: Presence,
+    /// What it may be, where few words say that.
+    values: Option<String>,
+}
+
+/// Parameters whose values come from the page: ids of candidates and options of selects. They are told with the page,
+/// as data.
+const OF_THE_PAGE: [&str; 4] = ["targetRef", "target", "to", "option"];
+
+/// The most values of a parameter that are told.
+const VALUES: usize = 12;
 
 impl Entry {
     fn signature(&self) -> String {
         let members: Vec<String> = self
             .members
             .iter()
-            .map(|(name, presence)| if *presence == Presence::Optional { format!("{name}?") } else { name.clone() })
+            .map(|Parameter { name, presence, values }| {
+                let mark = if *presence == Presence::Optional { "?" } else { "" };
+                let values = values.as_ref().map(|values| format!("={values}")).unwrap_or_default();
+                format!("{name}{mark}{values}")
+            })
             .collect();
         format!("{}({})", self.name, members.join(", "))
     }
 }
 
-/// The variants of a union, those of one name in one entry: a member that one of them lacks is optional.
-fn listed(union: &Union, but: &[&str]) -> Vec<Entry> {
+/// What a node may be, in few words: `up/down`, `{kind=text/html, name?}`.
+fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
+    match document.resolve(node) {
+        Node::Enum(values) if !OF_THE_PAGE.contains(&name) => {
+            let mut shown: Vec<String> = values
+                .iter()
+                .take(VALUES)
+                .map(|value| value.as_str().map_or_else(|| value.to_string(), |text| one_line(text, 40)))
+                .collect();
+            if values.len() > VALUES {
+                shown.push("…".to_owned());
+            }
+            Some(shown.join("/"))
+        }
+        Node::Boolean => Some("true/false".to_owned()),
+        Node::Array { item, .. } => values(document, name, item).map(|inner| format!("[{inner}]")),
+        Node::Object(members) => {
+            let inner = parameters(document, members, &[]);
+            let entry = Entry { name: String::new(), description: String::new(), members: inner };
+            let signature = entry.signature();
+            Some(format!("{{{}}}", signature.trim_start_matches('(').trim_end_matches(')')))
+        }
+        _ => None,
+    }
+}
+
+fn parameters(document: &Document, members: &[Member], but: &[&str]) -> Vec<Parameter> {
+    let told = members.iter().filter(|member| !but.contains(&member.name.as_str()));
+    told.map(|member| Parameter {
+        name: member.name.clone(),
+        presence: member.presence,
+        values: values(document, &member.name, &member.node),
+    })
+    .collect()
+}
+
+/// The variants of a union, those of one name in one entry: a member that one of them lacks is optional, and one that
+/// they spell out in different ways is told by name alone.
+fn listed(document: &Document, union: &Union, but: &[&str]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for variant in &union.variants {
-        let members: Vec<(String, Presence)> = variant
-            .members
-            .iter()
-            .filter(|member| !but.contains(&member.name.as_str()))
-            .map(|member| (member.name.clone(), member.presence))
-            .collect();
+        let members = parameters(document, &variant.members, but);
         let Some(entry) = entries.iter_mut().find(|entry| entry.name == variant.name) else {
             let (name, description) = (variant.name.clone(), variant.description.clone());
             entries.push(Entry { name, description, members });
             continue;
         };
-        for (name, presence) in &mut entry.members {
-            let other = members.iter().find(|(other, _)| other == name);
-            if other.is_none_or(|(_, presence)| *presence == Presence::Optional) {
-                *presence = Presence::Optional;
+        for known in &mut entry.members {
+            let other = members.iter().find(|other| other.name == known.name);
+            if other.is_none_or(|other| other.presence == Presence::Optional) {
+                known.presence = Presence::Optional;
+            }
+            if other.is_some_and(|other| other.values != known.values) {
+                known.values = None;
             }
         }
-        let new = members.into_iter().filter(|(name, _)| !entry.members.iter().any(|(known, _)| known == name));
-        let new: Vec<_> = new.map(|(name, _)| (name, Presence::Optional)).collect();
+        let new = members.into_iter().filter(|member| !entry.members.iter().any(|known| known.name == member.name));
+        let new: Vec<Parameter> = new.map(|member| Parameter { presence: Presence::Optional, ..member }).collect();
         entry.members.extend(new);
     }
     entries

@@ -16,7 +16,7 @@ use cuebook_grammar::decode::emit::{Body, Emission};
 use cuebook_grammar::plan::Violation;
 use cuebook_grammar::seam::PlanRequest;
 
-use crate::words::one_line;
+use crate::words::{json_line, one_line};
 use template::{MAX_BYTES, Need, Place, Template};
 
 pub use template::TemplateError;
@@ -155,7 +155,10 @@ impl Prompts {
         let described = |place: &str| match (place, ground.form) {
             ("actions", _) => grammar_words::actions(ground.spec.document()),
             ("conditions", _) => grammar_words::conditions(ground.spec.document()),
-            ("schema", Form::Described(Emission { body: Body::Json(schema), .. })) => schema.to_string(),
+            // It spells out options of the page, so that it is data as well.
+            ("schema", Form::Described(Emission { body: Body::Json(schema), .. })) => {
+                format!("| {}", json_line(schema))
+            }
             _ => String::new(),
         };
         let template = match ground.form {
@@ -192,11 +195,12 @@ impl Prompts {
             .take(VIOLATIONS)
             .map(|violation| {
                 let path = if violation.path.is_empty() { "the answer" } else { &violation.path };
-                format!("- {}: {}", one_line(path, 100), one_line(&violation.message, 300))
+                // A message may name what is on the page.
+                format!("| {}: {}", one_line(path, 100), one_line(&violation.message, 300))
             })
             .collect();
         if let Some(more) = violations.len().checked_sub(VIOLATIONS).filter(|more| *more > 0) {
-            lines.push(format!("- and {more} more"));
+            lines.push(format!("(and {more} more)"));
         }
         self.reformulate.fill(&|_| lines.join("\n"))
     }

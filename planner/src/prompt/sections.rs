@@ -66,8 +66,11 @@ pub(super) fn page(observation: &Observation) -> String {
     for heading in sketch.headings.iter().take(15) {
         put("heading", &heading.text, 120);
     }
-    for landmark in sketch.landmarks.iter().take(15) {
-        put("region", &landmark.summary, 120);
+    for landmarks in sketch.landmarks.chunk_by(|a, b| a.summary == b.summary).take(15) {
+        let times = if landmarks.len() > 1 { format!(" ({} times)", landmarks.len()) } else { String::new() };
+        if let Some(landmark) = landmarks.first() {
+            put("region", &format!("{}{times}", one_line(&landmark.summary, 100)), 120);
+        }
     }
     for live in sketch.live.iter().take(10) {
         put(&one_line(&live.kind, 20), &live.text, 300);

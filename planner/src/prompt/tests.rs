@@ -1,6 +1,7 @@
 //! Prompts as a model gets them.
 
 use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::decode::emit::{Target, emit};
 use cuebook_grammar::decode::specialise;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::Observation;
@@ -260,8 +261,11 @@ fn a_model_is_told_of_a_bounded_number_of_violations() {
         )
     };
     let told = Prompts::default().reformulate(&(0..20).map(violation).collect::<Vec<_>>());
-    assert!(told.contains("- /steps/7: expected an observed target, saw `c9`\n- and 12 more"), "{told}");
+    assert!(told.contains("| /steps/7: expected an observed target, saw `c9`\n(and 12 more)"), "{told}");
 }
+
+/// What some reader takes for the end of a line.
+const BREAKS: [char; 7] = ['\n', '\r', '\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}'];
 
 /// Text that tries to leave its line, or to look like something else than data.
 fn hostile() -> impl Strategy<Value = String> {
@@ -319,12 +323,22 @@ proptest! {
         failure.facts.blocker = Some(target);
         failure.facts.matches = vec![read];
         let request = PlanRequest { history: &history, failure: Some(&failure), ..request(&page, &policy) };
-        let turn = ask(&request, &Form::Plan).turn;
+        let Asked { system, turn } = ask(&request, &Form::Plan);
+        let (plain, plain_policy) = (shop(), self::policy(&shop()));
+        prop_assert_eq!(system, ask(&self::request(&plain, &plain_policy), &Form::Plan).system);
+        let described = Form::Described(emit(Target::JsonSchema, specialise(&page, &self::policy(&shop())).document()));
+        let described = ask(&request, &described).system;
+        let lines: Vec<&str> = described.split(BREAKS).filter(|line| !line.starts_with("| ")).collect();
+        let described_plain =
+            Form::Described(emit(Target::JsonSchema, specialise(&plain, &plain_policy).document()));
+        let described_plain = ask(&self::request(&plain, &plain_policy), &described_plain).system;
+        let plain_lines: Vec<&str> = described_plain.split(BREAKS).filter(|line| !line.starts_with("| ")).collect();
+        prop_assert_eq!(lines, plain_lines);
         let own = [
             "Task", "Sign in as ada", "The page", "Candidates", "Done so far, oldest first",
             "The last step failed, and repairs did not help", "Plan the next steps for the task.", "",
         ];
-        for line in turn.split(['\n', '\r', '\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}']) {
+        for line in turn.split(BREAKS) {
             prop_assert!(line.starts_with("| ") || own.contains(&line), "{line:?} in\n{turn}");
         }
         let unseen = turn.chars().find(|c| (c.is_control() && *c != '\n') || matches!(*c, '\u{202e}' | '\u{200b}'));
@@ -336,4 +350,14 @@ proptest! {
 fn the_built_in_templates_are_sound() {
     assert_eq!(Prompts::built_in().count(), 7);
     assert_eq!(Prompts::default(), Prompts::with(&|built| Ok(built.text.to_owned())).unwrap());
+}
+
+#[test]
+fn parameters_that_are_one_of_few_words_are_told_with_them() {
+    let page = shop();
+    let policy = policy(&page);
+    let system = ask(&request(&page, &policy), &Form::Plan).system;
+    assert!(system.contains("scroll(direction?=up/down/left/right/top/bottom, targetRef?)"), "{system}");
+    assert!(system.contains("extract(query={targetRef?, kind=text/html/"), "{system}");
+    assert!(!system.contains("targetRef=c"), "{system}");
 }

@@ -204,6 +204,7 @@ pub(super) fn text(step: &Step) -> String {
                     text.as_str().to_owned()
                 }
                 OptionChoice::Index(index) => index.get().to_string(),
+                other => format!("{other:?}"),
             });
             format!(" {}", texts.collect::<Vec<_>>().join("+"))
         }
