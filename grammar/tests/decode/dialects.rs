@@ -167,6 +167,23 @@ fn openai_requires_every_member_and_knows_no_lengths() {
     assert!(emission.lost.contains(&Loss::Lengths));
 }
 
+/// llama.cpp writes what is required before what is not: nothing of a plan may be left to the end.
+#[test]
+fn a_plan_of_llama_cpp_has_its_thought_first_and_its_last_step_last() {
+    let spec = decode::specialise(&page(3), &policy());
+    let emission = emit(Target::Ollama, spec.document());
+    let parts = json!(["version", "reasoningSummary", "steps", "last"]);
+    assert_eq!(json_of(&emission)["required"], parts);
+    assert_eq!(
+        json_of(&emission)["properties"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        parts.as_array().unwrap().iter().collect::<Vec<_>>()
+    );
+    let schema = jsonschema::draft202012::new(json_of(&emission)).unwrap();
+    let plan = json!({ "version": "1.0", "reasoningSummary": "", "steps": [], "last": { "type": "finish" } });
+    assert!(schema.is_valid(&plan));
+    assert_eq!(takes(&page(3), &plan.to_string()), Ok(()), "it is a sentence for all");
+}
+
 #[test]
 fn tools_are_one_a_verb_and_their_calls_read_back() {
     let spec = decode::specialise(&page(2), &policy());

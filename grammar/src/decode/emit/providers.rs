@@ -6,7 +6,7 @@ use super::measure::Measures;
 use super::merge::merged_step;
 use super::schema_writer::{REFERENCE, Style, Writer};
 use super::{Body, Emission, LimitUse, Loss, Target};
-use crate::decode::ir::{Document, Member, Node};
+use crate::decode::ir::{Document, Member, Node, Presence};
 
 /// OpenAI's structured outputs in strict mode: every member required, null for what is left out, no lengths.
 const OPENAI: Style = Style { constants: false, optional_members: false, lengths: false, ..REFERENCE };
@@ -23,13 +23,25 @@ const GEMINI: Style = Style {
 };
 
 /// The schema as Ollama's `format` and llama.cpp's `json_schema` take it.
+///
+/// Both write the members that are required before all others. So that a model thinks before it acts, and writes the
+/// last step last, a plan has to have all of its parts here: a thought may be empty, and so may the steps before the
+/// last one.
 pub(super) fn ollama(document: &Document) -> Emission {
+    let document = &whole(document);
     let mut writer = Writer::new(document, REFERENCE);
     let schema = Value::Object(writer.root());
     let measures = Measures::of(&schema);
     // Source: llama.cpp, `MAX_REPETITION_THRESHOLD`.
     let limits = vec![LimitUse { limit: "repetitions", used: measures.longest_repetition, allowed: 2_000 }];
     Emission { target: Target::Ollama, body: Body::Json(schema), lost: vec![Loss::MemberOrder], limits }
+}
+
+/// The same plan with no part left out.
+fn whole(document: &Document) -> Document {
+    let Node::Object(members) = &document.root else { return document.clone() };
+    let members = members.iter().map(|member| Member { presence: Presence::Required, ..member.clone() });
+    Document { definitions: document.definitions.clone(), root: Node::Object(members.collect()) }
 }
 
 /// `response_format` of OpenAI's chat completions.
