@@ -3,7 +3,7 @@
 //! Invariants:
 //! - What comes from a page stands in lines that begin with `| `, and no page text can begin a line of its own.
 //! - A prompt names candidates by id; it holds no selector, no node handle and no text of a password-like field.
-//! - However long a run is, a prompt stays within the bounds of [`sections`]: what is old is summed up.
+//! - However long a run is, a prompt stays within the bounds of its sections: what is old is summed up.
 
 mod grammar_words;
 mod sections;
