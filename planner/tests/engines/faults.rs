@@ -147,8 +147,9 @@ fn a_body_of_an_error_that_never_ends_is_left() {
         assert_eq!(asked.code(), "serverError");
         assert!(asked.server.hung_up(0).await.sent < 64 << 20);
         let silent = Play::streaming(400, "text/plain").parts([b"because".to_vec()]).hold();
-        let asked = Stage::new(dialect).within(Duration::from_secs(3)).ask([silent]).await;
-        assert!(["rejected", "deadlineExceeded"].contains(&asked.code()), "{}", asked.code());
+        let asked = Stage::new(dialect).ask([silent]).await;
+        assert_eq!(asked.code(), "rejected");
+        assert!(asked.message().contains("because"), "{}", asked.message());
         assert!(asked.server.hung_up(0).await.hung_up);
     });
 }
@@ -254,7 +255,7 @@ fn where_nobody_listens_is_said_without_a_retry() {
 #[test]
 fn a_server_that_answered_before_and_is_gone_is_waited_for() {
     each(async |dialect| {
-        let stage = Stage::new(dialect).within(Duration::from_secs(10));
+        let stage = Stage::new(dialect).within(Duration::from_secs(60));
         let server = Server::playing([good(dialect).close()]).await;
         let engine = stage.engine(&server.origin());
         let asked = stage.ask_of(&engine, server).await;

@@ -63,13 +63,13 @@ impl Stage {
     /// Patient with servers, quick to ask again.
     pub(crate) fn new(dialect: Dialect) -> Self {
         let limits = Limits {
-            first_byte: Duration::from_secs(20),
-            stall: Duration::from_secs(20),
+            first_byte: Duration::from_secs(60),
+            stall: Duration::from_secs(60),
             first_wait: Duration::from_millis(5),
             longest_wait: Duration::from_millis(20),
             ..Limits::default()
         };
-        let deadline = Duration::from_secs(40);
+        let deadline = Duration::from_secs(100);
         Self { dialect, limits, deadline, page: page::page(), policy: page::policy() }
     }
 

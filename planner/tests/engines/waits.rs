@@ -26,7 +26,7 @@ fn half(dialect: Dialect) -> Play {
 
 /// Does not wait long for a first byte.
 fn impatient(dialect: Dialect) -> Stage {
-    Stage::new(dialect).limited(|limits| limits.first_byte = Duration::from_secs(1))
+    Stage::new(dialect).limited(|limits| limits.first_byte = Duration::from_secs(3))
 }
 
 #[test]
@@ -36,8 +36,8 @@ fn a_stall_before_the_first_byte_is_retried() {
             let asked = impatient(dialect).ask([silence.clone(), good(dialect)]).await;
             asked.is_the_order();
             assert!(asked.server.hung_up(0).await.hung_up);
-            let asked = impatient(dialect).ask([silence]).await;
-            assert_eq!((asked.code(), asked.calls[0].attempts), ("stalled", 4));
+            let asked = impatient(dialect).limited(|limits| limits.retries = 1).ask([silence]).await;
+            assert_eq!((asked.code(), asked.calls[0].attempts), ("stalled", 2));
             // On a busy machine a request may be given up before it was sent.
             for index in 0..asked.requests().len() {
                 assert!(asked.server.hung_up(index).await.hung_up);
@@ -62,8 +62,11 @@ fn the_deadline_ends_silence_of_every_kind() {
     each(async |dialect| {
         for silence in [Play::nothing().hold(), dialect.opening().hold(), half(dialect)] {
             let asked = Stage::new(dialect).within(Duration::from_secs(2)).ask([silence]).await;
-            assert_eq!((asked.code(), asked.requests().len()), ("deadlineExceeded", 1));
-            assert!(asked.server.hung_up(0).await.hung_up);
+            assert_eq!((asked.code(), asked.calls[0].attempts), ("deadlineExceeded", 1));
+            // On a busy machine the deadline may pass before anything is sent.
+            for index in 0..asked.requests().len() {
+                assert!(asked.server.hung_up(index).await.hung_up);
+            }
         }
     });
 }
@@ -85,8 +88,9 @@ fn signs_of_life_without_an_answer_end_at_the_deadline() {
             let flood = dialect.opening().repeat(bytes);
             let asked = Stage::new(dialect).within(Duration::from_secs(2)).ask([flood]).await;
             assert!(["deadlineExceeded", "tooLong", "badFormat"].contains(&asked.code()), "{:?}", asked.result);
-            let last = asked.requests().len() - 1;
-            assert!(asked.server.hung_up(last).await.hung_up);
+            for index in 0..asked.requests().len() {
+                assert!(asked.server.hung_up(index).await.hung_up);
+            }
         }
     });
 }
