@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::each;
 use crate::page::order;
-use crate::servers::{Answer, Dialect, End, Part};
+use crate::servers::{Answer, Dialect, End, Part, Play};
 use crate::stage::Stage;
 
 #[test]
@@ -196,11 +196,20 @@ fn the_connection_may_close_right_after_the_last_event() {
 }
 
 #[test]
+fn an_answer_of_no_stated_type_and_length_ends_with_the_connection() {
+    each(async |dialect| {
+        let body = dialect.events(&dialect.plan(&order())).concat();
+        let play = Play::nothing().raw(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n").raw(&body).close();
+        Stage::new(dialect).ask([play]).await.is_the_order();
+    });
+}
+
+#[test]
 fn an_answer_may_be_of_known_length() {
     each(async |dialect| {
         let body = String::from_utf8(dialect.events(&dialect.plan(&order())).concat()).unwrap();
         let kind = if dialect == Dialect::Ollama { "application/x-ndjson" } else { "text/event-stream" };
-        let play = crate::servers::Play::whole(200, kind, &body);
+        let play = Play::whole(200, kind, &body);
         Stage::new(dialect).ask([play.pause(Duration::from_millis(1))]).await.is_the_order();
     });
 }
