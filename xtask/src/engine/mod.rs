@@ -49,7 +49,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     let chrome = chrome::find_or_install()?;
-    let cuebook = build_cuebook()?;
+    // A copy: what is built while the runs go on is not what they run.
+    let cuebook = engine.folder.join("cuebook");
+    fs::copy(build_cuebook()?, &cuebook).with_context(|| format!("cannot write {}", cuebook.display()))?;
     let site = Site::start(&cuebook)?;
     let server = Server::start(&engine, arguments.seed, arguments.jobs)?;
     let folder = root().join("target/engine/runs");
