@@ -350,6 +350,8 @@ pub(crate) enum EngineMode {
     Tools,
     /// `grammar`, as llama.cpp's server takes it
     LlamaCpp,
+    /// The same for plans of a step a line, which take a fraction of the tokens
+    LlamaCppLines,
     /// `structured_outputs`, as vLLM takes it
     Vllm,
     /// No constraint: the form stands in the prompt, and the check decides

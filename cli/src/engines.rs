@@ -53,6 +53,7 @@ pub(crate) fn openai(args: &EngineArgs) -> Result<AnyPlanner, Refusal> {
         Some(EngineMode::Schema) => OpenAiMode::Schema,
         Some(EngineMode::Tools) => OpenAiMode::Tools,
         Some(EngineMode::LlamaCpp) => OpenAiMode::LlamaCpp,
+        Some(EngineMode::LlamaCppLines) => OpenAiMode::LlamaCppLines,
         Some(EngineMode::Vllm) => OpenAiMode::Vllm,
         Some(EngineMode::Plain) => OpenAiMode::Plain,
         None if is_openai => OpenAiMode::Strict,

@@ -45,6 +45,8 @@ enum Reading<'a> {
     Plan(Box<PlanStream<'a>>),
     /// Calls of tools; text beside them is reasoning.
     Calls(Vec<Call>),
+    /// A step a line.
+    Lines,
     /// Any form: read once it is whole.
     Whole,
 }
@@ -73,7 +75,7 @@ impl<'a> Reader<'a> {
             Dialect::Plan(Target::OpenAi | Target::Gemini) | Dialect::Prompted => {
                 Reading::Plan(Box::new(PlanStream::unconstrained()))
             }
-            Dialect::Plan(Target::Line) => Reading::Whole,
+            Dialect::Plan(Target::Line) => Reading::Lines,
             Dialect::Plan(_) => Reading::Plan(Box::new(PlanStream::new(spec.document()))),
             Dialect::Calls(_) => Reading::Calls(Vec::new()),
         };
@@ -107,6 +109,9 @@ impl<'a> Reader<'a> {
         let begins = self.text.get(from..).unwrap_or_default().trim_start();
         if self.is_prompted && !begins.is_empty() && !begins.starts_with('{') {
             self.form = Reading::Whole;
+        }
+        if matches!(self.form, Reading::Lines) {
+            return self.whole_lines(from, fresh);
         }
         let Reading::Plan(stream) = &mut self.form else { return Ok(Vec::new()) };
         let piece = self.text.get(fresh..).unwrap_or_default();
@@ -211,7 +216,8 @@ impl<'a> Reader<'a> {
                 Err(StreamError::NoPlan { .. }) if !answer.trim().is_empty() => read::read(answer, Author::Model)?,
                 Err(error) => return Err(refused(&error)),
             },
-            Reading::Calls(_) | Reading::Whole => {
+            Reading::Lines if !answer.trim().is_empty() => read::read_as(Form::Lines, answer, Author::Model)?,
+            Reading::Calls(_) | Reading::Lines | Reading::Whole => {
                 if answer.trim().is_empty() {
                     return Err(malformed("expected a plan, saw an empty answer"));
                 }
@@ -225,6 +231,20 @@ impl<'a> Reader<'a> {
         }
         let rest = draft.steps.get(told..).unwrap_or_default().to_vec();
         Ok((rest, draft))
+    }
+
+    /// Reads the lines that are whole, if one became so in what is fresh.
+    fn whole_lines(&mut self, from: usize, fresh: usize) -> Result<Vec<Step>, Vec<Violation>> {
+        let is_new = self.text.get(fresh..).unwrap_or_default().contains('\n');
+        let answer = self.text.get(from..).unwrap_or_default();
+        let whole = answer.rfind('\n').and_then(|end| answer.get(..end)).unwrap_or_default();
+        let is_step = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        if !is_new || !whole.lines().any(is_step) {
+            return Ok(Vec::new());
+        }
+        let steps = read::read_as(Form::Lines, whole, Author::Model)?.steps;
+        let fresh = steps.get(self.steps.len()..).unwrap_or_default().to_vec();
+        self.judged(fresh)
     }
 
     /// Reads the calls before `index` that were not read yet.

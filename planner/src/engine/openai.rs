@@ -31,6 +31,8 @@ pub enum OpenAiMode {
     Tools,
     /// `grammar`, as llama.cpp's server takes it.
     LlamaCpp,
+    /// The same for the line form, which takes a fraction of the tokens of JSON.
+    LlamaCppLines,
     /// `structured_outputs`, as vLLM takes it since 0.12.
     Vllm,
     /// No constraint: the schema stands in the prompt, and the check decides.
@@ -115,7 +117,7 @@ impl OpenAi {
                 body.insert("tools".to_owned(), tools.clone());
                 body.insert("tool_choice".to_owned(), "required".into());
             }
-            (OpenAiMode::LlamaCpp, Body::Text(grammar)) => {
+            (OpenAiMode::LlamaCpp | OpenAiMode::LlamaCppLines, Body::Text(grammar)) => {
                 body.insert("grammar".to_owned(), grammar.as_str().into());
                 // The same beginning is asked about again and again.
                 body.insert("cache_prompt".to_owned(), true.into());
@@ -175,6 +177,7 @@ impl ChatEngine for OpenAi {
             OpenAiMode::Schema => Dialect::Plan(Target::Ollama),
             OpenAiMode::Tools => Dialect::Calls(Target::Tools),
             OpenAiMode::LlamaCpp => Dialect::Plan(Target::Gbnf),
+            OpenAiMode::LlamaCppLines => Dialect::Plan(Target::Line),
             OpenAiMode::Vllm => Dialect::Plan(Target::Ebnf),
             OpenAiMode::Plain => Dialect::Prompted,
         }

@@ -118,6 +118,28 @@ async fn every_form_that_models_write_is_read_where_nothing_constrains_them() {
 }
 
 #[tokio::test]
+async fn lines_are_judged_one_by_one() {
+    let dialect = Dialect::Plan(Target::Line);
+    let planner =
+        ModelPlanner::new(Fake::new(dialect, [text("# fill in\nsetValue(c1,\"a#b\")\nclick(c2) => urlChanges()")]));
+    let (reply, told) = plan(&planner).await;
+    assert_eq!(reply.unwrap().drafts[0].steps.len(), 2);
+    assert_eq!(told.steps.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1]);
+
+    for (wrong, path) in [("click(c9)", "/steps/1"), ("setValue(c2,\"x\")", "/steps/1"), ("fly(c2)", "")] {
+        let lines = format!("focus(c1)\n{wrong}\nclick(c2)\n{}", "click(c2)\n".repeat(3));
+        let planner = ModelPlanner::new(Fake::new(dialect, [text(&lines), text(&lines)]));
+        let (reply, told) = plan(&planner).await;
+        let Err(ModelError::Invalid { violations }) = reply else { panic!("{wrong}: {reply:?}") };
+        assert!(violations[0].path.starts_with(path), "{wrong}: {violations:?}");
+        // The first line of each of the two answers; nothing from the wrong one on, which was cut there.
+        assert_eq!(told.steps.len(), 2, "{wrong}");
+        let whole = lines.chars().count().div_ceil(3);
+        assert!(planner.engine().seen.lock().unwrap().taken < whole, "{wrong}");
+    }
+}
+
+#[tokio::test]
 async fn thoughts_that_a_server_leaves_in_the_answer_are_no_part_of_it() {
     for dialect in [Dialect::Plan(Target::Ollama), Dialect::Plan(Target::OpenAi), Dialect::Prompted] {
         for front in ["<think>{\"a\": 1} or c9? </think>\n", "\n<think>\n\n</think>\n\n"] {
