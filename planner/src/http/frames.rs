@@ -13,6 +13,10 @@ pub(crate) const MAX_FRAME: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// `text/event-stream`. Source: WHATWG HTML, "Server-sent events".
+    #[cfg_attr(
+        not(any(feature = "anthropic", feature = "openai")),
+        expect(dead_code, reason = "Ollama writes lines, and may be the only engine")
+    )]
     Events,
     /// A JSON document a line.
     Lines,

@@ -11,7 +11,9 @@ mod stream;
 use std::time::{Duration, SystemTime};
 
 use cuebook_grammar::secret::Secret;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -65,6 +67,7 @@ impl Endpoint {
     }
 
     /// With a header of every request.
+    #[cfg(feature = "anthropic")]
     pub(crate) fn with_header(mut self, name: &'static str, value: &str) -> Result<Self, EngineError> {
         let value = HeaderValue::from_str(value).map_err(|error| EngineError::Request(Box::new(error)))?;
         self.headers.insert(HeaderName::from_static(name), value);
@@ -72,6 +75,7 @@ impl Endpoint {
     }
 
     /// With a key, after `front`, in the header `name`.
+    #[cfg(any(feature = "anthropic", feature = "openai"))]
     pub(crate) fn with_key(mut self, name: &'static str, front: &str, key: Secret) -> Result<Self, EngineError> {
         let mut value = HeaderValue::from_str(&format!("{front}{}", key.expose()))
             .map_err(|error| EngineError::Request(Box::new(error)))?;
@@ -87,6 +91,7 @@ impl Endpoint {
     }
 
     /// The host's name; empty for addresses in numbers.
+    #[cfg(feature = "openai")]
     pub(crate) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
