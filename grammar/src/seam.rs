@@ -52,6 +52,17 @@ pub trait PageModeler: Send {
         query: &Query,
         deadline: Deadline,
     ) -> impl Future<Output = Result<Finding, Self::Error>> + Send;
+
+    /// A picture of what the tab shows, for planners that see: a candidate in view has a box there and its id, and
+    /// what stands in password-like fields is painted over. `None`: there is none, and a plan does without.
+    fn picture(
+        &mut self,
+        _page: &PageId,
+        _observation: &Observation,
+        _deadline: Deadline,
+    ) -> impl Future<Output = Result<Option<Image>, Self::Error>> + Send {
+        async { Ok(None) }
+    }
 }
 
 /// A reading question.

@@ -15,8 +15,8 @@ pub(crate) fn page(count: usize, first: usize) -> Observation {
                 0 | 1 => ("textbox", "text"),
                 2 => ("checkbox", "check"),
                 3 => ("combobox", "select"),
-                4..=6 => ("link", "none"),
-                _ => ("button", "none"),
+                4..=6 => ("link", "plain"),
+                _ => ("button", "plain"),
             };
             let name = format!("{role} number {n}");
             let mut candidate = json!({
