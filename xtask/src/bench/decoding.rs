@@ -64,7 +64,7 @@ fn pages() -> Result<Value> {
 
 fn tables(results: &Value) -> String {
     let list = |name: &str| results[name].as_array().cloned().unwrap_or_default();
-    let p = |value: &Value| format!("{} / {}", value["p50"], value["p99"]);
+    let p = |value: &Value| format!("{} / {}", short(&value["p50"]), short(&value["p99"]));
     let sizes = list("sizes");
     let row = |title: &str, cell: &dyn Fn(&Value) -> String| {
         let cells: Vec<String> = sizes.iter().map(cell).collect();
@@ -75,7 +75,7 @@ fn tables(results: &Value) -> String {
         "Vocabulary of {} tokens (o200k_base), {}; release build. Start-up, once for a tokenizer: {} ms.\n\n",
         results["vocabulary"]["tokens"],
         results["machine"].as_str().unwrap_or_default(),
-        results["vocabulary"]["startUpMs"],
+        short(&results["vocabulary"]["startUpMs"]),
     );
     out.push_str(&format!("| p50 / p99 | {} |\n| --- |{}\n", heads.join(" | "), " ---: |".repeat(sizes.len())));
     out.push_str(&row("specialise, ms", &|size| p(&size["specialiseMs"])));
@@ -92,7 +92,9 @@ fn tables(results: &Value) -> String {
     let streams = &results["streams"];
     out.push_str(&format!(
         "\nStreams, nanoseconds a byte: recognizer {}, steps from a judged stream {}, from an unjudged one {}.\n",
-        streams["recognizerNsPerByte"], streams["planStreamNsPerByte"], streams["unconstrainedNsPerByte"]
+        short(&streams["recognizerNsPerByte"]),
+        short(&streams["planStreamNsPerByte"]),
+        short(&streams["unconstrainedNsPerByte"])
     ));
     out.push_str("\n| tokens of plans | plans | JSON | indented JSON | lines | JSON ÷ lines |\n");
     out.push_str("| --- | ---: | ---: | ---: | ---: | ---: |\n");
@@ -119,6 +121,15 @@ fn tables(results: &Value) -> String {
     out
 }
 
+/// As many digits as such a number is worth.
+fn short(number: &Value) -> String {
+    match number.as_f64() {
+        Some(number) if number >= 100.0 => format!("{number:.0}"),
+        Some(number) => format!("{number:.1}"),
+        None => "–".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -143,7 +154,7 @@ mod tests {
         for line in [
             "| specialise, ms | 1.5 / 2.5 |",
             "| bytes as JSON Schema; GBNF | 99; 99 |",
-            "| a mask, µs | 30 / 1800 |",
+            "| a mask, µs | 30.0 / 1800 |",
             "| as people would want them | 3 | 150 | 300 | 60 | 2.50 |",
             "| /login | 11 | 300 | 400 | 3000 |",
         ] {
