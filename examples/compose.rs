@@ -15,7 +15,7 @@ use cuebook_grammar::seam::{NoSecrets, NobodyConfirms};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_planner::Lexical;
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Work};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
 
 #[tokio::main]
 #[expect(clippy::disallowed_methods, clippy::print_stdout, reason = "an example is its own composition root")]
@@ -55,6 +55,7 @@ async fn main() -> anyhow::Result<()> {
         policy: Policy::default().starting_at(&url)?,
         start_url: Some(url),
         page,
+        sight: Sight::Words,
         program: "example".to_owned(),
         browser: None,
     };

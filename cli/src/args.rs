@@ -169,6 +169,9 @@ pub(crate) struct EngineArgs {
     /// turn.txt and reformulate.txt
     #[arg(long, value_name = "DIR", env = "CUEBOOK_PROMPT")]
     pub(crate) prompt: Option<PathBuf>,
+    /// Send a picture of the page along, candidates marked by id; for models that see
+    #[arg(long)]
+    pub(crate) vision: bool,
     /// The most time for one plan, retries included
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m", env = "CUEBOOK_PLAN_TIMEOUT")]
     pub(crate) plan_timeout: Duration,

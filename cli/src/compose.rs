@@ -15,7 +15,7 @@ use cuebook_grammar::report::{RunReport, RunResult};
 use cuebook_grammar::seam::{Redactor, SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use cuebook_repair::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Work};
+use cuebook_repair::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Sight, Work};
 use url::Url;
 
 use crate::args::{BrowserArgs, Output, RunOptions};
@@ -190,6 +190,8 @@ pub(crate) struct Job {
     /// The most time for one plan; the controller's own where nothing is stated.
     pub(crate) plan_timeout: Option<Duration>,
     pub(crate) telling: Telling,
+    /// What the planner gets of a page.
+    pub(crate) sight: Sight,
 }
 
 /// How much is told of plans.
@@ -210,7 +212,7 @@ pub(crate) async fn run(job: Job, options: &RunOptions, output: Output) -> Exit 
 }
 
 async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunReport, Refusal> {
-    let Job { work, planner, url, plan_timeout, telling } = job;
+    let Job { work, planner, url, plan_timeout, telling, sight } = job;
     let policy = policy(options, url.as_deref())?;
     let (dir, run_id) = run_dir(options)?;
     let digest = DigestKey::new(random()?);
@@ -263,6 +265,7 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
             start_url: url,
             page: stage.page.clone(),
             policy,
+            sight,
             program: env!("CARGO_PKG_VERSION").to_owned(),
             browser: Some(browser_version),
         })

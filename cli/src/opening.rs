@@ -11,7 +11,7 @@ use cuebook_grammar::outcome::{Cause, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunError, RunResult};
-use cuebook_grammar::seam::{Executor as _, NoSecrets, PageModeler as _};
+use cuebook_grammar::seam::{Executor as _, Image, NoSecrets, PageModeler as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::UrlText;
@@ -76,6 +76,11 @@ pub(crate) async fn look(
     deadline: Deadline,
 ) -> Result<Observation, Refusal> {
     modeler.observe(&stage.page, scope, deadline).await.map_err(|error| broken(&error))
+}
+
+/// Pictures of what was looked at, for a planner that sees.
+pub(crate) async fn picture(modeler: &mut LivePageModeler, of: &Observation, deadline: Deadline) -> Vec<Image> {
+    modeler.picture(&of.page, of, deadline).await.ok().flatten().into_iter().collect()
 }
 
 /// The browser does not do what it should.

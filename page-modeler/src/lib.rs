@@ -48,6 +48,7 @@ mod error;
 mod explore;
 pub mod model;
 mod modeler;
+mod picture;
 pub mod render;
 
 pub use error::ModelError;

@@ -12,7 +12,7 @@ use cuebook_grammar::id::{CandidateId, NodeKey, ObservationId, PageId};
 use cuebook_grammar::observation::{
     FrameSummary, OBSERVATION_VERSION, Observation, Scope, Sketch, TabSummary, Truncation, Viewport,
 };
-use cuebook_grammar::seam::{Finding, PageModeler, Query};
+use cuebook_grammar::seam::{Finding, Image, PageModeler, Query};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{Probe, ProbeError, ProbeOptions};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,7 @@ use crate::explore;
 use crate::model::page_fingerprint::page_fingerprint;
 use crate::model::sketch::sketch;
 use crate::model::{FrameRows, Identities, candidates, clean, delta};
+use crate::picture;
 
 /// Bounds of an observation, and what counts as a test id.
 #[derive(Clone, Debug)]
@@ -422,6 +423,16 @@ impl PageModeler for LivePageModeler {
     #[tracing::instrument(name = "explore", skip_all)]
     async fn explore(&mut self, page: &PageId, query: &Query, deadline: Deadline) -> Result<Finding, ModelError> {
         explore::explore(self, page, query, deadline.instant()).await
+    }
+
+    #[tracing::instrument(name = "picture", skip_all)]
+    async fn picture(
+        &mut self,
+        page: &PageId,
+        observation: &Observation,
+        deadline: Deadline,
+    ) -> Result<Option<Image>, ModelError> {
+        Ok(picture::take(&self.page(page)?, observation, deadline.instant()).await)
     }
 }
 

@@ -22,4 +22,4 @@ pub use budget::Budgets;
 pub use controller::{Controller, Layers, NoPlanner};
 pub use ladder::Ladder;
 pub use recording::record_of;
-pub use request::{Interrupt, Listener, RunEvent, RunRequest, Work};
+pub use request::{Interrupt, Listener, RunEvent, RunRequest, Sight, Work};

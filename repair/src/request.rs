@@ -21,6 +21,16 @@ pub enum Work {
     Plan(Box<PlanDraft>),
 }
 
+/// What a planner gets of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sight {
+    /// The observation.
+    #[default]
+    Words,
+    /// The observation, and a picture of the viewport where the modeler has one.
+    Pictures,
+}
+
 /// One run.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
@@ -36,6 +46,8 @@ pub struct RunRequest {
     pub page: PageId,
     /// What is allowed.
     pub policy: Policy,
+    /// What the planner gets of a page.
+    pub sight: Sight,
     /// The version of the program, for the log.
     pub program: String,
     /// The browser, for the log.

@@ -19,7 +19,7 @@ use cuebook_grammar::seam::{NoSecrets, NobodyConfirms, Planner};
 use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_planner::{Anthropic, ChatEngine, ModelPlanner, Ollama, OpenAi};
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Work};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
 use cuebook_tests::Stage;
 use serde_json::{Value, json};
 
@@ -92,6 +92,7 @@ async fn carry_out(stage: &Stage, planner: impl Planner) -> Result<(RunReport, M
         policy: Policy::default().starting_at(&url)?,
         start_url: Some(url),
         page: PageId::new(stage.tab().context("the stage has a tab")?.target_id().as_str()),
+        sight: Sight::Words,
         program: "test".to_owned(),
         browser: None,
     };

@@ -98,6 +98,55 @@ fn each_model_planner_logs_in_and_leaves_what_it_was_asked() -> Result<()> {
     Ok(())
 }
 
+/// The first picture in a request, as base64: the longest text of a PNG's first bytes.
+fn picture(request: &Value) -> Option<String> {
+    match request {
+        Value::String(text) => text.find("iVBORw0KGgo").and_then(|at| text.get(at..)).map(str::to_owned),
+        Value::Array(items) => items.iter().find_map(picture),
+        Value::Object(members) => members.values().find_map(picture),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_model_that_sees_gets_a_picture_of_each_page_and_no_other_model_does() -> Result<()> {
+    for dialect in [Dialect::Ollama, Dialect::OwnServer, Dialect::Anthropic] {
+        for (flag, sees) in [(Some("--vision"), true), (None, false)] {
+            let shop = Shop::open()?;
+            let model = Model::new(Server::choosing(move |_, request| Some(clerk(dialect, request))))?;
+            let mut flags = model.flags(dialect);
+            flags.extend(flag.map(str::to_owned));
+            let ended = run(&shop, &flags)?;
+            assert_eq!(ended.code, 0, "{dialect:?}: {ended:?}");
+            let requests = model.server.requests();
+            assert!(!requests.is_empty());
+            for request in requests.iter().filter(|request| !request.body.is_empty()) {
+                let picture = picture(&request.json());
+                assert_eq!(picture.is_some(), sees, "{dialect:?}");
+                assert!(picture.is_none_or(|picture| picture.len() > 2_000), "{dialect:?}: it shows something");
+            }
+            // The log says that there was one, and does not keep it.
+            let dir = ended.run_dir()?;
+            assert_eq!(!holding(&dir, "[picture: image/png, ")?.is_empty(), sees, "{dialect:?}");
+            assert_eq!(holding(&dir, "iVBORw0KGgo")?, Vec::<String>::new(), "{dialect:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn pictures_for_who_cannot_see_are_refused_before_anything_happens() -> Result<()> {
+    let shop = Shop::open()?;
+    for planner in ["lexical", "scripted"] {
+        let flags = ["--planner", planner, "--plan", "plan.json", "--vision"].map(str::to_owned);
+        let ended = run(&shop, &flags)?;
+        assert_eq!(ended.code, 2, "{planner}: {ended:?}");
+        assert!(message(&ended.json()?).contains("--vision"), "{planner}: {ended:?}");
+    }
+    assert_eq!(shop.state()["logins"], json!([]));
+    Ok(())
+}
+
 #[test]
 fn where_no_engine_answers_it_says_so_and_what_to_do() -> Result<()> {
     for (dialect, advice) in

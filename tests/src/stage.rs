@@ -15,7 +15,7 @@ use cuebook_grammar::report::{RunReport, RunResult};
 use cuebook_grammar::seam::{NoSecrets, NobodyConfirms};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Work};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -154,6 +154,7 @@ impl Stage {
             policy,
             start_url: Some(url),
             page: self.page.clone(),
+            sight: Sight::Words,
             program: "test".to_owned(),
             browser: None,
         };

@@ -24,7 +24,7 @@ use cuebook_grammar::secret::{DigestKey, WireText};
 use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_planner::Lexical;
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Work};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
 use outside_agent::{FakeArtifacts, FakeConfirm, FakeLog, FakeRedactor, FakeRepair, FakeSecrets};
 use tempfile::TempDir;
 
@@ -86,6 +86,7 @@ impl Live {
             policy: Policy::default().starting_at(&url)?,
             start_url: Some(url),
             page: self.page.clone(),
+            sight: Sight::Words,
             program: "test".to_owned(),
             browser: None,
         };

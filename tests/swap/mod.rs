@@ -4,4 +4,5 @@
 //! crate outside this workspace that knows no Cuebook crate but the language, and swaps live layers into it.
 
 mod live;
+mod pictures;
 mod recorded;

@@ -16,15 +16,15 @@ use cuebook_grammar::seam::{
 };
 use cuebook_grammar::secret::DigestKey;
 use cuebook_planner::{Lexical, Scripted};
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Work};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
 use outside_agent::{
     FakeConfirm, FakeExecutor, FakeLog, FakeModeler, FakePlanner, FakeRedactor, FakeRepair, FakeSecrets, LogEntry,
     PASSWORD, Place, Shop, USER,
 };
 
-type World = Layers<FakeModeler, FakePlanner, FakeExecutor, FakeRepair, FakeLog, FakeConfirm>;
+pub(super) type World = Layers<FakeModeler, FakePlanner, FakeExecutor, FakeRepair, FakeLog, FakeConfirm>;
 
-fn world(shop: &Shop) -> World {
+pub(super) fn world(shop: &Shop) -> World {
     Layers {
         modeler: FakeModeler::of(shop),
         planner: FakePlanner::default(),
@@ -57,7 +57,7 @@ where
     Ok(Controller::new(layers, DigestKey::new([1; 32]), redactor).run(request(shop, work)?).await)
 }
 
-fn request(shop: &Shop, work: Work) -> Result<RunRequest> {
+pub(super) fn request(shop: &Shop, work: Work) -> Result<RunRequest> {
     Ok(RunRequest {
         run_id: RunId::new("swap"),
         run_dir: None,
@@ -65,20 +65,21 @@ fn request(shop: &Shop, work: Work) -> Result<RunRequest> {
         start_url: None,
         page: Shop::page(),
         policy: shop_policy(shop)?,
+        sight: Sight::Words,
         program: "test".to_owned(),
         browser: None,
     })
 }
 
-fn task() -> Work {
+pub(super) fn task() -> Work {
     Work::Task(format!("Log in as {USER} with password \"{PASSWORD}\" and buy"))
 }
 
-fn fake_redactor() -> Arc<dyn Redactor> {
+pub(super) fn fake_redactor() -> Arc<dyn Redactor> {
     Arc::new(FakeRedactor::default())
 }
 
-fn assert_bought(shop: &Shop, report: &RunReport) {
+pub(super) fn assert_bought(shop: &Shop, report: &RunReport) {
     assert_eq!(report.result, RunResult::Ok, "{report:#?}");
     assert_eq!(shop.place(), Place::Confirmation);
     assert_eq!(shop.orders(), 1);

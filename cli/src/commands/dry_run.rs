@@ -9,10 +9,11 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{REPORT_VERSION, RunError, RunResult, Usage};
 use cuebook_grammar::seam::{IgnoreSteps, PlanReply, PlanRequest, Planner as _};
 use cuebook_grammar::secret::DigestKey;
+use cuebook_repair::Sight;
 use serde::Serialize;
 
 use crate::args::{Output, RunArgs};
-use crate::commands::run::invalid_plan;
+use crate::commands::run::{invalid_plan, sight};
 use crate::compose::{self, Stage, random};
 use crate::exit::{Exit, Refusal, print_json, print_text};
 use crate::explain::{ExplainedStep, explained, lines};
@@ -74,6 +75,10 @@ async fn plan_on(
     opening::open(stage, &args.url, policy, key.clone(), looking).await?;
     let mut modeler = opening::modeler(stage, key.clone());
     let observation = opening::look(&mut modeler, stage, Scope::View, looking).await?;
+    let images = match sight(&args.engine) {
+        Sight::Pictures => opening::picture(&mut modeler, &observation, looking).await,
+        Sight::Words => Vec::new(),
+    };
     let request = PlanRequest {
         task: &args.task,
         observation: &observation,
@@ -81,7 +86,7 @@ async fn plan_on(
         history: &[],
         failure: None,
         exemplars: &[],
-        images: &[],
+        images: &images,
         beam: 1,
     };
     let planning = Deadline::after(Instant::now(), args.engine.plan_timeout);

@@ -1,7 +1,7 @@
 //! `cuebook exec`: a plan from a file.
 
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_repair::{NoPlanner, Work};
+use cuebook_repair::{NoPlanner, Sight, Work};
 
 use crate::args::{ExecArgs, Output};
 use crate::commands::run::invalid_plan;
@@ -26,6 +26,7 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
         url: args.url,
         plan_timeout: None,
         telling: Telling::Steps,
+        sight: Sight::Words,
     };
     compose::run(job, &options, output).await
 }

@@ -3,9 +3,9 @@
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::report::{RunError, RunResult};
 use cuebook_planner::{Lexical, Scripted};
-use cuebook_repair::Work;
+use cuebook_repair::{Sight, Work};
 
-use crate::args::{Output, PlannerName, RunArgs};
+use crate::args::{EngineArgs, Output, PlannerName, RunArgs};
 use crate::commands::dry_run;
 use crate::compose::{self, Job, Telling};
 use crate::engines;
@@ -30,11 +30,22 @@ pub(crate) async fn run(args: RunArgs, output: Output) -> Exit {
         url: Some(args.url),
         plan_timeout: Some(args.engine.plan_timeout),
         telling: if args.explain { Telling::Reasons } else { Telling::Steps },
+        sight: sight(&args.engine),
     };
     compose::run(job, &args.options, output).await
 }
 
+/// What the planner is to get of a page. The flag is the operator's consent to send pictures to its server.
+pub(crate) fn sight(engine: &EngineArgs) -> Sight {
+    if engine.vision { Sight::Pictures } else { Sight::Words }
+}
+
 fn planner(args: &RunArgs) -> Result<AnyPlanner, Refusal> {
+    if args.engine.vision && matches!(args.planner, PlannerName::Lexical | PlannerName::Scripted) {
+        let message =
+            "expected --vision with a planner that is a model (ollama, openai, anthropic), saw one that has none";
+        return Err(Refusal::invalid("usage", message));
+    }
     match (args.planner, &args.plan) {
         (PlannerName::Lexical, _) => Ok(AnyPlanner::Lexical(Lexical)),
         (PlannerName::Scripted, Some(path)) => {

@@ -16,6 +16,7 @@ mod ids;
 mod incremental;
 mod layout;
 mod offered;
+mod pictures;
 mod pointers;
 mod privacy;
 mod random;

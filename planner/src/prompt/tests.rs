@@ -189,7 +189,9 @@ fn marks_of_a_picture_are_told_where_there_is_one() {
     let image = Image { media_type: "image/png".to_owned(), bytes: vec![0; 3] };
     let with = PlanRequest { images: std::slice::from_ref(&image), ..request(&page, &policy) };
     assert!(ask(&with, &Form::Plan).turn.contains("| c3 button \"Sign in\" in=\"form: login\" at 10,20 80x24"));
-    assert!(!ask(&request(&page, &policy), &Form::Plan).turn.contains("80x24"));
+    assert!(ask(&with, &Form::Plan).turn.contains("(The picture shows the viewport, with a box and the id on each"));
+    let without = ask(&request(&page, &policy), &Form::Plan).turn;
+    assert!(!without.contains("80x24") && !without.contains("picture"), "{without}");
 }
 
 #[test]

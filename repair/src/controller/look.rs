@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::Plan;
-use cuebook_grammar::seam::{Confirm, Executor, PageModeler, Planner, RepairPolicy, StepLog};
+use cuebook_grammar::seam::{Confirm, Executor, Image, PageModeler, Planner, RepairPolicy, StepLog};
 use cuebook_grammar::step::Step;
 use tracing::{Instrument as _, debug, info_span};
 
 use super::end::Stop;
 use super::run::Controller;
-use crate::request::RunEvent;
+use crate::request::{RunEvent, Sight};
 use crate::state::{Ground, Run};
 
 /// How often one look may be tried.
@@ -56,6 +56,21 @@ where
         self.listener.event(RunEvent::Observed(&observation));
         run.ground = Some(Ground { observation: observation.clone(), is_current: true });
         Ok(observation)
+    }
+
+    /// Pictures of the page for the planner, where the run has any. One that cannot be taken ends nothing.
+    pub(super) async fn pictures(&mut self, run: &Run, observation: &Observation) -> Result<Vec<Image>, Stop> {
+        if run.request.sight == Sight::Words {
+            return Ok(Vec::new());
+        }
+        let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
+        let picturing =
+            Box::pin(self.layers.modeler.picture(&run.page, observation, deadline)).instrument(info_span!("picture"));
+        let picture = self.interrupt.guard(picturing).await?.unwrap_or_else(|error| {
+            debug!(%error, "no picture");
+            None
+        });
+        Ok(picture.into_iter().collect())
     }
 }
 

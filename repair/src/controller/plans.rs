@@ -124,6 +124,7 @@ where
         observation: &Observation,
         failure: Option<&StepFailure>,
     ) -> Result<PlanReply, Stop> {
+        let images = self.pictures(run, observation).await?;
         let deadline = run.deadline.within(Instant::now(), self.budgets.planning);
         let request = PlanRequest {
             task,
@@ -132,7 +133,7 @@ where
             history: &run.history,
             failure,
             exemplars: &[],
-            images: &[],
+            images: &images,
             beam: 1,
         };
         let mut calls = Calls::default();

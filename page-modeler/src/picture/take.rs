@@ -1,0 +1,118 @@
+//! From a tab and its observation to a picture with marks.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use cuebook_cdp::Page;
+use cuebook_grammar::candidate::{Candidate, ControlKind, Placement};
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::seam::Image;
+use cuebook_grammar::secret::FactText;
+use serde::{Deserialize, Serialize};
+
+use super::canvas::Canvas;
+use super::marks::{Mark, Marks};
+
+/// The longest side of a picture.
+const LONGEST: f64 = 4_096.0;
+/// How long the browser may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Serialize)]
+struct Capture {
+    format: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Captured<'a> {
+    #[serde(borrow)]
+    data: std::borrow::Cow<'a, str>,
+}
+
+/// A picture of the tab with the candidates of `observation`, which must be of this tab and fresh; `None` if there is
+/// none by then. One round trip, and some 20 ms of work outside of the runtime's threads.
+pub(crate) async fn take(page: &Page, observation: &Observation, until: Instant) -> Option<Image> {
+    if page.dialog().is_some() || page.crashed() || page.closed() {
+        return None;
+    }
+    let marks = marks(observation)?;
+    let size = size(observation.viewport.width, observation.viewport.height)?;
+    let scale = (size.0 / observation.viewport.width, size.1 / observation.viewport.height);
+    let until = until.min(Instant::now() + PATIENCE);
+    let reply = page.session().call_raw("Page.captureScreenshot", Capture { format: "png" }, until).await.ok()?;
+    let draw = move || {
+        let captured: Captured<'_> = reply.parse().ok()?;
+        let png = base64::engine::general_purpose::STANDARD.decode(captured.data.as_bytes()).ok()?;
+        let mut canvas = Canvas::read(&png)?.shrunk(size.0 as usize, size.1 as usize);
+        // One that is smaller than the viewport shows something else.
+        if (canvas.width(), canvas.height()) != (size.0 as usize, size.1 as usize) {
+            return None;
+        }
+        marks.draw(&mut canvas, scale);
+        canvas.png()
+    };
+    let bytes = tokio::task::spawn_blocking(draw).await.ok()??;
+    Some(Image { media_type: "image/png".to_owned(), bytes })
+}
+
+/// Whole pixels for a viewport, within bounds and in its proportions.
+fn size(width: f64, height: f64) -> Option<(f64, f64)> {
+    let longest = width.max(height);
+    if !(width >= 1.0 && height >= 1.0 && longest.is_finite()) {
+        return None;
+    }
+    let share = (LONGEST / longest).min(1.0);
+    Some(((width * share).floor().max(1.0), (height * share).floor().max(1.0)))
+}
+
+/// What is to be drawn; `None` where nobody knows where all that must not be seen is.
+fn marks(observation: &Observation) -> Option<Marks> {
+    if observation.truncated.is_some_and(|cut| cut.candidates > 0 || cut.elements > 0) {
+        return None;
+    }
+    let mut marks = Marks::default();
+    for candidate in &observation.candidates {
+        let placed =
+            candidate.rect.filter(|rect| [rect.x, rect.y, rect.width, rect.height].iter().all(|n| n.is_finite()));
+        let is_in_view = candidate.placement == Placement::InView;
+        if is_sensitive(candidate) {
+            match placed {
+                Some(rect) => marks.hidden.push(rect),
+                None if is_in_view => return None,
+                None => {}
+            }
+        }
+        // What nothing tells apart cannot be named by a plan.
+        if let Some(rect) = placed
+            && is_in_view
+            && candidate.occlusion.is_none()
+            && !candidate.ambiguous
+        {
+            marks.marks.push(Mark { id: candidate.id, rect });
+        }
+    }
+    Some(marks)
+}
+
+fn is_sensitive(candidate: &Candidate) -> bool {
+    candidate.control == ControlKind::Password || matches!(candidate.value, Some(FactText::Redacted { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_keeps_the_proportions_of_its_viewport_within_bounds() {
+        assert_eq!(size(1280.0, 720.0), Some((1280.0, 720.0)));
+        assert_eq!(size(8192.0, 2048.0), Some((4096.0, 1024.0)));
+        assert_eq!(size(1e9, 1.0), Some((4096.0, 1.0)));
+    }
+
+    #[test]
+    fn a_viewport_of_no_size_has_no_picture() {
+        for (width, height) in [(0.0, 720.0), (1280.0, -1.0), (f64::NAN, 720.0), (1280.0, f64::INFINITY)] {
+            assert_eq!(size(width, height), None, "{width} x {height}");
+        }
+    }
+}
