@@ -98,7 +98,7 @@ fn each_model_planner_logs_in_and_leaves_what_it_was_asked() -> Result<()> {
     Ok(())
 }
 
-/// The first picture in a request, as base64: the longest text of a PNG's first bytes.
+/// The first picture in a request, as base64.
 fn picture(request: &Value) -> Option<String> {
     match request {
         Value::String(text) => text.find("iVBORw0KGgo").and_then(|at| text.get(at..)).map(str::to_owned),
