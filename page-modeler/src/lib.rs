@@ -1,7 +1,8 @@
 //! Live page to observation: candidates, context labels, identity, sketch, rendering.
 //!
 //! [`LivePageModeler`] implements the seam `PageModeler`. `capture` talks to the wire and tells rows;
-//! [`model`] is pure and turns rows into an observation; [`render`] turns observations into text.
+//! [`model`] is pure and turns rows into an observation; [`render`] turns observations into text,
+//! and `picture` marks them on what the viewport shows.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -32,7 +33,7 @@
 //! - An observation is taken in one walk per frame, all frames at once: its rows are of one moment as far
 //!   as a page of several processes has one.
 //! - What is left out is counted. A frame that does not answer is named with the reason.
-//! - No text of a password-like field leaves this crate.
+//! - No text of a password-like field leaves this crate; in pictures they are painted over.
 //! - Ids count up over the run and all tabs and are never reused.
 //! - A walk that answers `same` stands for the one before: generations count mutations and events; boxes,
 //!   visibility, cursors, values, focus, style sheets, and what lies over the middle of a candidate in view

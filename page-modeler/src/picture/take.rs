@@ -29,8 +29,25 @@ struct Captured<'a> {
     data: std::borrow::Cow<'a, str>,
 }
 
+#[derive(Serialize)]
+struct Nothing {}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metrics {
+    css_visual_viewport: VisualViewport,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VisualViewport {
+    page_y: f64,
+    scale: f64,
+}
+
 /// A picture of the tab with the candidates of `observation`, which must be of this tab and fresh; `None` if there is
-/// none by then. One round trip, and some 20 ms of work outside of the runtime's threads.
+/// none by then, or the page was scrolled or zoomed since. Two round trips, and work of milliseconds for a usual
+/// viewport, outside of the runtime's threads.
 pub(crate) async fn take(page: &Page, observation: &Observation, until: Instant) -> Option<Image> {
     if page.dialog().is_some() || page.crashed() || page.closed() {
         return None;
@@ -40,6 +57,10 @@ pub(crate) async fn take(page: &Page, observation: &Observation, until: Instant)
     let scale = (size.0 / observation.viewport.width, size.1 / observation.viewport.height);
     let until = until.min(Instant::now() + PATIENCE);
     let reply = page.session().call_raw("Page.captureScreenshot", Capture { format: "png" }, until).await.ok()?;
+    let now = page.session().call_raw("Page.getLayoutMetrics", Nothing {}, until).await.ok()?;
+    if !is_in_place(&now.parse().ok()?, observation) {
+        return None;
+    }
     let draw = move || {
         let captured: Captured<'_> = reply.parse().ok()?;
         let png = base64::engine::general_purpose::STANDARD.decode(captured.data.as_bytes()).ok()?;
@@ -55,6 +76,12 @@ pub(crate) async fn take(page: &Page, observation: &Observation, until: Instant)
     Some(Image { media_type: "image/png".to_owned(), bytes })
 }
 
+/// Whether the boxes of the observation are still where they were, as far as the page as a whole goes.
+fn is_in_place(now: &Metrics, observation: &Observation) -> bool {
+    let VisualViewport { page_y, scale } = now.css_visual_viewport;
+    (page_y - observation.viewport.scroll_y).abs() <= 1.0 && (scale - 1.0).abs() < 1e-3
+}
+
 /// Whole pixels for a viewport, within bounds and in its proportions.
 fn size(width: f64, height: f64) -> Option<(f64, f64)> {
     let longest = width.max(height);
@@ -67,7 +94,7 @@ fn size(width: f64, height: f64) -> Option<(f64, f64)> {
 
 /// What is to be drawn; `None` where nobody knows where all that must not be seen is.
 fn marks(observation: &Observation) -> Option<Marks> {
-    if observation.truncated.is_some_and(|cut| cut.candidates > 0 || cut.elements > 0) {
+    if observation.truncated.is_some_and(|cut| cut.candidates > 0 || cut.elements > 0 || cut.frames > 0) {
         return None;
     }
     let mut marks = Marks::default();

@@ -100,6 +100,11 @@ async fn a_page_that_cannot_be_pictured_has_no_picture() {
     unplaced.candidates.iter_mut().filter(|c| c.name == "Secret").for_each(|c| c.rect = None);
     assert!(Picture::of(&mut stage, &unplaced).await.is_none(), "nobody knows where the secret is");
 
+    stage.page_script("scrollTo(0, 200); 0").await;
+    assert!(Picture::of(&mut stage, &seen).await.is_none(), "the page was scrolled since");
+    let seen = stage.observe(Scope::View).await;
+    assert!(Picture::of(&mut stage, &seen).await.is_some(), "and was looked at again");
+
     stage.page_script("setTimeout(() => alert('now'), 0); 0").await;
     while stage.page.dialog().is_none() {
         tokio::time::sleep(Duration::from_millis(10)).await;
