@@ -1,5 +1,7 @@
 //! Tabs.
 
+use std::time::{Duration, Instant};
+
 use cuebook_cdp::{Page, TargetId};
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::outcome::{Cause, Stage};
@@ -9,10 +11,12 @@ use crate::actions::Acted;
 use crate::run::Run;
 use crate::stop::{Part, call_stop, failed, page_stop};
 
+const POLL: Duration = Duration::from_millis(30);
+
 impl Run<'_> {
     /// Makes another tab the current one.
     pub(crate) async fn switch_tab(&mut self, tab: Count) -> Part<Acted> {
-        let page = self.tab_at(tab)?;
+        let page = self.tab_at(tab).await?;
         let front = page.clone();
         let until = self.until;
         if page.dialog().is_none() {
@@ -26,7 +30,7 @@ impl Run<'_> {
     /// Closes a tab. If it was the current one, its opener is current afterwards, or the newest tab.
     pub(crate) async fn close_tab(&mut self, tab: Option<Count>) -> Part<Acted> {
         let page = match tab {
-            Some(tab) => self.tab_at(tab)?,
+            Some(tab) => self.tab_at(tab).await?,
             None => self.page.clone(),
         };
         self.about_to_send()?;
@@ -44,22 +48,27 @@ impl Run<'_> {
         Ok(Acted { page: next.map(|next| PageId::new(next.target_id().as_str())), ..Acted::default() })
     }
 
-    /// The tab at a position of the observation; of the browser, where nothing was observed.
-    fn tab_at(&self, position: Count) -> Part<Page> {
+    /// The tab at a position of the observation; of the browser, where nothing was observed. There a tab that the
+    /// step before asked for may still be on its way, and is waited for as any other target.
+    async fn tab_at(&mut self, position: Count) -> Part<Page> {
         let index = usize::try_from(position.get()).unwrap_or(usize::MAX);
-        let page = if self.ground.tabs.is_empty() {
-            self.browser.pages().get(index).cloned()
-        } else {
-            let observed = self.ground.tabs.get(index);
-            observed.and_then(|tab| self.browser.page(&TargetId::from(tab.page.as_str())))
-        };
-        match page {
-            Some(page) => Ok(page),
-            None => failed(
-                Stage::Act,
-                Cause::InvalidArgument,
-                format!("expected an open tab, saw none at position {index}"),
-            ),
+        let by = self.ready_by();
+        loop {
+            let is_observed = !self.ground.tabs.is_empty();
+            let page = if is_observed {
+                let observed = self.ground.tabs.get(index);
+                observed.and_then(|tab| self.browser.page(&TargetId::from(tab.page.as_str())))
+            } else {
+                self.browser.pages().get(index).cloned()
+            };
+            if let Some(page) = page {
+                return Ok(page);
+            }
+            if is_observed || Instant::now() >= by {
+                let message = format!("expected an open tab, saw none at position {index}");
+                return failed(Stage::Act, Cause::InvalidArgument, message);
+            }
+            self.pause(Stage::Act, POLL).await?;
         }
     }
 }
