@@ -101,6 +101,9 @@ impl Rest {
     }
 }
 
+/// All that there is to tell of a text, on its way.
+pub(crate) type Outcome = BoxFuture<'static, Result<Watched, ProbeError>>;
+
 /// A report that is on its way.
 pub(crate) type Reporting = BoxFuture<'static, Result<Option<GestureReport>, ProbeError>>;
 
@@ -165,31 +168,33 @@ impl Run<'_> {
         Ok((sent, report))
     }
 
+    /// Asks what the page makes of the text that is about to be inserted. Text takes another way through the browser
+    /// than questions and may overtake them: some other answer of the document has to be awaited in between.
+    pub(crate) async fn ask_for_outcome(&mut self, world: &ProbeWorld) -> Outcome {
+        let (world, until) = (world.clone(), self.until);
+        let left = until.saturating_duration_since(Instant::now());
+        let args = [u64::try_from(left.as_millis()).unwrap_or(0).into()];
+        let mut asked: Outcome =
+            Box::pin(async move { world.call("(cb, ms) => cb.act.outcome(ms)", &args, until).await });
+        // The first poll sends.
+        match futures_util::poll!(&mut asked) {
+            std::task::Poll::Pending => asked,
+            std::task::Poll::Ready(told) => Box::pin(std::future::ready(told)),
+        }
+    }
+
     /// Inserts text by awaiting `sent`, and tells what the guard at the field saw of it. What the page did about
     /// it at once comes with the same answer, which was asked for beforehand: a question of its own would wait
     /// for the frame that the browser draws next.
     pub(crate) async fn deliver_text<T>(
         &mut self,
         world: &ProbeWorld,
+        asked: Outcome,
         sent: impl Future<Output = T>,
     ) -> Part<(T, Option<GestureReport>)> {
-        let until = self.until;
-        let left = until.saturating_duration_since(Instant::now());
-        let args = [u64::try_from(left.as_millis()).unwrap_or(0).into()];
-        let asked = {
-            let world = world.clone();
-            async move { world.call::<Watched>("(cb, ms) => cb.act.outcome(ms)", &args, until).await }
-        };
         let both = async move {
-            let mut asked = std::pin::pin!(asked);
-            // The question is on its way before the text is.
-            let early = futures_util::poll!(&mut asked);
             let sent = sent.await;
-            let told = match early {
-                std::task::Poll::Ready(told) => Some(told),
-                std::task::Poll::Pending => tokio::time::timeout(REPORT, asked).await.ok(),
-            };
-            (sent, told)
+            (sent, tokio::time::timeout(REPORT, asked).await.ok())
         };
         let (sent, told) = self.race(Stage::Act, both).await?;
         let report = match told {

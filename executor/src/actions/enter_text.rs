@@ -17,7 +17,7 @@ use cuebook_probe::ProbeWorld;
 use futures_util::future::try_join_all;
 use serde_json::json;
 
-use crate::hit_target::{Gesture, Rest};
+use crate::hit_target::{Gesture, Outcome, Rest};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
 use crate::run::{Run, Taken};
@@ -137,20 +137,23 @@ impl Run<'_> {
 
     /// Arms, gives the focus and places the caret.
     pub(crate) async fn begin_entry(&mut self, entry: &Entry, caret: &str) -> Part<Focused> {
-        let focused = self.focus_for(entry, Gesture::keys(Some(entry.key.clone())), caret).await?;
+        self.arm(Some(Gesture::keys(Some(entry.key.clone())))).await?;
+        let focused = self.focus_field(entry, caret).await?;
         if caret == "end" && !focused.at_end && !focused.empty {
             self.press_named(entry, "End").await?;
         }
         Ok(focused)
     }
 
-    /// The same for text that replaces what is there, in one piece.
-    pub(crate) async fn begin_insertion(&mut self, entry: &Entry) -> Part<()> {
-        self.focus_for(entry, Gesture::text(entry.key.clone()), "all").await.map(drop)
+    /// The same for text that replaces what is there, in one piece; what comes of it is asked for.
+    pub(crate) async fn begin_insertion(&mut self, entry: &Entry) -> Part<Outcome> {
+        self.arm(Some(Gesture::text(entry.key.clone()))).await?;
+        let asked = self.ask_for_outcome(&entry.world).await;
+        self.focus_field(entry, "all").await?;
+        Ok(asked)
     }
 
-    async fn focus_for(&mut self, entry: &Entry, gesture: Gesture, caret: &str) -> Part<Focused> {
-        self.arm(Some(gesture)).await?;
+    async fn focus_field(&mut self, entry: &Entry, caret: &str) -> Part<Focused> {
         self.about_to_send()?;
         let args = [entry.field.id.into(), json!(caret)];
         let focused: Option<Focused> =

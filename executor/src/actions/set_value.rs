@@ -40,11 +40,11 @@ impl Run<'_> {
             let emptied = if focused.empty { Ok(()) } else { self.press_named(entry, "Delete").await };
             return self.end_entry(entry, emptied).await;
         }
-        self.begin_insertion(entry).await?;
+        let asked = self.begin_insertion(entry).await?;
         self.about_to_send()?;
         let session = entry.session.clone();
         let keyboard = Keyboard { session: &session, until: self.until };
-        let inserted = self.deliver_text(&entry.world, keyboard.insert(text)).await;
+        let inserted = self.deliver_text(&entry.world, asked, keyboard.insert(text)).await;
         self.end_insertion(inserted)
     }
 

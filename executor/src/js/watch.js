@@ -193,7 +193,7 @@ const summaryOf = (watch) => {
     focus: now !== watch.focus && now ? describe(now) : null, url: cb.cut(location.href, 2000), urlBefore: cb.cut(watch.url, 2000),
   };
 };
-/** Settles once the listeners of what was just dispatched have run: a task of its own, which does not wait for a frame. */
+/** Settles once the listeners of what was just dispatched have run: a task of its own. */
 const afterListeners = () => new Promise((resolve) => {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => { port1.close(); resolve(); };
