@@ -31,21 +31,25 @@ const noteRoots = (found, visit) => {
   visit?.(root);
   for (const inner of queryWithin(root, "*")) noteRoots(inner, visit);
 };
-/** Keeps up with one change; `visit` is told of the shadow roots that came with it. */
+/** Keeps up with one change; `visit` is told of the shadow roots that came with it. Answers with how many elements it looked at. */
 const keepUp = (record, visit) => {
   if (record.type === "attributes") {
     if ((record.attributeName === "role" || record.attributeName === "popover") && matches(record.target, POPUPS)) popups?.add(record.target);
-    return;
+    return 1;
   }
+  let looked = 1;
   for (const node of record.addedNodes) {
     if (nodeType(node) !== 1) continue;
+    const within = queryWithin(node, "*");
+    looked += within.length;
     noteRoots(node, visit);
-    for (const inner of queryWithin(node, "*")) noteRoots(inner, visit);
+    for (const inner of within) noteRoots(inner, visit);
     if (popups) {
       if (matches(node, POPUPS)) popups.add(node);
       for (const inner of queryWithin(node, POPUPS)) popups.add(inner);
     }
   }
+  return looked;
 };
 const surveyed = () => {
   if (!popups) {
@@ -56,27 +60,26 @@ const surveyed = () => {
   return popups;
 };
 let idle = null;
+/** Elements that are looked at between two steps; a page that changes more than that is looked through anew. */
+const IDLE_ELEMENTS = 50000;
+let idleBudget = 0;
 const lookedOn = (records) => {
   const now = performance.now();
   for (const record of records) {
+    if (idleBudget <= 0) { popups = null; return; }
     const whole = record.target === bodyOf(document) || record.target === rootElement(document);
     if (!whole) fidgets(record.target, now);
-    keepUp(record, (root) => idle.observe(root, ANY_CHANGE));
+    idleBudget -= keepUp(record, (root) => idle.observe(root, ANY_CHANGE));
   }
 };
-const IDLE_RECORDS = 20000;
 /** Looks on between two steps, for a while: what changes by itself there is no effect of the next one. */
 const lookOn = () => {
   idle?.disconnect();
   restless = new WeakMap();
-  let budget = IDLE_RECORDS;
+  idleBudget = IDLE_ELEMENTS;
   const observer = idle = new MutationObserver((records) => {
-    budget -= records.length;
-    if (budget > 0) lookedOn(records);
-    else {
-      observer.disconnect();
-      popups = null;
-    }
+    lookedOn(records);
+    if (!popups) observer.disconnect();
   });
   idle.observe(document, ANY_CHANGE);
   for (const root of cb.notedRoots()) idle.observe(root, ANY_CHANGE);
@@ -85,9 +88,7 @@ const lookOn = () => {
 /** Keeps account of what mutations mean, from now on. */
 const startSummary = () => {
   if (idle) {
-    const rest = idle.takeRecords();
-    if (rest.length < IDLE_RECORDS) lookedOn(rest);
-    else popups = null;
+    lookedOn(idle.takeRecords());
     idle.disconnect();
   }
   const summary = { added: 0, removed: 0, attributes: 0, texts: 0, background: 0, notable: [], errors: [], states: new Map() };
