@@ -25,7 +25,7 @@ FEED_FORWARD = 128
 CONTEXT = 131072
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What prompts and answers are made of.
-CORPUS = ("schemas/plan.schema.json", "examples/plans/*.json", "docs/*.md", "planner/prompts/*")
+CORPUS = ("schemas/plan.schema.json", "examples/plans/*.json", "docs/*.md", "crates/planner/prompts/*")
 TEMPLATE = (
     "{% for message in messages %}<|{{ message['role'] }}|>\n{{ message['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"

@@ -3,7 +3,7 @@
 //! Invariant: no step that the check refuses reaches the page, whatever a model writes.
 
 #[expect(dead_code, unused_imports, reason = "the engines' own tests use the rest")]
-#[path = "../../planner/tests/servers/mod.rs"]
+#[path = "../../crates/planner/tests/servers/mod.rs"]
 pub(super) mod servers;
 
 use std::sync::Arc;

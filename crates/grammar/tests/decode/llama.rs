@@ -14,7 +14,7 @@ use crate::{caps, ground, recognizes, sentences, text_of};
 
 /// The validator that is built from llama.cpp's sources.
 fn validator() -> Option<PathBuf> {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/engine/bin/gbnf-validator");
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/engine/bin/gbnf-validator");
     built.exists().then_some(built)
 }
 

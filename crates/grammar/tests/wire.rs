@@ -26,7 +26,7 @@ fn validator(document: Document) -> Validator {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's switch")]
 fn published_schemas_are_those_of_the_types() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
     for document in Document::ALL {
         let path = folder.join(document.file_name());
         let text = format!("{}\n", serde_json::to_string_pretty(&schema_of(document)).unwrap());
@@ -40,7 +40,7 @@ fn published_schemas_are_those_of_the_types() {
 
 #[test]
 fn the_login_plan_reads_and_is_a_plan_by_its_schema() {
-    let text = include_str!("../../examples/plans/login.json");
+    let text = include_str!("../../../examples/plans/login.json");
     let value: Value = serde_json::from_str(text).unwrap();
     assert!(PLAN.is_valid(&value));
     let draft = PlanDraft::read(text, Author::Operator).unwrap();

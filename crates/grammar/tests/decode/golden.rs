@@ -1,5 +1,5 @@
 //! The examples of the source documents of the language, read byte for byte as they stand there
-//! (`grammar/tests/golden/`).
+//! (`crates/grammar/tests/golden/`).
 
 use std::collections::BTreeMap;
 
