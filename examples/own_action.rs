@@ -34,16 +34,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let policy = registry.opened_in(Policy::default());
     let planner =
         ModelPlanner::new(Recorded::from_texts([r#"[{"name": "notify", "arguments": {"text": "It is paid"}}]"#]));
-    let request = PlanRequest {
-        task: "Tell the team that it is paid",
-        observation: &page,
-        policy: &policy,
-        history: &[],
-        failure: None,
-        exemplars: &[],
-        images: &[],
-        beam: 1,
-    };
+    let request = PlanRequest::new("Tell the team that it is paid", &page, &policy);
     let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
     let draft = planner.plan(&request, &mut IgnoreSteps, deadline).await?.drafts.remove(0);
     let plan = draft.check(&page, &policy).map_err(|violations| violations[0].clone())?;

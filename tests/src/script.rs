@@ -53,7 +53,7 @@ impl Planner for Script {
 
 impl Script {
     fn reply(&self, request: &PlanRequest<'_>) -> PlanReply {
-        let none = |note: String| PlanReply { note: Some(note), ..PlanReply::default() };
+        let none = |note: String| PlanReply::none(note);
         if request.failure.is_some() {
             return none("the line failed".to_owned());
         }
@@ -80,7 +80,7 @@ impl Script {
                 line["explanation"] = json!(format!("line {next}"));
                 let draft = PlanDraft::read_value(json!({ "version": "1.0", "steps": [line] }), Author::Model);
                 return match draft {
-                    Ok(draft) => PlanReply { drafts: vec![draft], ..PlanReply::default() },
+                    Ok(draft) => PlanReply::of(draft),
                     Err(violations) => none(format!("line {next} cannot be read: {violations:?}")),
                 };
             }
@@ -103,11 +103,8 @@ impl Script {
 }
 
 fn one(step: Step) -> PlanReply {
-    PlanReply {
-        drafts: vec![PlanDraft::of(Author::Model, vec![step])],
-        usage: Usage { planner_calls: 1, ..Usage::default() },
-        note: None,
-    }
+    let usage = Usage { planner_calls: 1, ..Usage::default() };
+    PlanReply { usage, ..PlanReply::of(PlanDraft::of(Author::Model, vec![step])) }
 }
 
 /// Replaces picks by ids, wherever a target may stand.

@@ -138,7 +138,7 @@ impl Planner for ByName {
             ],
             _ => vec![Step::from(Action::Finish(Finish { result: None }))],
         };
-        Ok(PlanReply { drafts: vec![PlanDraft::of(Author::Model, steps)], ..PlanReply::default() })
+        Ok(PlanReply::of(PlanDraft::of(Author::Model, steps)))
     }
 }
 

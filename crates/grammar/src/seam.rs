@@ -108,8 +108,66 @@ pub struct PlanRequest<'a> {
     pub exemplars: &'a [Exemplar],
     /// Pictures, where the profile allows them.
     pub images: &'a [Image],
-    /// At most so many drafts.
+    /// The upper bound of drafts.
     pub beam: usize,
+    /// The number of the reply to this request within the run, from 0: the history names it in
+    /// [`HistoryEntry::planned`].
+    pub plan: u32,
+    /// The state that the last reply of this planner carried, unchanged.
+    pub state: Option<&'a Value>,
+    /// Whether the last plans repeat themselves without changing the page.
+    pub stuck: Stuck,
+}
+
+impl<'a> PlanRequest<'a> {
+    /// The first request of a run: no history, no failure, one draft.
+    ///
+    /// ```
+    /// use cuebook_grammar::{observation::Observation, id::PageId, policy::Policy, seam::PlanRequest};
+    /// let page = Observation::blank(PageId::new("tab"), "https://shop.test/");
+    /// let policy = Policy::default();
+    /// let request = PlanRequest { beam: 2, ..PlanRequest::new("Buy a pencil", &page, &policy) };
+    /// assert!(request.history.is_empty());
+    /// ```
+    #[must_use]
+    pub fn new(task: &'a str, observation: &'a Observation, policy: &'a Policy) -> Self {
+        Self {
+            task,
+            observation,
+            policy,
+            history: &[],
+            failure: None,
+            exemplars: &[],
+            images: &[],
+            beam: 1,
+            plan: 0,
+            state: None,
+            stuck: Stuck::No,
+        }
+    }
+}
+
+/// How far a run repeats itself: the same action on a page in the same state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stuck {
+    /// It does not.
+    #[default]
+    No,
+    /// The planner should know.
+    Hint,
+    /// The run ends soon unless the planner does something else.
+    Warning,
+    /// The run ends.
+    Stop,
+}
+
+/// A step of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedStep {
+    /// [`PlanRequest::plan`] of the request that it answers.
+    pub plan: u32,
+    /// Its position in the draft, from 0.
+    pub step: u32,
 }
 
 /// One step of the past.
@@ -125,6 +183,16 @@ pub struct HistoryEntry {
     pub data: Option<Value>,
     /// Whether the page was another one afterwards.
     pub changed_page: bool,
+    /// The step of a reply that it is; absent where a repair or the start of the run added it.
+    pub planned: Option<PlannedStep>,
+}
+
+impl HistoryEntry {
+    /// A step that succeeded, read nothing and left the page as it was.
+    #[must_use]
+    pub fn of(step: Step) -> Self {
+        Self { step, target: None, failure: None, data: None, changed_page: false, planned: None }
+    }
 }
 
 /// A plan that worked.
@@ -176,6 +244,23 @@ pub struct PlanReply {
     pub usage: Usage,
     /// The planner's words, for the log.
     pub note: Option<String>,
+    /// What the planner wants back in the next [`PlanRequest::state`]. The controller keeps it for the run and
+    /// neither reads nor records it.
+    pub state: Option<Value>,
+}
+
+impl PlanReply {
+    /// A reply of one draft that cost nothing.
+    #[must_use]
+    pub fn of(draft: PlanDraft) -> Self {
+        Self { drafts: vec![draft], ..Self::default() }
+    }
+
+    /// No plan, and why.
+    #[must_use]
+    pub fn none(note: impl Into<String>) -> Self {
+        Self { note: Some(note.into()), ..Self::default() }
+    }
 }
 
 /// Turns a task and an observation into drafts.

@@ -8,10 +8,11 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::StepSuccess;
 use cuebook_grammar::plan::{BoundStep, Plan};
 use cuebook_grammar::report::{StepReport, Usage};
-use cuebook_grammar::seam::HistoryEntry;
+use cuebook_grammar::seam::{HistoryEntry, PlannedStep, Stuck};
+use serde_json::Value;
 
-use crate::request::RunRequest;
-use crate::stuck::{StuckDetector, Tier};
+use crate::request::{RunRequest, Work};
+use crate::stuck::StuckDetector;
 
 /// The observation at hand.
 pub(crate) struct Ground {
@@ -34,6 +35,12 @@ pub(crate) struct Run {
     pub(crate) history: Vec<HistoryEntry>,
     pub(crate) usage: Usage,
     pub(crate) stuck: StuckDetector,
+    /// Whether the last plan repeats former ones.
+    pub(crate) stuck_now: Stuck,
+    /// Replies of the planner so far.
+    pub(crate) plans: u32,
+    /// What the planner's last reply wants back in the next request.
+    pub(crate) planner_state: Option<Value>,
     pub(crate) deadline: Deadline,
 }
 
@@ -42,6 +49,12 @@ impl Run {
         let index = self.next_index;
         self.next_index += 1;
         index
+    }
+
+    /// A step of the last reply of the planner; none in a run that has its plan already.
+    pub(crate) fn planned(&self, index: u32) -> Option<PlannedStep> {
+        let plan = self.plans.checked_sub(1).filter(|_| matches!(self.request.work, Work::Task(_)))?;
+        Some(PlannedStep { plan, step: index })
     }
 
     /// One report for each step: that of its last attempt.
@@ -87,8 +100,8 @@ impl Run {
 
     /// Notes what a plan begins with: a planner that keeps beginning the same way on the same page is stuck. What
     /// one plan repeats in itself is its author's will.
-    pub(crate) fn note_plan(&mut self, plan: &Plan, ground: &Observation) -> Tier {
-        let Some(first) = plan.steps().first().map(|checked| &checked.step) else { return Tier::Fine };
+    pub(crate) fn note_plan(&mut self, plan: &Plan, ground: &Observation) -> Stuck {
+        let Some(first) = plan.steps().first().map(|checked| &checked.step) else { return Stuck::No };
         let page = if ground.fingerprint.is_empty() { &ground.url } else { &ground.fingerprint };
         let target = first.action.target().and_then(|target| target.candidate_id()).and_then(|id| ground.candidate(id));
         let target = target.map(|candidate| candidate.fingerprint.short()).unwrap_or_default();

@@ -2,18 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// How badly a run is stuck.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tier {
-    /// Not at all.
-    Fine,
-    /// The planner should know.
-    Hint,
-    /// The planner must do something else.
-    Warning,
-    /// The run ends.
-    Stop,
-}
+use cuebook_grammar::seam::Stuck;
 
 /// Remembers what was done where, for a while.
 #[derive(Debug, Default)]
@@ -30,7 +19,7 @@ impl StuckDetector {
     /// Notes an action on a page, both by a fingerprint, and says how often this very pair came up lately.
     ///
     /// Repetition and cycles of any length are one thing here: a pair that keeps coming back.
-    pub fn note(&mut self, page: &str, action: &str) -> Tier {
+    pub fn note(&mut self, page: &str, action: &str) -> Stuck {
         let pair = (page.to_owned(), action.to_owned());
         let times = 1 + self.past.iter().filter(|past| **past == pair).count();
         self.past.push_back(pair);
@@ -38,10 +27,10 @@ impl StuckDetector {
             self.past.pop_front();
         }
         match times {
-            t if t >= STOP => Tier::Stop,
-            t if t >= WARNING => Tier::Warning,
-            t if t >= HINT => Tier::Hint,
-            _ => Tier::Fine,
+            t if t >= STOP => Stuck::Stop,
+            t if t >= WARNING => Stuck::Warning,
+            t if t >= HINT => Stuck::Hint,
+            _ => Stuck::No,
         }
     }
 }
@@ -58,13 +47,13 @@ mod tests {
             tiers.push(detector.note("page", "click a"));
             detector.note("page", "click b");
         }
-        assert_eq!(tiers, [Tier::Fine, Tier::Fine, Tier::Hint, Tier::Warning, Tier::Warning, Tier::Stop]);
+        assert_eq!(tiers, [Stuck::No, Stuck::No, Stuck::Hint, Stuck::Warning, Stuck::Warning, Stuck::Stop]);
     }
 
     #[test]
     fn the_same_action_on_other_pages_is_progress() {
         let mut detector = StuckDetector::default();
         let tiers = (0..10).map(|page| detector.note(&page.to_string(), "click next"));
-        assert!(tiers.into_iter().all(|tier| tier == Tier::Fine));
+        assert!(tiers.into_iter().all(|tier| tier == Stuck::No));
     }
 }

@@ -43,18 +43,14 @@ impl Planner for FakePlanner {
         self.requests.lock().push(request.task.to_owned());
         let usage = Usage { planner_calls: 1, ..Usage::default() };
         if request.beam == 0 {
-            return Ok(PlanReply {
-                usage,
-                note: Some("expected a beam of at least 1, saw 0".into()),
-                ..PlanReply::default()
-            });
+            return Ok(PlanReply { usage, ..PlanReply::none("expected a beam of at least 1, saw 0") });
         }
         let steps = steps(request.observation);
         for (index, step) in steps.iter().enumerate() {
             sink.step_ready(0, index, step);
         }
         sink.call_ended(call(request, &steps));
-        Ok(PlanReply { drafts: vec![PlanDraft::of(Author::Model, steps)], usage, note: None })
+        Ok(PlanReply { usage, ..PlanReply::of(PlanDraft::of(Author::Model, steps)) })
     }
 }
 

@@ -167,16 +167,7 @@ fn an_agent_of_fakes_buys_a_pencil_and_asks_before_it_pays() {
     let mut answer = None;
     while answer.is_none() {
         let ground = now(agent.modeler.observe(&Shop::page(), Scope::View, soon())).unwrap();
-        let request = PlanRequest {
-            task: "buy a pencil",
-            observation: &ground,
-            policy: &policy,
-            history: &[],
-            failure: None,
-            exemplars: &[],
-            images: &[],
-            beam: 1,
-        };
+        let request = PlanRequest::new("buy a pencil", &ground, &policy);
         let reply = now(planner.plan(&request, &mut IgnoreSteps, soon())).unwrap();
         let plan = reply.drafts[0].check(&ground, &policy).unwrap();
         for position in 0..plan.steps().len() {

@@ -79,16 +79,7 @@ async fn plan_on(
         Sight::Pictures => opening::picture(&mut modeler, &observation, looking).await,
         Sight::Words => Vec::new(),
     };
-    let request = PlanRequest {
-        task: &args.task,
-        observation: &observation,
-        policy,
-        history: &[],
-        failure: None,
-        exemplars: &[],
-        images: &images,
-        beam: 1,
-    };
+    let request = PlanRequest { images: &images, ..PlanRequest::new(&args.task, &observation, policy) };
     let planning = Deadline::after(Instant::now(), args.engine.plan_timeout);
     let reply = planner.plan(&request, &mut IgnoreSteps, planning).await.map_err(unanswered)?;
     let checked = match reply.drafts.first() {

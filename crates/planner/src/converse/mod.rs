@@ -282,11 +282,11 @@ impl<E: ChatEngine> Planner for ModelPlanner<E> {
         Ok(match answer {
             Answer::Draft(draft) => {
                 let note = draft.reasoning_summary.as_ref().map(ToString::to_string);
-                PlanReply { drafts: vec![draft], usage, note }
+                PlanReply { usage, note, ..PlanReply::of(draft) }
             }
             Answer::Refused(said) => {
                 let said = if said.is_empty() { "it does not say why" } else { &said };
-                PlanReply { drafts: Vec::new(), usage, note: Some(format!("the model refuses: {said}")) }
+                PlanReply { usage, ..PlanReply::none(format!("the model refuses: {said}")) }
             }
         })
     }

@@ -123,16 +123,7 @@ mod tests {
     async fn play(planner: &ModelPlanner<Recorded>, sink: &mut dyn PlanSink) -> Result<Vec<Step>, ModelError> {
         let page = fixture::page("textbox \"User\"\nbutton \"Sign in\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
-        let request = PlanRequest {
-            task: "t",
-            observation: &page,
-            policy: &policy,
-            history: &[],
-            failure: None,
-            exemplars: &[],
-            images: &[],
-            beam: 1,
-        };
+        let request = PlanRequest::new("t", &page, &policy);
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(9));
         Ok(planner.plan(&request, sink, deadline).await?.drafts.remove(0).steps)
     }

@@ -97,7 +97,7 @@ impl Planner for Scripted {
         let usage = Usage { planner_calls: 1, ..Usage::default() };
         if spent && request.failure.is_some() {
             let note = Some("the script has no other way".to_owned());
-            return Ok(PlanReply { drafts: Vec::new(), usage, note });
+            return Ok(PlanReply { usage, note, ..PlanReply::default() });
         }
         let draft = if spent {
             let finish = Action::Finish(Finish { result: None });
@@ -109,7 +109,7 @@ impl Planner for Scripted {
             sink.step_ready(0, index, step);
         }
         let note = Some(if spent { "the script is done" } else { "the script" }.to_owned());
-        Ok(PlanReply { drafts: vec![draft], usage, note })
+        Ok(PlanReply { usage, note, ..PlanReply::of(draft) })
     }
 }
 
@@ -137,16 +137,7 @@ mod tests {
         }))
         .unwrap();
         let policy = Policy::default();
-        let request = PlanRequest {
-            task: "",
-            observation: &observation,
-            policy: &policy,
-            history: &[],
-            failure,
-            exemplars: &[],
-            images: &[],
-            beam: 1,
-        };
+        let request = PlanRequest { failure, ..PlanRequest::new("", &observation, &policy) };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(1));
         runtime.block_on(engine.plan(&request, &mut IgnoreSteps, deadline)).unwrap()

@@ -277,16 +277,7 @@ mod tests {
         let page =
             fixture::page("textbox \"User\"\nbutton \"Delete account\"\nlink \"Help\" to=/help\ncheckbox \"Remember\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
-        let request = PlanRequest {
-            task: "t",
-            observation: &page,
-            policy: &policy,
-            history: &[],
-            failure: None,
-            exemplars: &[],
-            images: &[],
-            beam: 1,
-        };
+        let request = PlanRequest::new("t", &page, &policy);
         let mut told = Told::default();
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(60));
         let reply = planner.plan(&request, &mut told, deadline).await;

@@ -22,8 +22,7 @@ fn steps(lines: &str) -> Vec<Step> {
 }
 
 fn done(line: &str) -> HistoryEntry {
-    let step = steps(line).remove(0);
-    HistoryEntry { step, target: None, failure: None, data: None, changed_page: false }
+    HistoryEntry::of(steps(line).remove(0))
 }
 
 /// A page with a bit of everything.
@@ -52,16 +51,7 @@ fn ask(request: &PlanRequest<'_>, form: &Form) -> Asked {
 }
 
 fn request<'a>(page: &'a Observation, policy: &'a Policy) -> PlanRequest<'a> {
-    PlanRequest {
-        task: "Sign in as ada",
-        observation: page,
-        policy,
-        history: &[],
-        failure: None,
-        exemplars: &[],
-        images: &[],
-        beam: 1,
-    }
+    PlanRequest::new("Sign in as ada", page, policy)
 }
 
 #[test]

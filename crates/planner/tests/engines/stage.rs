@@ -98,16 +98,7 @@ impl Stage {
 
     /// The request for a plan.
     pub(crate) fn request(&self) -> PlanRequest<'_> {
-        PlanRequest {
-            task: TASK,
-            observation: &self.page,
-            policy: &self.policy,
-            history: &[],
-            failure: None,
-            exemplars: &[],
-            images: &[],
-            beam: 1,
-        }
+        PlanRequest::new(TASK, &self.page, &self.policy)
     }
 
     /// When a plan that is asked for now must be there.

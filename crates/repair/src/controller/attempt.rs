@@ -221,17 +221,17 @@ where
         };
         self.layers.log.commit(ticket, &record).await.map_err(|error| Stop::broken("logUnavailable", &error))?;
         self.listener.event(RunEvent::StepEnded(&record));
+        let planned = place.plan_index.and_then(|index| run.planned(index));
+        run.history.push(history::entry(step, bound, &outcome, planned));
         Ok(match outcome {
             StepOutcome::Succeeded(success) => {
                 run.after_success(bound, &success);
-                run.history.push(history::of_success(step, bound, &success));
                 let switched = success.page.is_some_and(|page| std::mem::replace(&mut run.page, page.clone()) != page);
                 let effects = success.evidence.effects.as_ref();
                 Attempt::Done { record, changed_page: switched || effects.is_some_and(|e| e.changes_page()) }
             }
             StepOutcome::Failed(failure) => {
                 run.age();
-                run.history.push(history::of_failure(step, Some(bound), &failure));
                 Attempt::Failed { record, failure, bound: Box::new(bound.clone()) }
             }
         })

@@ -28,6 +28,6 @@ impl Planner for NoPlanner {
     type Error = std::convert::Infallible;
 
     async fn plan(&self, _: &PlanRequest<'_>, _: &mut dyn PlanSink, _: Deadline) -> Result<PlanReply, Self::Error> {
-        Ok(PlanReply { note: Some("this run has no planner".to_owned()), ..PlanReply::default() })
+        Ok(PlanReply::none("this run has no planner"))
     }
 }

@@ -11,7 +11,7 @@ use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, StepOrigin};
 use cuebook_grammar::report::RunResult;
 use cuebook_grammar::seam::{
     Confirm, ConfirmReply, ConfirmRequest, Executor, HistoryEntry, PageModeler, PlanReply, PlanRequest, Planner,
-    RepairPolicy, StepLog,
+    RepairPolicy, StepLog, Stuck,
 };
 use cuebook_grammar::step::Step;
 use serde_json::Value;
@@ -23,7 +23,6 @@ use super::run::Controller;
 use crate::calls::{self, Calls};
 use crate::request::RunEvent;
 use crate::state::Run;
-use crate::stuck::Tier;
 
 impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
 where
@@ -74,6 +73,8 @@ where
             let observation = self.observe(run, Scope::View).await?;
             let reply = self.ask_planner(run, task, &observation, last_failure.as_deref()).await?;
             run.usage.add(reply.usage);
+            run.plans = run.plans.saturating_add(1);
+            run.planner_state = reply.state;
             if let Some(note) = &reply.note {
                 self.listener.event(RunEvent::Noted(note));
             }
@@ -97,7 +98,8 @@ where
             };
             invalid_in_a_row = 0;
             self.listener.event(RunEvent::Planned(&plan));
-            if run.note_plan(&plan, &observation) == Tier::Stop {
+            run.stuck_now = run.note_plan(&plan, &observation);
+            if run.stuck_now == Stuck::Stop {
                 return Err(Stop::failed("stuck", "the same plan on the same page keeps coming back without progress"));
             }
             match self.run_plan(run, &plan).await? {
@@ -127,14 +129,13 @@ where
         let images = self.pictures(run, observation).await?;
         let deadline = run.deadline.within(Instant::now(), self.budgets.planning);
         let request = PlanRequest {
-            task,
-            observation,
-            policy: &run.request.policy,
             history: &run.history,
             failure,
-            exemplars: &[],
             images: &images,
-            beam: 1,
+            plan: run.plans,
+            state: run.planner_state.as_ref(),
+            stuck: run.stuck_now,
+            ..PlanRequest::new(task, observation, &run.request.policy)
         };
         let mut calls = Calls::default();
         let planning = self.layers.planner.plan(&request, &mut calls, deadline).instrument(info_span!("plan"));
@@ -202,11 +203,9 @@ where
                 match reply {
                     ConfirmReply::Yes(Some(answer)) => {
                         run.history.push(HistoryEntry {
-                            step: checked.step.clone(),
-                            target: None,
-                            failure: None,
                             data: Some(Value::String(answer)),
-                            changed_page: false,
+                            planned: run.planned(u32::try_from(index).unwrap_or(u32::MAX)),
+                            ..HistoryEntry::of(checked.step.clone())
                         });
                         Ok(None)
                     }

@@ -10,7 +10,9 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::record::{RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
 use cuebook_grammar::report::{REPORT_VERSION, RunReport, RunResult, Usage};
-use cuebook_grammar::seam::{ActionHandler, Confirm, Executor, PageModeler, Planner, Redactor, RepairPolicy, StepLog};
+use cuebook_grammar::seam::{
+    ActionHandler, Confirm, Executor, PageModeler, Planner, Redactor, RepairPolicy, StepLog, Stuck,
+};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::UrlText;
@@ -120,6 +122,9 @@ where
                 history: Vec::new(),
                 usage: Usage::default(),
                 stuck: StuckDetector::default(),
+                stuck_now: Stuck::No,
+                plans: 0,
+                planner_state: None,
                 deadline,
             };
             let stop = match Box::pin(self.drive(&mut run)).await {

@@ -163,16 +163,7 @@ pub(super) fn login() -> (Observation, Policy) {
 }
 
 pub(super) fn request<'a>(page: &'a Observation, policy: &'a Policy) -> PlanRequest<'a> {
-    PlanRequest {
-        task: "Log in as ada",
-        observation: page,
-        policy,
-        history: &[],
-        failure: None,
-        exemplars: &[],
-        images: &[],
-        beam: 1,
-    }
+    PlanRequest::new("Log in as ada", page, policy)
 }
 
 pub(super) fn soon(time: Duration) -> Deadline {

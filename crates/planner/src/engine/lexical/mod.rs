@@ -51,7 +51,7 @@ impl Planner for Lexical {
         }
         let note = draft.reasoning_summary.as_ref().map(|summary| summary.as_str().to_owned());
         let usage = Usage { planner_calls: 1, ..Usage::default() };
-        Ok(PlanReply { drafts: vec![draft], usage, note })
+        Ok(PlanReply { usage, note, ..PlanReply::of(draft) })
     }
 }
 

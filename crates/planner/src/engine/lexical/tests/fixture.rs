@@ -168,16 +168,7 @@ pub(super) fn policy() -> Policy {
 /// The draft for a task.
 pub(super) fn draft(task: &str, observation: &Observation, history: &[HistoryEntry]) -> PlanDraft {
     let policy = policy();
-    let request = PlanRequest {
-        task,
-        observation,
-        policy: &policy,
-        history,
-        failure: None,
-        exemplars: &[],
-        images: &[],
-        beam: 1,
-    };
+    let request = PlanRequest { history, ..PlanRequest::new(task, observation, &policy) };
     let deadline = Deadline::after(Instant::now(), Duration::from_secs(5));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let reply = runtime.block_on(Lexical.plan(&request, &mut IgnoreSteps, deadline)).unwrap();
@@ -233,13 +224,7 @@ pub(super) fn text(step: &Step) -> String {
 /// What the history says of a step that succeeded.
 pub(super) fn done(step: &Step, observation: &Observation) -> HistoryEntry {
     let candidate = step.action.target().and_then(TargetRef::candidate_id).and_then(|id| observation.candidate(id));
-    HistoryEntry {
-        step: step.clone(),
-        target: candidate.map(Candidate::title),
-        failure: None,
-        data: None,
-        changed_page: false,
-    }
+    HistoryEntry { target: candidate.map(Candidate::title), ..HistoryEntry::of(step.clone()) }
 }
 
 /// What a run does with its pages in turn: every plan's steps succeed, and after each plan the next page is
