@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
-use cuebook_eval::site::Site;
 use cuebook_executor::{ExecutorOptions, LiveExecutor};
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::policy::Policy;
@@ -16,6 +15,7 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_planner::Lexical;
 use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
+use cuebook_site::Site;
 
 #[tokio::main]
 #[expect(clippy::disallowed_methods, clippy::print_stdout, reason = "an example is its own composition root")]

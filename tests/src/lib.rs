@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_eval::site::{Site, SiteHandle};
+use cuebook_site::{Site, SiteHandle};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
-use cuebook_eval::site::{Site, SiteHandle};
 use cuebook_executor::{ExecutorOptions, LiveExecutor};
 use cuebook_grammar::action::{Action, Click, Finish, TypeText};
 use cuebook_grammar::deadline::Deadline;
@@ -25,6 +24,7 @@ use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_planner::Lexical;
 use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
+use cuebook_site::{Site, SiteHandle};
 use outside_agent::{FakeArtifacts, FakeConfirm, FakeLog, FakeRedactor, FakeRepair, FakeSecrets};
 use tempfile::TempDir;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cuebook_grammar::decode::emit::Target;
+use cuebook_decoding::emit::Target;
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::report::{RunError, RunReport, RunResult};
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: keys are read here, put into a [`Secret`], and told nowhere.
 
-use cuebook_grammar::decode::Caps;
+use cuebook_decoding::Caps;
 use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::secret::Secret;
 use cuebook_planner::converse::{ChatEngine, EngineError};

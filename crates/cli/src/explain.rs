@@ -2,10 +2,10 @@
 //!
 //! Invariant: text for a password-like field is told as a digest here as in every record.
 
+use cuebook_decoding::write_line;
 use cuebook_grammar::action::{Action, Nothing};
 use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::condition::Condition;
-use cuebook_grammar::decode::write_line;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::observation::Observation;

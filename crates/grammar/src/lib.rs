@@ -35,7 +35,6 @@ pub mod risk;
 
 #[cfg(feature = "arbitrary")]
 pub mod arbitrary;
-pub mod decode;
 
 pub mod outcome;
 pub mod planning;

@@ -440,12 +440,12 @@ impl Policy {
 
     /// The origins that a run may go to: `https://`, the host with its port if that is not the usual one,
     /// and whether only hosts below it are meant. Private hosts are named only where they are exact.
-    pub(crate) fn spelled_origins(&self) -> impl Iterator<Item = (String, String, bool)> {
+    pub fn spelled_origins(&self) -> impl Iterator<Item = (String, String, bool)> {
         self.spelled(&[])
     }
 
     /// The same for those that `fetch` may ask.
-    pub(crate) fn fetched_origins(&self) -> impl Iterator<Item = (String, String, bool)> {
+    pub fn fetched_origins(&self) -> impl Iterator<Item = (String, String, bool)> {
         self.spelled(&self.outside.hosts)
     }
 

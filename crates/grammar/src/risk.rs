@@ -176,7 +176,8 @@ fn presses_button(action: &Action) -> bool {
 }
 
 /// What clicking a candidate risks.
-pub(crate) fn of_click(target: &Candidate) -> RiskClass {
+#[must_use]
+pub fn of_click(target: &Candidate) -> RiskClass {
     let acts = matches!(target.role, Role::Button | Role::MenuItem | Role::Generic | Role::Option)
         && target.control == ControlKind::Plain;
     let opens = target.states.haspopup.is_some() || target.states.expanded.is_some();

@@ -194,7 +194,8 @@ macro_rules! tagged {
 pub(crate) use tagged;
 
 /// What a JSON value is, for messages; never its content.
-pub(crate) const fn shape(value: &Value) -> &'static str {
+#[must_use]
+pub const fn shape(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

@@ -33,9 +33,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
+use cuebook_decoding::specialise;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::decode::specialise;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::{EventFacts, Facts, Sample};
 use cuebook_grammar::id::PageId;

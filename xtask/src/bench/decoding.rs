@@ -21,7 +21,7 @@ const FORMATS: [&str; 3] = ["text", "yaml", "json"];
 /// Measures, prints tables, and writes what was asked for.
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let told = root().join("target/decoding-bench.json");
-    let mut command = cargo(&["bench", "--package=cuebook-grammar", "--bench=decoding", "--", "measure"]);
+    let mut command = cargo(&["bench", "--package=cuebook-decoding", "--bench=decoding", "--", "measure"]);
     stage("grammars for decoders", command.arg(&told))?;
     let text = fs::read_to_string(&told).with_context(|| format!("expected {}", told.display()))?;
     let mut results: Value = serde_json::from_str(&text).context("expected an object of numbers")?;

@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn a_changed_cell_is_reported() {
-        let changed = document().replace("| `planner` | what it is | grammar |", "| `planner` | x | all |");
-        assert_eq!(told(&changed), ["planner: ARCHITECTURE.md allows all, rules.rs allows grammar"]);
+        let changed = document().replace("| `repair` | what it is | grammar |", "| `repair` | x | all |");
+        assert_eq!(told(&changed), ["repair: ARCHITECTURE.md allows all, rules.rs allows grammar"]);
     }
 
     #[test]

@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn a_layer_that_depends_on_a_layer_is_reported_for_every_kind() {
         for kind in ["normal", "dev", "build"] {
-            let crates: &[(&str, &[(&str, &str)])] = &[("planner", &[("executor", kind)]), ("executor", &[])];
+            let crates: &[(&str, &[(&str, &str)])] = &[("repair", &[("executor", kind)]), ("executor", &[])];
             assert_eq!(
                 told(crates),
-                [format!("planner -> executor ({kind} dependency): expected planner to depend on grammar only")]
+                [format!("repair -> executor ({kind} dependency): expected repair to depend on grammar only")]
             );
         }
     }

@@ -108,7 +108,7 @@ fn with_tools(folder: &Path) -> Result<OsString> {
     join_paths(folders).context("a folder of PATH has a separator in its name")
 }
 
-/// llama.cpp's own reader of grammars as a program; `crates/grammar/tests/decode/llama.rs` judges with it.
+/// llama.cpp's own reader of grammars as a program; `crates/decoding/tests/decode/llama.rs` judges with it.
 fn validator(folder: &Path) -> Result<()> {
     let program = folder.join("bin/gbnf-validator");
     if program.exists() {

@@ -21,7 +21,7 @@ const RESULTS: &str = "bench/plans.json";
 pub(super) fn run(count: u32, seed: u64, folder: &Path) -> Result<()> {
     let told = folder.join("plans.json");
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut command = cargo(&["bench", "--package=cuebook-grammar", "--bench=decoding", "--", "plans"]);
+    let mut command = cargo(&["bench", "--package=cuebook-decoding", "--bench=decoding", "--", "plans"]);
     command.args([&count.to_string(), &(seed % u64::from(u32::MAX)).to_string(), &threads.to_string()]).arg(&told);
     stage(&format!("{count} plans, seed {seed}"), &mut command)?;
     let text = fs::read_to_string(&told).with_context(|| format!("expected {}", told.display()))?;

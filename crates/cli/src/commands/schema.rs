@@ -1,7 +1,7 @@
 //! `cuebook schema`: the published schemas, and the grammar of a page in the dialect of a decoder.
 
-use cuebook_grammar::decode::emit::{Body, Degraded, Emission, LimitUse, Target, emit_within};
-use cuebook_grammar::decode::{Caps, GrammarSpec};
+use cuebook_decoding::emit::{Body, Degraded, Emission, LimitUse, Target, emit_within};
+use cuebook_decoding::{Caps, GrammarSpec};
 use cuebook_grammar::{Document, schema_of};
 use serde_json::{Value, json};
 

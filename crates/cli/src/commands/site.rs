@@ -1,6 +1,6 @@
 //! `cuebook site`: the built-in site, until it is stopped.
 
-use cuebook_eval::site::Site;
+use cuebook_site::Site;
 use serde::Serialize;
 
 use crate::args::{Output, SiteArgs};

@@ -207,7 +207,7 @@ impl PlanDraft {
     }
 }
 
-pub(crate) mod lenient {
+pub(super) mod lenient {
     //! Habits that a reader puts up with: snake_case members, `@c1` and `ref=c1`, a missing version.
 
     use super::{Object, PLAN_VERSION, Value};
@@ -245,8 +245,10 @@ pub(crate) mod lenient {
         }
     }
 
-    /// As [`deep`], for a value that is read by itself.
-    pub(crate) fn members(mut value: Value) -> Value {
+    /// A step or a part of one with its members in camelCase and its references plain, as [`PlanDraft::read`]
+    /// reads a whole plan: `target_ref: "@c1"` becomes `targetRef: "c1"`.
+    #[must_use]
+    pub fn members(mut value: Value) -> Value {
         deep(&mut value);
         value
     }

@@ -13,6 +13,6 @@ mod violation;
 
 pub use bind::{BoundStep, BoundTarget};
 pub use check::{CheckedStep, Plan, StatedCondition};
-pub(crate) use draft::lenient::members as camel_members;
+pub use draft::lenient::members as lenient;
 pub use draft::{Author, MAX_STEPS, PLAN_VERSION, PlanContext, PlanDraft};
 pub use violation::{Violation, ViolationCode};

@@ -106,7 +106,7 @@ impl Outside {
 
     /// Command lines that run, as a grammar spells them: declared words without what may follow them, and lines
     /// for a shell.
-    pub(crate) fn spelled_commands(&self) -> impl Iterator<Item = String> {
+    pub fn spelled_commands(&self) -> impl Iterator<Item = String> {
         let quoted = |word: &String| {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
             if word.is_empty() || !word.chars().all(is_plain) {

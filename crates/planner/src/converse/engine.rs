@@ -9,8 +9,8 @@ use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
-use cuebook_grammar::decode::GrammarSpec;
-use cuebook_grammar::decode::emit::{Emission, Target};
+use cuebook_decoding::GrammarSpec;
+use cuebook_decoding::emit::{Emission, Target};
 use cuebook_grammar::planning::MessageRole;
 use cuebook_grammar::seam::Image;
 

@@ -18,10 +18,10 @@ mod turn;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cuebook_decoding::Caps;
+use cuebook_decoding::GrammarSpec;
+use cuebook_decoding::emit::{Degraded, Emission, Target, emit, emit_within};
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::decode::Caps;
-use cuebook_grammar::decode::GrammarSpec;
-use cuebook_grammar::decode::emit::{Degraded, Emission, Target, emit, emit_within};
 use cuebook_grammar::plan::{PlanDraft, Violation};
 use cuebook_grammar::planning::{CallPurpose, MessageRole};
 use cuebook_grammar::report::Usage;

@@ -4,10 +4,10 @@
 //! - A step that comes out passed the check, together with all before it.
 //! - What cannot become a valid plan any more is refused where that shows, not at the end.
 
+use cuebook_decoding::emit::Target;
+use cuebook_decoding::read::{self, Form};
+use cuebook_decoding::{GrammarSpec, PlanStream, StreamError};
 use cuebook_grammar::action::Action;
-use cuebook_grammar::decode::emit::Target;
-use cuebook_grammar::decode::read::{self, Form};
-use cuebook_grammar::decode::{GrammarSpec, PlanStream, StreamError};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
 use cuebook_grammar::policy::Policy;

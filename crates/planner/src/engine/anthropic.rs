@@ -4,7 +4,7 @@
 //! "Messages", "Streaming messages", "Tool use", version 2023-06-01.
 
 use base64::Engine as _;
-use cuebook_grammar::decode::emit::{Body, Target};
+use cuebook_decoding::emit::{Body, Target};
 use cuebook_grammar::planning::MessageRole;
 use cuebook_grammar::secret::Secret;
 use serde_json::{Map, Value, json};

@@ -4,7 +4,7 @@
 //! `docs/api.md`, "Generate a chat completion".
 
 use base64::Engine as _;
-use cuebook_grammar::decode::emit::{Body, Target};
+use cuebook_decoding::emit::{Body, Target};
 use cuebook_grammar::planning::MessageRole;
 use ollama_rs::generation::chat::request::ChatMessageRequest;
 use ollama_rs::generation::chat::{ChatMessage as OllamaMessage, MessageRole as OllamaRole};
@@ -175,8 +175,8 @@ impl Decode for Decoder {
 
 #[cfg(test)]
 mod tests {
-    use cuebook_grammar::decode::emit::emit;
-    use cuebook_grammar::decode::specialise;
+    use cuebook_decoding::emit::emit;
+    use cuebook_decoding::specialise;
     use cuebook_grammar::policy::Policy;
 
     use super::*;

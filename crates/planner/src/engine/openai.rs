@@ -10,7 +10,7 @@ use async_openai::types::chat::{
     CreateChatCompletionRequest, ImageUrl,
 };
 use base64::Engine as _;
-use cuebook_grammar::decode::emit::{Body, Target};
+use cuebook_decoding::emit::{Body, Target};
 use cuebook_grammar::planning::MessageRole;
 use cuebook_grammar::secret::Secret;
 use serde_json::{Map, Value, json};

@@ -10,8 +10,8 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cuebook_grammar::decode::emit::Target;
-use cuebook_grammar::decode::mask::{DecodeError, DecodeOptions, Form, Logits, MaskError, Masks, Vocabulary, decode};
+use cuebook_decoding::emit::Target;
+use cuebook_decoding::mask::{DecodeError, DecodeOptions, Form, Logits, MaskError, Masks, Vocabulary, decode};
 use tokio::sync::mpsc;
 
 use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
@@ -324,7 +324,7 @@ mod tests {
         let asked = engine.source.asked.clone();
         let page = fixture::page("textbox \"User\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
-        let spec = cuebook_grammar::decode::specialise(&page, &policy);
+        let spec = cuebook_decoding::specialise(&page, &policy);
         let user = ChatMessage::new(cuebook_grammar::planning::MessageRole::User, "c1 textbox");
         let messages = [user.clone(), user];
         let request = ChatRequest { messages: &messages, grammar: None, spec: &spec, max_tokens: u32::MAX };

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no text of a page is in it, whatever the grammar spells out.
 
-use cuebook_grammar::decode::ir::{Document, Member, Node, Presence, Union};
+use cuebook_decoding::ir::{Document, Member, Node, Presence, Union};
 
 use crate::words::one_line;
 

@@ -11,8 +11,8 @@ mod template;
 
 use std::path::Path;
 
-use cuebook_grammar::decode::GrammarSpec;
-use cuebook_grammar::decode::emit::{Body, Emission};
+use cuebook_decoding::GrammarSpec;
+use cuebook_decoding::emit::{Body, Emission};
 use cuebook_grammar::plan::Violation;
 use cuebook_grammar::seam::PlanRequest;
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use cuebook_decoding::{Caps, write_line};
 use cuebook_grammar::candidate::{Candidate, Placement};
-use cuebook_grammar::decode::{Caps, write_line};
 use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;

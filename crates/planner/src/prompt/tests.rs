@@ -1,8 +1,8 @@
 //! Prompts as a model gets them.
 
+use cuebook_decoding::emit::{Target, emit};
+use cuebook_decoding::specialise;
 use cuebook_grammar::action::ActionKind;
-use cuebook_grammar::decode::emit::{Target, emit};
-use cuebook_grammar::decode::specialise;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
@@ -18,7 +18,7 @@ use super::*;
 use crate::engine::lexical::tests::fixture;
 
 fn steps(lines: &str) -> Vec<Step> {
-    cuebook_grammar::decode::read::read(lines, Author::Model).unwrap().steps
+    cuebook_decoding::read::read(lines, Author::Model).unwrap().steps
 }
 
 fn done(line: &str) -> HistoryEntry {
@@ -136,11 +136,11 @@ fn the_system_prompt_tells_the_form_and_exactly_what_may_be_written() {
 #[test]
 fn the_example_of_the_built_in_prompt_is_a_plan() {
     let example = PLAN.text.lines().find(|line| line.starts_with('{')).unwrap();
-    let draft = cuebook_grammar::decode::read::read(example, Author::Model).unwrap();
+    let draft = cuebook_decoding::read::read(example, Author::Model).unwrap();
     let kinds: Vec<ActionKind> = draft.steps.iter().map(|step| step.action.kind()).collect();
     assert_eq!(kinds, [ActionKind::SetValue, ActionKind::Click]);
     let lines: Vec<&str> = LINES.text.lines().skip(1).take(3).collect();
-    assert_eq!(cuebook_grammar::decode::read::read(&lines.join("\n"), Author::Model).unwrap().steps.len(), 2);
+    assert_eq!(cuebook_decoding::read::read(&lines.join("\n"), Author::Model).unwrap().steps.len(), 2);
 }
 
 #[test]
@@ -159,12 +159,12 @@ fn the_value_of_a_password_field_is_in_no_prompt() {
 fn secrets_and_files_are_told_by_name() {
     let page = shop();
     let policy = policy(&page);
-    let caps = cuebook_grammar::decode::Caps {
+    let caps = cuebook_decoding::Caps {
         credentials: vec![cuebook_grammar::id::CredentialRef::new("shop_password")],
         files: vec!["cv.pdf".to_owned()],
-        ..cuebook_grammar::decode::Caps::default()
+        ..cuebook_decoding::Caps::default()
     };
-    let spec = cuebook_grammar::decode::specialise_with(&page, &policy, &caps);
+    let spec = cuebook_decoding::specialise_with(&page, &policy, &caps);
     let request = request(&page, &policy);
     let turn = Prompts::default().turn(&Ground { request: &request, spec: &spec, form: &Form::Plan });
     assert!(turn.contains("Secrets, which are typed by credentialRef: shop_password\n"), "{turn}");

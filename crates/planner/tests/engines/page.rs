@@ -55,7 +55,7 @@ pub(crate) fn order() -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use cuebook_grammar::decode::{PlanStream, read, specialise};
+    use cuebook_decoding::{PlanStream, read, specialise};
     use cuebook_grammar::plan::Author;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! What engines send: the grammar of the page in the server's own dialect, bounds, and no more than that.
 
-use cuebook_grammar::decode::Caps;
-use cuebook_grammar::decode::emit::{Body, Target, emit_within};
+use cuebook_decoding::Caps;
+use cuebook_decoding::emit::{Body, Target, emit_within};
 use cuebook_grammar::seam::Image;
 use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use cuebook_decoding::emit::Target;
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::decode::emit::Target;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::planning::PlanningCall;
 use cuebook_grammar::policy::Policy;

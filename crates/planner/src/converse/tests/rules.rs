@@ -142,7 +142,7 @@ async fn the_most_tokens_are_the_least_of_the_limit_and_the_computed_bound() {
         let planner = ModelPlanner::new(Fake::planning([text(GOOD)])).with_limits(limits);
         let (page, policy) = login();
         planner.plan(&request(&page, &policy), &mut IgnoreSteps, soon(Duration::from_secs(9))).await.unwrap();
-        let bound = u32::try_from(cuebook_grammar::decode::specialise(&page, &policy).max_tokens()).unwrap();
+        let bound = u32::try_from(cuebook_decoding::specialise(&page, &policy).max_tokens()).unwrap();
         let expected = if expected == 0 { bound } else { expected };
         assert_eq!(planner.engine().seen.lock().unwrap().asked[0].1, expected);
     }

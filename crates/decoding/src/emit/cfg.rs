@@ -1,0 +1,145 @@
+//! A context-free grammar without recursion, between the intermediate form and the dialects that spell
+//! characters: GBNF, Lark and EBNF.
+
+use crate::integers;
+use crate::ir::{LABEL_MAX, UrlOrigin};
+
+/// Rules; the first is where a sentence begins.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Cfg {
+    pub(crate) rules: Vec<Rule>,
+}
+
+/// A named expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rule {
+    /// Lower-case letters, digits and hyphens, the first a letter.
+    pub(crate) name: String,
+    pub(crate) expression: Expression,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expression {
+    /// These characters.
+    Literal(String),
+    /// One character of a class.
+    Class(Class),
+    /// One after the other.
+    Sequence(Vec<Expression>),
+    /// One of them.
+    Choice(Vec<Expression>),
+    /// So many of it.
+    Repeat(Box<Expression>, u32, u32),
+    /// A rule.
+    Rule(String),
+    /// A JSON string of so many characters.
+    JsonString(u32, u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Digits from one to another.
+    Digits(u8, u8),
+    /// Printable ASCII but quotes, backslashes and white space.
+    UrlCharacter,
+    /// Lower-case letters and digits.
+    Label,
+    /// Anything but a line break.
+    InLine,
+}
+
+impl Expression {
+    pub(crate) fn literal(text: impl Into<String>) -> Self {
+        Self::Literal(text.into())
+    }
+
+    pub(crate) fn optional(self) -> Self {
+        Self::Repeat(Box::new(self), 0, 1)
+    }
+
+    /// An integer of a range.
+    pub(crate) fn integer(min: i64, max: i64) -> Self {
+        let shapes = integers::shapes(min, max).into_iter().map(|shape| {
+            let mut parts = Vec::new();
+            if shape.negative {
+                parts.push(Self::literal("-"));
+            }
+            for place in shape.places {
+                parts.push(if place.from == place.to {
+                    Self::literal(place.from.to_string())
+                } else {
+                    Self::Class(Class::Digits(place.from, place.to))
+                });
+            }
+            Self::Sequence(parts)
+        });
+        Self::Choice(shapes.collect())
+    }
+
+    /// A quoted URL on one of the origins.
+    pub(crate) fn url(origins: &[UrlOrigin], max: u32) -> Self {
+        let origins = origins.iter().map(|origin| {
+            let mut parts = vec![Self::literal(&origin.front)];
+            if origin.subdomain {
+                parts.push(Self::Repeat(Box::new(Self::Class(Class::Label)), 1, LABEL_MAX));
+            }
+            parts.push(Self::literal(&origin.host));
+            Self::Sequence(parts)
+        });
+        Self::Sequence(vec![
+            Self::literal("\""),
+            Self::Choice(origins.collect()),
+            Self::literal("/"),
+            Self::Repeat(Box::new(Self::Class(Class::UrlCharacter)), 0, max),
+            Self::literal("\""),
+        ])
+    }
+}
+
+/// Members with separators, some of which may be left out: no comma before the first, one before each other.
+pub(crate) fn members(members: Vec<(Expression, crate::ir::Presence)>, started: Started) -> Expression {
+    use crate::ir::Presence;
+    let comma = |member: Expression| Expression::Sequence(vec![Expression::literal(","), member]);
+    let mut members = members.into_iter();
+    if started == Started::Yes {
+        let parts = members.map(|(member, presence)| match presence {
+            Presence::Required => comma(member),
+            Presence::Optional => comma(member).optional(),
+        });
+        return Expression::Sequence(parts.collect());
+    }
+    match members.next() {
+        None => Expression::Sequence(Vec::new()),
+        Some((first, Presence::Required)) => {
+            Expression::Sequence(vec![first, self::members(members.collect(), Started::Yes)])
+        }
+        Some((first, Presence::Optional)) => {
+            let rest: Vec<_> = members.collect();
+            let with = Expression::Sequence(vec![first, self::members(rest.clone(), Started::Yes)]);
+            Expression::Choice(vec![with, self::members(rest, Started::No)])
+        }
+    }
+}
+
+/// Whether a member stands before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Started {
+    Yes,
+    No,
+}
+
+/// A name that every dialect takes for a rule.
+pub(crate) fn rule_name(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for c in name.chars() {
+        if c.is_ascii_uppercase() {
+            out.push('-');
+            out.push(c.to_ascii_lowercase());
+        } else if c.is_ascii_alphanumeric() {
+            out.push(c);
+        } else {
+            out.push('-');
+        }
+    }
+    out
+}

@@ -1,0 +1,171 @@
+//! JSON Schema as hosted and local engines take it for a whole plan.
+
+use serde_json::{Map, Value, json};
+
+use super::measure::Measures;
+use super::merge::merged_step;
+use super::schema_writer::{REFERENCE, Style, Writer};
+use super::{Body, Emission, LimitUse, Loss, Target};
+use crate::ir::{Document, Member, Node, Presence};
+
+/// OpenAI's structured outputs in strict mode: every member required, null for what is left out, no lengths.
+const OPENAI: Style = Style { constants: false, optional_members: false, lengths: false, ..REFERENCE };
+
+/// Gemini's `responseSchema`: no references, no constants, an order of its own.
+const GEMINI: Style = Style {
+    references: false,
+    constants: false,
+    lengths: false,
+    patterns: false,
+    closed_objects: false,
+    property_ordering: true,
+    ..REFERENCE
+};
+
+/// The schema as Ollama's `format` and llama.cpp's `json_schema` take it.
+///
+/// Both write the members that are required before all others. So that a model thinks before it acts, and writes the
+/// last step last, a plan has to have all of its parts here: a thought may be empty, and so may the steps before the
+/// last one.
+pub(super) fn ollama(document: &Document) -> Emission {
+    let document = &whole(document);
+    let mut writer = Writer::new(document, REFERENCE);
+    let schema = Value::Object(writer.root());
+    let measures = Measures::of(&schema);
+    // Source: llama.cpp, `MAX_REPETITION_THRESHOLD`.
+    let limits = vec![LimitUse { limit: "repetitions", used: measures.longest_repetition, allowed: 2_000 }];
+    Emission { target: Target::Ollama, body: Body::Json(schema), lost: vec![Loss::MemberOrder], limits }
+}
+
+/// The same plan with no part left out.
+fn whole(document: &Document) -> Document {
+    let Node::Object(members) = &document.root else { return document.clone() };
+    let members = members.iter().map(|member| Member { presence: Presence::Required, ..member.clone() });
+    Document { definitions: document.definitions.clone(), root: Node::Object(members.collect()) }
+}
+
+/// `response_format` of OpenAI's chat completions.
+pub(super) fn openai(document: &Document) -> Emission {
+    let mut writer = Writer::new(document, OPENAI);
+    let schema = Value::Object(writer.root());
+    let measures = Measures::of(&schema);
+    // Source: OpenAI, "Structured outputs", as of 2026.
+    let limits = vec![
+        LimitUse { limit: "properties", used: measures.properties, allowed: 5_000 },
+        LimitUse { limit: "levels", used: measures.levels, allowed: 10 },
+        LimitUse { limit: "characters of names and values", used: measures.name_characters, allowed: 120_000 },
+        LimitUse { limit: "enum values", used: measures.enum_values, allowed: 1_000 },
+        LimitUse {
+            limit: "characters of an enum of over 250 values",
+            used: measures.long_enum_characters,
+            allowed: 15_000,
+        },
+    ];
+    let body = json!({
+        "type": "json_schema",
+        "json_schema": { "name": "plan", "strict": true, "schema": schema },
+    });
+    Emission { target: Target::OpenAi, body: Body::Json(body), lost: writer.lost.into_iter().collect(), limits }
+}
+
+/// Gemini's `responseSchema`: steps of one shape, since its budget of states has no room for one a verb.
+pub(super) fn gemini(document: &Document) -> Emission {
+    let flat = flattened(document);
+    let mut writer = Writer::new(&flat, GEMINI);
+    let schema = Value::Object(writer.root());
+    let measures = Measures::of(&schema);
+    // Source: reports of "too many states"; Google publishes no figures.
+    let limits = vec![
+        LimitUse { limit: "enum values", used: measures.enum_values, allowed: 100 },
+        LimitUse { limit: "summed array bounds", used: measures.summed_items, allowed: 960 },
+    ];
+    let mut lost: Vec<Loss> = writer.lost.into_iter().collect();
+    lost.extend([Loss::Combinations, Loss::Conditions]);
+    let body = json!({ "responseMimeType": "application/json", "responseSchema": schema });
+    Emission { target: Target::Gemini, body: Body::Json(body), lost, limits }
+}
+
+/// The same plan with every step of the merged shape.
+fn flattened(document: &Document) -> Document {
+    let Node::Object(members) = &document.root else { return document.clone() };
+    let members = members
+        .iter()
+        .map(|member| {
+            let node = match &member.node {
+                Node::Array { item, min, max } => {
+                    Node::Array { item: Box::new(merged_step(document, item)), min: *min, max: *max }
+                }
+                node if matches!(document.resolve(node), Node::Union(_)) => merged_step(document, node),
+                node => node.clone(),
+            };
+            Member { node, ..member.clone() }
+        })
+        .collect();
+    Document { definitions: document.definitions.clone(), root: Node::Object(members) }
+}
+
+/// Tools, one a verb, for any API of function calls.
+pub(super) fn tools(document: &Document) -> Emission {
+    let (definitions, lost) = super::merge::tools(document, OPENAI);
+    let measures: Vec<Measures> = definitions.iter().map(|tool| Measures::of(&tool.parameters)).collect();
+    let most = |of: fn(&Measures) -> u64| measures.iter().map(of).max().unwrap_or(0);
+    // Source: OpenAI, "Function calling" and "Structured outputs", as of 2026: each tool has a schema of its own.
+    let limits = vec![
+        LimitUse { limit: "tools", used: definitions.len() as u64, allowed: 128 },
+        LimitUse { limit: "properties of a tool", used: most(|tool| tool.properties), allowed: 5_000 },
+        LimitUse { limit: "enum values of a tool", used: most(|tool| tool.enum_values), allowed: 1_000 },
+    ];
+    let tools: Vec<Value> = definitions
+        .into_iter()
+        .map(|tool| {
+            json!({
+                "type": "function",
+                "function": {
+                    "name": tool.name, "description": tool.description, "strict": true, "parameters": tool.parameters,
+                },
+            })
+        })
+        .collect();
+    Emission { target: Target::Tools, body: Body::Json(Value::Array(tools)), lost, limits }
+}
+
+/// Anthropic's tools: the same for every page, so that its cache of compiled schemas holds; ids are strings
+/// there, and checked afterwards.
+pub(super) fn anthropic(document: &Document) -> Emission {
+    const STYLE: Style = Style {
+        references: false,
+        constants: false,
+        lengths: false,
+        ranges: false,
+        item_bounds: false,
+        patterns: false,
+        id_enums: false,
+        ..REFERENCE
+    };
+    let (definitions, lost) = super::merge::plain_tools(document, STYLE);
+    let optional: u64 = definitions.iter().map(|tool| tool.optional).sum();
+    let tools: Vec<Value> = definitions
+        .into_iter()
+        .map(|tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters }))
+        .collect();
+    let count = tools.len() as u64;
+    // Source: Anthropic, "Strict tool use", as of 2026; over these, tools go without `strict`.
+    let limits = vec![
+        LimitUse { limit: "strict tools", used: count, allowed: 20 },
+        LimitUse { limit: "optional parameters of strict tools", used: optional, allowed: 24 },
+    ];
+    let strict = limits.iter().all(LimitUse::is_within);
+    let tools: Vec<Value> = tools
+        .into_iter()
+        .map(|mut tool| {
+            if let Value::Object(tool) = &mut tool
+                && strict
+            {
+                tool.insert("strict".to_owned(), true.into());
+            }
+            tool
+        })
+        .collect();
+    let body = Value::Object(Map::from_iter([("tools".to_owned(), Value::Array(tools))]));
+    Emission { target: Target::Anthropic, body: Body::Json(body), lost, limits }
+}

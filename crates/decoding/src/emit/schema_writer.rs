@@ -1,0 +1,231 @@
+//! One writer of JSON Schema for every dialect of it: a dialect is a [`Style`].
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::Loss;
+use crate::ir::{Document, LABEL_MAX, Member, Node, Presence, Text, UrlOrigin, Variant};
+
+/// What a dialect of JSON Schema knows.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one documented feature of a dialect")]
+pub(super) struct Style {
+    /// `$defs` and `$ref`; else everything stands where it is used.
+    pub(super) references: bool,
+    /// `const`; else an enum of one.
+    pub(super) constants: bool,
+    /// Members may be left out; else they are null instead.
+    pub(super) optional_members: bool,
+    /// `minLength` and `maxLength`.
+    pub(super) lengths: bool,
+    /// `minimum` and `maximum`.
+    pub(super) ranges: bool,
+    /// `minItems` and `maxItems`.
+    pub(super) item_bounds: bool,
+    /// `pattern`.
+    pub(super) patterns: bool,
+    /// `additionalProperties: false`.
+    pub(super) closed_objects: bool,
+    /// `propertyOrdering`, where the order of members is not kept otherwise.
+    pub(super) property_ordering: bool,
+    /// Enums of candidate ids; else ids are strings.
+    pub(super) id_enums: bool,
+}
+
+/// Everything: JSON Schema 2020-12.
+pub(super) const REFERENCE: Style = Style {
+    references: true,
+    constants: true,
+    optional_members: true,
+    lengths: true,
+    ranges: true,
+    item_bounds: true,
+    patterns: true,
+    closed_objects: true,
+    property_ordering: false,
+    id_enums: true,
+};
+
+/// Writes nodes, and remembers what could not be said.
+pub(super) struct Writer<'a> {
+    pub(super) document: &'a Document,
+    pub(super) style: Style,
+    pub(super) lost: BTreeSet<Loss>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) const fn new(document: &'a Document, style: Style) -> Self {
+        Self { document, style, lost: BTreeSet::new() }
+    }
+
+    /// The whole document with its definitions.
+    pub(super) fn root(&mut self) -> Map<String, Value> {
+        let document = self.document;
+        let mut schema = Map::new();
+        if let Value::Object(root) = self.node(&document.root) {
+            schema.extend(root);
+        }
+        if self.style.references {
+            let known = document.definitions.iter();
+            let definitions: Map<String, Value> =
+                known.map(|definition| (definition.name.clone(), self.node(&definition.node))).collect();
+            schema.insert("$defs".to_owned(), Value::Object(definitions));
+        }
+        schema
+    }
+
+    pub(super) fn node(&mut self, node: &Node) -> Value {
+        match node {
+            Node::Reference(index) if self.style.references => {
+                json!({ "$ref": format!("#/$defs/{}", self.document.definition(*index).name) })
+            }
+            Node::Reference(index) => {
+                let document = self.document;
+                self.node(&document.definition(*index).node)
+            }
+            Node::Object(members) => self.object(None, members),
+            Node::Union(union) => {
+                let variants: Vec<Value> = union
+                    .variants
+                    .iter()
+                    .map(|variant| self.object(Some((union.tag, variant)), &variant.members))
+                    .collect();
+                json!({ "anyOf": variants })
+            }
+            Node::Enum(values) if !self.style.id_enums && is_ids(values) => {
+                self.lost.insert(Loss::CandidateIds);
+                json!({ "type": "string" })
+            }
+            Node::Enum(values) => match &values[..] {
+                [only] if self.style.constants => json!({ "const": only }),
+                several => match type_of(several) {
+                    Some(name) => json!({ "type": name, "enum": several }),
+                    None => json!({ "enum": several }),
+                },
+            },
+            Node::Text(text) => self.text(text),
+            Node::Integer { min, max } => {
+                let mut schema = Map::from_iter([("type".to_owned(), Value::from("integer"))]);
+                if self.style.ranges {
+                    schema.insert("minimum".to_owned(), (*min).into());
+                    schema.insert("maximum".to_owned(), (*max).into());
+                } else {
+                    self.lost.insert(Loss::Ranges);
+                }
+                Value::Object(schema)
+            }
+            Node::Boolean => json!({ "type": "boolean" }),
+            Node::Array { item, min, max } => {
+                let mut schema = Map::from_iter([("type".to_owned(), Value::from("array"))]);
+                schema.insert("items".to_owned(), self.node(item));
+                if self.style.item_bounds {
+                    schema.insert("minItems".to_owned(), (*min).into());
+                    schema.insert("maxItems".to_owned(), (*max).into());
+                } else {
+                    self.lost.insert(Loss::ItemCounts);
+                }
+                Value::Object(schema)
+            }
+        }
+    }
+
+    fn text(&mut self, text: &Text) -> Value {
+        let mut schema = Map::from_iter([("type".to_owned(), Value::from("string"))]);
+        match text {
+            Text::Free { min, max } if self.style.lengths => {
+                if *min > 0 {
+                    schema.insert("minLength".to_owned(), (*min).into());
+                }
+                schema.insert("maxLength".to_owned(), (*max).into());
+            }
+            Text::Free { .. } => drop(self.lost.insert(Loss::Lengths)),
+            Text::Url { origins, max } if self.style.patterns => {
+                schema.insert("pattern".to_owned(), url_pattern(origins, *max).into());
+            }
+            Text::Url { .. } => drop(self.lost.insert(Loss::Origins)),
+        }
+        Value::Object(schema)
+    }
+
+    pub(super) fn object(&mut self, tag: Option<(&str, &Variant)>, members: &[Member]) -> Value {
+        let mut properties = Map::new();
+        let mut required: Vec<Value> = Vec::new();
+        if let Some((tag, variant)) = tag {
+            let name = Value::from(variant.name.as_str());
+            let schema = if self.style.constants {
+                json!({ "const": name })
+            } else {
+                json!({ "type": "string", "enum": [name] })
+            };
+            properties.insert(tag.to_owned(), schema);
+            required.push(tag.into());
+        }
+        for member in members {
+            let schema = self.node(&member.node);
+            let is_required = member.presence == Presence::Required;
+            if is_required || !self.style.optional_members {
+                required.push(member.name.as_str().into());
+            }
+            let schema = if is_required || self.style.optional_members { schema } else { nullable(schema) };
+            properties.insert(member.name.clone(), schema);
+        }
+        let order: Vec<Value> = properties.keys().map(|name| name.as_str().into()).collect();
+        let mut schema = Map::from_iter([("type".to_owned(), Value::from("object"))]);
+        schema.insert("properties".to_owned(), Value::Object(properties));
+        schema.insert("required".to_owned(), required.into());
+        if self.style.property_ordering {
+            schema.insert("propertyOrdering".to_owned(), order.into());
+        }
+        if self.style.closed_objects {
+            schema.insert("additionalProperties".to_owned(), false.into());
+        }
+        Value::Object(schema)
+    }
+}
+
+fn nullable(mut schema: Value) -> Value {
+    // A single type takes null beside it; anything else becomes a choice.
+    if let Value::Object(object) = &mut schema
+        && let Some(Value::String(name)) = object.get("type").cloned()
+        && !object.contains_key("enum")
+    {
+        object.insert("type".to_owned(), json!([name, "null"]));
+        return schema;
+    }
+    json!({ "anyOf": [schema, { "type": "null" }] })
+}
+
+/// Whether an enum holds ids of candidates.
+pub(super) fn is_ids(values: &[Value]) -> bool {
+    values
+        .iter()
+        .all(|value| value.as_str().is_some_and(|text| cuebook_grammar::id::CandidateId::parse(text).is_some()))
+}
+
+fn type_of(values: &[Value]) -> Option<&'static str> {
+    let all = |is: fn(&Value) -> bool| values.iter().all(is);
+    if all(Value::is_string) {
+        Some("string")
+    } else if all(|value| value.as_i64().is_some()) {
+        Some("integer")
+    } else if all(Value::is_number) {
+        Some("number")
+    } else if all(Value::is_boolean) {
+        Some("boolean")
+    } else {
+        None
+    }
+}
+
+/// A regular expression that all dialects of them read alike.
+fn url_pattern(origins: &[UrlOrigin], max: u32) -> String {
+    let origins: Vec<String> = origins
+        .iter()
+        .map(|origin| {
+            let label = if origin.subdomain { format!("[a-z0-9]{{1,{LABEL_MAX}}}") } else { String::new() };
+            format!("{}{label}{}", regex::escape(&origin.front), regex::escape(&origin.host))
+        })
+        .collect();
+    format!("^({})/[!#-\\[\\]-~]{{0,{max}}}$", origins.join("|"))
+}

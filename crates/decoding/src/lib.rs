@@ -1,0 +1,39 @@
+//! Grammars for decoders: what a model may write about one page, and how what it wrote is read.
+//!
+//! [`specialise`] looks at an observation and a policy and says what may be asked of this page: a
+//! [`GrammarSpec`]. Its [`ir::Document`] is the only thing that emitters, the stream recognizer and the
+//! line reader look at, so that no two of them can accept different sentences.
+//!
+//! Costs: specialising and emitting is linear in candidates, well under a millisecond for a hundred.
+//!
+//! Invariants:
+//! - Every sentence is finite: strings, arrays and integers are bounded, and nothing recurs.
+//!   [`ir::Document::worst_case`] is the number of bytes, and so of tokens, that no sentence exceeds.
+//! - What the policy forbids, or its target does not support, is not in the grammar. Weights are never bans.
+//! - A sentence holds one step that may leave the page, and it is the last.
+
+pub mod emit;
+pub mod ir;
+pub mod read;
+pub mod recognize;
+pub mod stream;
+
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;
+
+#[cfg(feature = "mask")]
+pub mod mask;
+
+mod foreign;
+mod integers;
+mod line_form;
+mod shapes;
+mod spec;
+mod text_decoder;
+mod write_line;
+
+pub use recognize::{Recognizer, Spacing, Unexpected};
+pub use shapes::UNWRITTEN;
+pub use spec::{Caps, GrammarSpec, LeftOut, Offered, specialise, specialise_with};
+pub use stream::{PlanStream, StreamError};
+pub use write_line::{write_line, write_lines};

@@ -1,0 +1,118 @@
+//! The line form: which parameters of a verb or a condition stand without their names, and in which order.
+//!
+//! ```text
+//! # Log in with the account that the task names.
+//! setValue(c1,"ada")
+//! setValue(c2,credentialRef=shop)
+//! click(c3) if enabled(c3) => urlChanges("/dashboard")
+//! ```
+//!
+//! Values: a bare word or a JSON string, a number, `true`, `false`, `[a,b]`, or a JSON object.
+//!
+//! Invariant: emitter and reader look at this one table.
+
+use cuebook_grammar::action::ActionKind;
+
+/// The parameters of a verb that stand first and without names, in order.
+pub(super) const fn positional(verb: ActionKind) -> &'static [&'static str] {
+    use ActionKind as Kind;
+    match verb {
+        Kind::Navigate | Kind::Fetch => &["url"],
+        Kind::WaitFor | Kind::Assert => &["condition"],
+        Kind::WaitForIdle => &["quietMs"],
+        Kind::Scroll => &["direction"],
+        Kind::SwitchTab | Kind::CloseTab => &["tab"],
+        Kind::Type => &["targetRef", "text"],
+        Kind::SetValue => &["targetRef", "value"],
+        Kind::Press => &["keys"],
+        Kind::Select => &["targetRef", "option"],
+        Kind::DragTo => &["targetRef", "to"],
+        Kind::Upload => &["targetRef", "files"],
+        Kind::ClickPoint | Kind::LongPressPoint => &["point"],
+        Kind::DragPoints => &["from", "to"],
+        Kind::Extract | Kind::SearchPage => &["query"],
+        Kind::Snapshot => &["scope"],
+        Kind::ReadFile => &["path"],
+        Kind::WriteFile => &["path", "content"],
+        Kind::Shell => &["command"],
+        Kind::Evaluate => &["script"],
+        Kind::Call => &["name", "args"],
+        Kind::AcceptDialog => &["text"],
+        Kind::Finish => &["result"],
+        Kind::Fail => &["reason"],
+        Kind::AskUser => &["question"],
+        Kind::FindElements => &["selector"],
+        Kind::Click
+        | Kind::Clear
+        | Kind::SelectText
+        | Kind::Check
+        | Kind::Uncheck
+        | Kind::Hover
+        | Kind::Focus
+        | Kind::LongPress => &["targetRef"],
+        Kind::GoBack
+        | Kind::GoForward
+        | Kind::Reload
+        | Kind::Screenshot
+        | Kind::GetDom
+        | Kind::ResolveSelector
+        | Kind::DismissDialog => &[],
+    }
+}
+
+/// The parameters of a condition, all without names, in order.
+pub(super) fn positional_of_condition(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "exists" | "absent" | "visible" | "hidden" | "enabled" | "editable" | "focused" | "appears" | "disappears" => {
+            &["target"]
+        }
+        "checked" => &["target", "checked"],
+        "inViewport" => &["target", "ratio"],
+        "urlMatches" | "titleMatches" => &["pattern"],
+        "attrEquals" | "propertyEquals" | "ariaState" => &["target", "name", "value"],
+        "valueEquals" | "valueContains" => &["target", "value"],
+        "elementTextContains" | "elementTextEquals" | "nameEquals" | "descriptionEquals" | "errorMessageEquals" => {
+            &["target", "text"]
+        }
+        "changed" => &["target", "aspect"],
+        "roleEquals" => &["target", "role"],
+        "classContains" => &["target", "class"],
+        "selectedValues" => &["target", "values"],
+        "requestObserved" => &["method", "url", "status"],
+        "dialogOpened" => &["text"],
+        "downloadStarted" => &["filename"],
+        "urlChanges" => &["to"],
+        "newTab" => &["url"],
+        "count" => &["target", "equals"],
+        "networkIdle" => &["timeoutMs"],
+        _ => &[],
+    }
+}
+
+/// Whether the words of a parameter stand without quotes: ids and the language's own words, never text.
+pub(super) fn is_bare_member(name: &str) -> bool {
+    matches!(
+        name,
+        "targetRef"
+            | "to"
+            | "target"
+            | "direction"
+            | "button"
+            | "modifiers"
+            | "keys"
+            | "aspect"
+            | "scope"
+            | "estimatedRisk"
+            | "method"
+            | "credentialRef"
+            | "role"
+    )
+}
+
+/// Whether a string may stand without quotes: nothing else that the form has begins like it.
+pub(super) fn is_bare(text: &str) -> bool {
+    let plain =
+        text.len() <= 64 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-' | b'+'));
+    let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
+    plain && begins && !matches!(text, "true" | "false" | "null" | "if")
+}

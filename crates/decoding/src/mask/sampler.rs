@@ -1,0 +1,164 @@
+//! The decode loop of an engine in this process: logits, mask, bias, sample, until the sentence ends.
+
+use super::bias::{Standing, ln_psi, standing};
+use super::{Form, MaskError, Masks};
+use crate::recognize::{Recognizer, Spacing};
+use crate::spec::GrammarSpec;
+
+/// Whatever predicts the next token.
+pub trait Logits {
+    /// What breaks it.
+    type Error;
+
+    /// One number for each token of the vocabulary, after these tokens.
+    ///
+    /// # Errors
+    /// Whatever breaks the engine.
+    fn next(&mut self, tokens: &[u32]) -> Result<Vec<f32>, Self::Error>;
+}
+
+/// How a sentence is sampled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DecodeOptions {
+    /// Which sentences.
+    pub form: Form,
+    /// 0 takes the likeliest; 1 the engine's own distribution.
+    pub temperature: f64,
+    /// λ: how much risk weighs; 0 for not at all. For JSON only.
+    pub risk_aversion: f64,
+}
+
+impl Default for DecodeOptions {
+    fn default() -> Self {
+        Self { form: Form::Json, temperature: 0.0, risk_aversion: 1.0 }
+    }
+}
+
+/// A sentence that was decoded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// Its text.
+    pub text: String,
+    /// Its tokens, without the one that ends it.
+    pub tokens: Vec<u32>,
+    /// The probability of each step's verb and target under the mask, the last step's included, in order.
+    pub confidences: Vec<f64>,
+}
+
+/// Why a decode gave no sentence.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError<E> {
+    /// The mask or its vocabulary.
+    #[error(transparent)]
+    Mask(#[from] MaskError),
+    /// The engine.
+    #[error("the engine failed")]
+    Engine(E),
+}
+
+/// Above this many allowed tokens nothing is weighed: verbs and ids leave room for far fewer.
+const BRANCHES: usize = 4_096;
+
+/// Decodes one sentence. `uniform` gives numbers from 0 up to 1.
+///
+/// # Errors
+/// [`DecodeError`]; a sentence that does not end within its computed bound is one.
+pub fn decode<L: Logits>(
+    masks: &Masks,
+    spec: &GrammarSpec,
+    engine: &mut L,
+    options: DecodeOptions,
+    uniform: &mut dyn FnMut() -> f64,
+) -> Result<Decoded, DecodeError<L::Error>> {
+    let vocabulary = masks.vocabulary();
+    let mut mask = masks.start(spec, options.form)?;
+    let mut recognizer = (options.form == Form::Json).then(|| Recognizer::new(spec.document(), Spacing::Compact));
+    let mut tokens: Vec<u32> = Vec::new();
+    let mut text: Vec<u8> = Vec::new();
+    let mut confidences = Vec::new();
+    let mut confidence: Option<f64> = None;
+    let bound = spec.max_tokens();
+    loop {
+        if tokens.len() as u64 > bound {
+            return Err(MaskError::TooLong { bound }.into());
+        }
+        let allowed = mask.allowed()?;
+        let logits = engine.next(&tokens).map_err(DecodeError::Engine)?;
+        if logits.len() != vocabulary.size() {
+            return Err(MaskError::BadLogits { expected: vocabulary.size(), seen: logits.len() }.into());
+        }
+        let logit = |token: u32| {
+            let value = usize::try_from(token).ok().and_then(|index| logits.get(index)).copied().unwrap_or(f32::MIN);
+            if value.is_nan() { f64::from(f32::MIN) } else { f64::from(value) }
+        };
+        let scale = if options.temperature > 0.0 { options.temperature } else { 1.0 };
+        let mut weighed: Vec<(u32, f64)> = allowed.iter().map(|token| (token, logit(token) / scale)).collect();
+        if let Some(recognizer) = &recognizer
+            && options.risk_aversion > 0.0
+            && !recognizer.is_in_text()
+            && weighed.len() <= BRANCHES
+            && let Some(before) = ln_psi(recognizer, spec, options.risk_aversion)
+        {
+            for (token, weight) in &mut weighed {
+                let mut after = recognizer.clone();
+                if after.push(vocabulary.token(*token)).is_ok()
+                    && let Some(after) = ln_psi(&after, spec, options.risk_aversion)
+                {
+                    *weight += after - before;
+                }
+            }
+        }
+        let Some((token, probability)) = pick(&weighed, options.temperature, uniform) else {
+            return Err(MaskError::Grammar { detail: "no token may come next".to_owned() }.into());
+        };
+        if token == vocabulary.end() {
+            break;
+        }
+        mask.accept(token)?;
+        let bytes = vocabulary.token(token);
+        text.extend_from_slice(bytes);
+        tokens.push(token);
+        if let Some(recognizer) = &mut recognizer {
+            let before = standing(recognizer);
+            recognizer.push(bytes).map_err(|_| MaskError::Forbidden { token })?;
+            let after = standing(recognizer);
+            let chooses = |standing: Option<Standing>| standing.is_some_and(|standing| standing.is_choosing);
+            let has_moved = before.map(|standing| standing.place) != after.map(|standing| standing.place);
+            if chooses(before) {
+                confidence = Some(confidence.unwrap_or(1.0) * probability);
+            }
+            if has_moved && before.is_some() {
+                confidences.push(confidence.take().unwrap_or(1.0));
+            }
+            // A token that reaches into the next step counts there.
+            if chooses(after) && (has_moved || !chooses(before)) {
+                confidence = Some(confidence.unwrap_or(1.0) * probability);
+            }
+        }
+        if mask.is_done() {
+            break;
+        }
+    }
+    let text = String::from_utf8(text).map_err(|error| MaskError::Grammar { detail: error.to_string() })?;
+    Ok(Decoded { text, tokens, confidences })
+}
+
+/// A token by its weight, and its probability among all.
+fn pick(weighed: &[(u32, f64)], temperature: f64, uniform: &mut dyn FnMut() -> f64) -> Option<(u32, f64)> {
+    let most = weighed.iter().map(|(_, weight)| *weight).fold(f64::NEG_INFINITY, f64::max);
+    let likelihood = |weight: f64| (weight - most).exp();
+    let sum: f64 = weighed.iter().map(|(_, weight)| likelihood(*weight)).sum();
+    if temperature <= 0.0 {
+        let best = weighed.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        return Some((best.0, likelihood(best.1) / sum));
+    }
+    let mut rest = uniform().clamp(0.0, 1.0) * sum;
+    for (token, weight) in weighed {
+        rest -= likelihood(*weight);
+        if rest <= 0.0 {
+            return Some((*token, likelihood(*weight) / sum));
+        }
+    }
+    weighed.last().map(|(token, weight)| (*token, likelihood(*weight) / sum))
+}

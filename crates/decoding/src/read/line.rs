@@ -1,0 +1,287 @@
+//! The line form: a verb and its arguments a line, with an optional condition on either side.
+//!
+//! Lines that begin with `#` are the reasoning; blank lines mean nothing. See `line_form` for the syntax.
+
+use serde_json::{Map, Value};
+
+use crate::line_form::{positional, positional_of_condition};
+use crate::read::malformed;
+use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::plan::{Author, MAX_STEPS, PlanDraft, Violation};
+use cuebook_grammar::wire::LongText;
+
+/// What a dialect of the form is used to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Habit {
+    /// `click(223)` means `c223`.
+    NumbersAreIds,
+}
+
+/// Where and why a line is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected} at column {column}, saw {saw}")]
+pub(super) struct LineError {
+    expected: String,
+    /// From 1, in characters.
+    column: usize,
+    saw: String,
+}
+
+pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violation>> {
+    let mut steps = Vec::new();
+    let mut reasoning = String::new();
+    let mut violations = Vec::new();
+    for line in text.lines() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with("```") {
+            continue;
+        }
+        if let Some(thought) = line.strip_prefix('#') {
+            if !reasoning.is_empty() {
+                reasoning.push('\n');
+            }
+            reasoning.push_str(thought.trim());
+            continue;
+        }
+        let index = steps.len() + violations.len();
+        if index > MAX_STEPS {
+            break;
+        }
+        match step(line, &[]) {
+            Ok(step) => steps.push(step),
+            Err(error) => violations.push(malformed(format!("/steps/{index}"), error.to_string())),
+        }
+    }
+    if !violations.is_empty() {
+        return Err(violations);
+    }
+    let mut draft = PlanDraft::read_value(Value::Object(Map::from_iter([("steps".to_owned(), steps.into())])), author)?;
+    draft.reasoning_summary = (!reasoning.is_empty()).then(|| LongText::cut(&reasoning));
+    Ok(draft)
+}
+
+/// One line, as a step object.
+pub(super) fn step(line: &str, habits: &[Habit]) -> Result<Value, LineError> {
+    let mut cursor = Cursor { text: line, at: 0, habits };
+    let verb = cursor.word("a verb")?;
+    let Some(kind) = ActionKind::ALL.iter().find(|kind| kind.meta().name == verb) else {
+        cursor.at = 0;
+        return Err(cursor.error("a verb of the grammar"));
+    };
+    let mut object = Map::from_iter([("type".to_owned(), Value::from(verb))]);
+    cursor.arguments(positional(*kind), &mut object)?;
+    if cursor.eat_word("if") {
+        object.insert("pre".to_owned(), Value::Array(vec![cursor.condition(0)?]));
+    }
+    if cursor.eat("=>") {
+        object.insert("post".to_owned(), Value::Array(vec![cursor.condition(0)?]));
+    }
+    cursor.space();
+    if cursor.eat(";") {
+        cursor.space();
+    }
+    if cursor.rest().is_empty() { Ok(Value::Object(object)) } else { Err(cursor.error("the end of the line")) }
+}
+
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    habits: &'a [Habit],
+}
+
+/// Conditions within conditions, arrays within arrays.
+const DEPTH: usize = 6;
+
+impl<'a> Cursor<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn space(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        self.space();
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        self.space();
+        let Some(rest) = self.rest().strip_prefix(word) else { return false };
+        let whole = !rest.starts_with(is_word);
+        if whole {
+            self.at += word.len();
+        }
+        whole
+    }
+
+    fn need(&mut self, token: &str) -> Result<(), LineError> {
+        if self.eat(token) { Ok(()) } else { Err(self.error(&format!("`{token}`"))) }
+    }
+
+    fn error(&self, expected: &str) -> LineError {
+        let column = self.text.get(..self.at).unwrap_or_default().chars().count() + 1;
+        let rest: String = self.rest().chars().take(30).flat_map(char::escape_debug).collect();
+        let saw = if rest.is_empty() { "the end of the line".to_owned() } else { format!("`{rest}`") };
+        LineError { expected: expected.to_owned(), column, saw }
+    }
+
+    fn word(&mut self, what: &str) -> Result<&'a str, LineError> {
+        self.space();
+        let rest = self.rest();
+        let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        if length == 0 {
+            return Err(self.error(what));
+        }
+        self.at += length;
+        Ok(rest.get(..length).unwrap_or_default())
+    }
+
+    /// `(value,name=value)`: those without names take their names from `order`.
+    fn arguments(&mut self, order: &[&str], object: &mut Map<String, Value>) -> Result<(), LineError> {
+        self.need("(")?;
+        let mut unnamed = order.iter();
+        if self.eat(")") {
+            return Ok(());
+        }
+        loop {
+            self.space();
+            let from = self.at;
+            let name = match self.word("") {
+                Ok(name) if self.eat("=") && !self.rest().starts_with('>') => Some(name),
+                _ => {
+                    self.at = from;
+                    None
+                }
+            };
+            let (name, unnamed) = match name {
+                Some(name) => (name, false),
+                None => match unnamed.next() {
+                    Some(name) => (*name, true),
+                    None => return Err(self.error("`)` or a named argument")),
+                },
+            };
+            let value = match name {
+                "condition" => self.condition(0)?,
+                "targetRef" | "to" | "target" if unnamed => self.reference()?,
+                _ => self.value(0)?,
+            };
+            if object.insert(name.to_owned(), value).is_some() {
+                return Err(self.error(&format!("`{name}` once only")));
+            }
+            if self.eat(")") {
+                return Ok(());
+            }
+            self.need(",")?;
+        }
+    }
+
+    fn reference(&mut self) -> Result<Value, LineError> {
+        self.space();
+        if self.rest().starts_with('{') {
+            return self.value(0);
+        }
+        // `@c1` is what some are used to.
+        self.eat("@");
+        match self.value(0)? {
+            Value::Number(number) if self.habits.contains(&Habit::NumbersAreIds) => Ok(format!("c{number}").into()),
+            other => Ok(other),
+        }
+    }
+
+    fn condition(&mut self, depth: usize) -> Result<Value, LineError> {
+        if depth > DEPTH {
+            return Err(self.error("conditions less deeply nested"));
+        }
+        let kind = self.word("a condition")?;
+        let mut object = Map::from_iter([("kind".to_owned(), Value::from(kind))]);
+        match kind {
+            "not" => {
+                self.need("(")?;
+                object.insert("condition".to_owned(), self.condition(depth + 1)?);
+                self.need(")")?;
+            }
+            "allOf" | "anyOf" => {
+                self.need("(")?;
+                let mut conditions = Vec::new();
+                // An empty group reads; that it cannot be judged is for `check` to say.
+                while !self.eat(")") {
+                    if !conditions.is_empty() {
+                        self.need(",")?;
+                    }
+                    conditions.push(self.condition(depth + 1)?);
+                }
+                object.insert("conditions".to_owned(), conditions.into());
+            }
+            _ => self.arguments(positional_of_condition(kind), &mut object)?,
+        }
+        Ok(Value::Object(object))
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, LineError> {
+        if depth > DEPTH {
+            return Err(self.error("values less deeply nested"));
+        }
+        self.space();
+        let rest = self.rest();
+        match rest.chars().next() {
+            Some('"' | '{') => self.json(),
+            Some('[') => {
+                self.need("[")?;
+                let mut items = Vec::new();
+                if self.eat("]") {
+                    return Ok(items.into());
+                }
+                loop {
+                    items.push(self.value(depth + 1)?);
+                    if self.eat("]") {
+                        return Ok(items.into());
+                    }
+                    self.need(",")?;
+                }
+            }
+            Some(first) if first.is_ascii_digit() || first == '-' => self.number(),
+            _ => Ok(match self.word("a value")? {
+                "true" => Value::Bool(true),
+                "false" => Value::Bool(false),
+                "null" => Value::Null,
+                word => word.into(),
+            }),
+        }
+    }
+
+    /// A JSON value that ends where it ends.
+    fn json(&mut self) -> Result<Value, LineError> {
+        let mut values = serde_json::Deserializer::from_str(self.rest()).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value)) => {
+                self.at += values.byte_offset();
+                Ok(value)
+            }
+            _ => Err(self.error("a JSON string or object")),
+        }
+    }
+
+    fn number(&mut self) -> Result<Value, LineError> {
+        let rest = self.rest();
+        let length = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, '-' | '.'))).unwrap_or(rest.len());
+        let number = rest.get(..length).and_then(|text| serde_json::from_str::<Value>(text).ok());
+        match number {
+            Some(number) => {
+                self.at += length;
+                Ok(number)
+            }
+            None => Err(self.error("a number")),
+        }
+    }
+}
+
+const fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+')
+}

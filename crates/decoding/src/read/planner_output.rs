@@ -1,0 +1,98 @@
+//! Steps of `{"tool", "args", "explanation", "estimated_risk", "confidence"}`, with the tool names and
+//! argument names of the planner specification.
+
+use serde_json::{Map, Value, json};
+
+use crate::read::malformed;
+use cuebook_grammar::plan::{Author, PlanDraft, Violation};
+
+pub(super) fn read(value: Value, author: Author) -> Result<PlanDraft, Vec<Violation>> {
+    let Value::Object(mut plan) = value else {
+        return Err(vec![malformed("", "expected an object with `steps`")]);
+    };
+    let mut violations = Vec::new();
+    if let Some(Value::Array(steps)) = plan.get_mut("steps") {
+        for (index, step) in steps.iter_mut().enumerate() {
+            if let Err(violation) = translate(step, &format!("/steps/{index}")) {
+                violations.push(violation);
+            }
+        }
+    }
+    if let Some(level) = plan.get_mut("autonomy_level")
+        && level == "semi_auto"
+    {
+        *level = "semiAuto".into();
+    }
+    if violations.is_empty() { PlanDraft::read_value(Value::Object(plan), author) } else { Err(violations) }
+}
+
+fn translate(step: &mut Value, path: &str) -> Result<(), Violation> {
+    let Value::Object(object) = step else {
+        return Err(malformed(path, format!("expected a step object, saw {}", cuebook_grammar::wire::shape(step))));
+    };
+    let Some(tool) = object.remove("tool") else { return Ok(()) };
+    let Value::String(tool) = tool else {
+        return Err(malformed(
+            format!("{path}/tool"),
+            format!("expected a string, saw {}", cuebook_grammar::wire::shape(&tool)),
+        ));
+    };
+    let args = match object.remove("args") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(args)) => args,
+        Some(other) => {
+            let message = format!("expected an object of arguments, saw {}", cuebook_grammar::wire::shape(&other));
+            return Err(malformed(format!("{path}/args"), message));
+        }
+    };
+    let mut action = action_of(&tool, args);
+    action.extend(std::mem::take(object));
+    *object = action;
+    Ok(())
+}
+
+/// The step of a tool and its arguments; names that the language shares pass through.
+fn action_of(tool: &str, args: Map<String, Value>) -> Map<String, Value> {
+    let verb = match tool {
+        "wait_for_idle" => "waitForIdle",
+        "click_point" => "clickPoint",
+        "drag" => "dragPoints",
+        "long_press" => "longPressPoint",
+        "hotkey" => "press",
+        "read_file" => "readFile",
+        "write_file" => "writeFile",
+        other => other,
+    };
+    let mut step = Map::from_iter([("type".to_owned(), Value::from(verb))]);
+    for (name, value) in args {
+        let (name, value) = match (verb, name.as_str()) {
+            (_, "id" | "ref" | "target") => ("targetRef", reference(value)),
+            ("waitForIdle", "ms") => ("quietMs", value),
+            ("press", "keys") => ("keys", chord(value)),
+            ("shell", "cmd") => ("command", value),
+            _ => {
+                step.insert(name, value);
+                continue;
+            }
+        };
+        step.insert(name.to_owned(), value);
+    }
+    step
+}
+
+/// A bare number is the number of a candidate.
+fn reference(value: Value) -> Value {
+    match &value {
+        Value::Number(number) => json!(format!("c{number}")),
+        _ => value,
+    }
+}
+
+fn chord(value: Value) -> Value {
+    match &value {
+        Value::Array(keys) if keys.iter().all(Value::is_string) => {
+            keys.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("+").into()
+        }
+        _ => value,
+    }
+}

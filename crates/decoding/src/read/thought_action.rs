@@ -1,0 +1,24 @@
+//! `<Thought>…</Thought><Action>click(223)</Action>`: one thought, one action. A missing closing tag is put
+//! up with, as decoders that stop at it leave it out.
+
+use crate::read::{line, malformed};
+use cuebook_grammar::plan::{Author, PlanDraft, Violation};
+use cuebook_grammar::wire::LongText;
+
+pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violation>> {
+    let thought = between(text, "<Thought>", "</Thought>");
+    let Some(action) = between(text, "<Action>", "</Action>") else {
+        return Err(vec![malformed("/action", "expected <Action>…</Action>, saw none")]);
+    };
+    let step = line::step(action.trim(), &[line::Habit::NumbersAreIds])
+        .map_err(|error| vec![malformed("/action", error.to_string())])?;
+    let plan = serde_json::json!({ "steps": [step] });
+    let mut draft = PlanDraft::read_value(plan, author)?;
+    draft.reasoning_summary = thought.map(|thought| LongText::cut(thought.trim())).filter(|text| !text.is_empty());
+    Ok(draft)
+}
+
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(open)?;
+    Some(rest.split_once(close).map_or(rest, |(inner, _)| inner))
+}

@@ -1,0 +1,127 @@
+//! Tool calls, as the wire formats of several providers write them.
+//!
+//! OpenAI: `{"tool_calls": [{"function": {"name", "arguments": "{…}"}}]}`, or `{"type": "function_call",
+//! "name", "arguments"}` among the output of its responses. Anthropic: `{"content": [{"type": "tool_use",
+//! "name", "input"}]}`. Ollama: as OpenAI, with arguments as an object. Any of these alone, or in an array.
+
+use serde_json::{Map, Value};
+
+use crate::read::malformed;
+use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::plan::{Author, PlanDraft, Violation};
+use cuebook_grammar::wire::LongText;
+
+/// Whether the value looks like tool calls.
+pub(super) fn is_one(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(is_one),
+        Value::Object(object) => {
+            object.contains_key("tool_calls")
+                || object.contains_key("function")
+                || (object.contains_key("name") && (object.contains_key("arguments") || object.contains_key("input")))
+                || object.get("message").is_some_and(is_one)
+                || object.get("content").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(is_one))
+                || object.get("choices").and_then(Value::as_array).is_some_and(|choices| choices.iter().any(is_one))
+                || object.get("output").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(is_one))
+        }
+        _ => false,
+    }
+}
+
+/// Reads the calls, in order, as the steps of one plan; text beside them is its reasoning.
+pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Vec<Violation>> {
+    let mut found = Found::default();
+    found.collect(value, "", 0);
+    if found.steps.is_empty() && found.violations.is_empty() {
+        found.violations.push(malformed("", "expected at least one tool call, saw none"));
+    }
+    if !found.violations.is_empty() {
+        return Err(found.violations);
+    }
+    let plan = Map::from_iter([("steps".to_owned(), Value::Array(found.steps))]);
+    let mut draft = PlanDraft::read_value(Value::Object(plan), author)?;
+    let said = found.said.join("\n");
+    if !said.trim().is_empty() {
+        draft.reasoning_summary = Some(LongText::cut(said.trim()));
+    }
+    Ok(draft)
+}
+
+#[derive(Default)]
+struct Found {
+    steps: Vec<Value>,
+    said: Vec<String>,
+    violations: Vec<Violation>,
+}
+
+impl Found {
+    fn collect(&mut self, value: &Value, path: &str, depth: usize) {
+        /// Wrappers around wrappers: responses, choices, messages, contents.
+        const DEPTH: usize = 8;
+        match value {
+            _ if depth > DEPTH => self.violations.push(malformed(path, "expected tool calls less deeply nested")),
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.collect(item, &format!("{path}/{index}"), depth + 1);
+                }
+            }
+            Value::Object(object) => {
+                if let Some(function) = object.get("function") {
+                    return self.collect(function, &format!("{path}/function"), depth + 1);
+                }
+                let arguments = object.get("arguments").map(|a| ("arguments", a));
+                let arguments = arguments.or_else(|| object.get("input").map(|a| ("input", a)));
+                if let (Some(name), Some((field, arguments))) = (object.get("name"), arguments) {
+                    return self.call(name, arguments, &format!("{path}/{field}"), path);
+                }
+                if let Some(Value::String(text)) = object.get("text") {
+                    self.said.push(text.clone());
+                }
+                for wrapper in ["output", "choices", "message", "content", "tool_calls"] {
+                    match object.get(wrapper) {
+                        Some(Value::String(text)) => self.said.push(text.clone()),
+                        Some(inner) => self.collect(inner, &format!("{path}/{wrapper}"), depth + 1),
+                        None => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, name: &Value, arguments: &Value, field: &str, path: &str) {
+        let Some(name) = name.as_str() else {
+            return self.violations.push(malformed(format!("{path}/name"), "expected a string"));
+        };
+        let parsed = match arguments {
+            Value::String(text) if text.trim().is_empty() => Ok(Value::Object(Map::new())),
+            Value::String(text) => serde_json::from_str(text).map_err(|error| error.to_string()),
+            other => Ok(other.clone()),
+        };
+        match parsed {
+            Ok(Value::Object(arguments)) => {
+                // A tool that is no verb is a registered action, or nothing: `check` knows which.
+                let step = if ActionKind::ALL.iter().any(|kind| kind.meta().name == name) {
+                    let mut step = Map::from_iter([("type".to_owned(), Value::from(name))]);
+                    step.extend(arguments.into_iter().filter(|(_, value)| !value.is_null()));
+                    step
+                } else {
+                    let args = Value::Object(arguments);
+                    Map::from_iter([
+                        ("type".to_owned(), "call".into()),
+                        ("name".to_owned(), name.into()),
+                        ("args".to_owned(), args),
+                    ])
+                };
+                self.steps.push(Value::Object(step));
+            }
+            Ok(other) => {
+                let message = format!("expected an object of arguments, saw {}", cuebook_grammar::wire::shape(&other));
+                self.violations.push(malformed(field, message));
+            }
+            Err(error) => {
+                self.violations.push(malformed(field, format!("expected an object of arguments: {error}")));
+            }
+        }
+    }
+}

@@ -1,0 +1,582 @@
+//! The sentences of a page: which verbs are left, on which candidates, with which parameters.
+//!
+//! A plan is `{version, reasoningSummary?, steps?, last}`: `steps` stay on the page, and `last` is the one
+//! step that may leave it or end the task. That nothing follows a page change is so a matter of form.
+//!
+//! Each step states at most one condition on either side, so that no two can contradict each other.
+//! [`UNWRITTEN`] lists what a model cannot write though the language has it.
+
+use serde_json::Value;
+
+use crate::foreign;
+use crate::ir::{Document, DocumentBuilder, Member, Node, Text, Union, Variant, member, optional, words};
+use crate::spec::{Caps, LeftOut, fetch_origins, url_origins};
+use cuebook_grammar::action::{ActionKind, Owner};
+use cuebook_grammar::candidate::{Candidate, Capability};
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::plan::PLAN_VERSION;
+use cuebook_grammar::policy::Policy;
+
+/// What a specification is made of.
+pub(super) struct Ground<'a> {
+    pub(super) observation: &'a Observation,
+    pub(super) policy: &'a Policy,
+    pub(super) candidates: &'a [&'a Candidate],
+    pub(super) caps: &'a Caps,
+}
+
+/// Members of actions and steps that no model writes, and why.
+pub const UNWRITTEN: &[(&str, &str, &str)] = &[
+    ("*", "timeoutMs", "the operator's to choose"),
+    ("scroll", "deltaX", "a direction says it in fewer tokens"),
+    ("scroll", "deltaY", "a direction says it in fewer tokens"),
+    ("click", "position", "a point of the picture is for the point verbs"),
+    ("click", "dryRun", "for operators who try a plan out"),
+    ("hover", "position", "a point of the picture is for the point verbs"),
+    ("hover", "modifiers", "for operators"),
+    ("type", "delayMs", "a repair's to choose"),
+    ("dragTo", "durationMs", "a repair's to choose"),
+    ("longPress", "durationMs", "its default serves"),
+    ("clickPoint", "viewport", "whoever shows the picture knows its size"),
+    ("dragPoints", "viewport", "whoever shows the picture knows its size"),
+    ("dragPoints", "durationMs", "its default serves"),
+    ("longPressPoint", "viewport", "whoever shows the picture knows its size"),
+    ("longPressPoint", "durationMs", "its default serves"),
+    ("extract", "schema", "an open object: no grammar bounds it"),
+    ("fetch", "headers", "an open object: no grammar bounds it"),
+    ("fetch", "pre", "no part of the page: no condition of the page applies"),
+    ("fetch", "post", "no part of the page: no condition of the page applies"),
+    ("readFile", "pre", "no part of the page: no condition of the page applies"),
+    ("readFile", "post", "no part of the page: no condition of the page applies"),
+    ("writeFile", "pre", "no part of the page: no condition of the page applies"),
+    ("writeFile", "post", "no part of the page: no condition of the page applies"),
+    ("shell", "pre", "no part of the page: no condition of the page applies"),
+    ("shell", "post", "no part of the page: no condition of the page applies"),
+    ("call", "pre", "no part of the page: no condition of the page applies"),
+    ("call", "post", "no part of the page: no condition of the page applies"),
+    ("findElements", "*", "raw CSS reaches a model through `resolveSelector` only"),
+    ("getDom", "*", "`extract` reads what a model needs"),
+    ("searchPage", "regex", "a pattern may not compile"),
+];
+
+const KEYS: &[&str] = &[
+    "Enter",
+    "Tab",
+    "Shift+Tab",
+    "Escape",
+    "Space",
+    "Backspace",
+    "Delete",
+    "ArrowUp",
+    "ArrowDown",
+    "ArrowLeft",
+    "ArrowRight",
+    "Home",
+    "End",
+    "PageUp",
+    "PageDown",
+    "Control+A",
+    "Control+C",
+    "Control+V",
+    "Control+X",
+    "Control+Z",
+    "Control+F",
+    "Control+S",
+    "F2",
+    "F5",
+];
+
+/// The grammar of a plan on this ground.
+pub(super) fn document(ground: &Ground<'_>, left_out: &mut LeftOut) -> Document {
+    let mut builder = DocumentBuilder::default();
+    let pools = Pools::new(ground, &mut builder);
+    let mut shaper = Shaper { ground, builder, pools, left_out };
+    let stay = shaper.variants(Place::Within);
+    let last = shaper.variants(Place::Last);
+    let mut members = vec![
+        member("version", words([PLAN_VERSION])),
+        optional("reasoningSummary", Node::Text(Text::Free { min: 0, max: ground.caps.reasoning })),
+    ];
+    if ground.caps.steps > 1 && !stay.is_empty() {
+        let item = shaper.builder.define("step", Node::Union(Union { tag: "type", variants: stay }));
+        members.push(optional("steps", Node::Array { item: Box::new(item), min: 0, max: ground.caps.steps - 1 }));
+    }
+    let last = shaper.builder.define("last", Node::Union(Union { tag: "type", variants: last }));
+    members.push(member("last", last));
+    shaper.builder.finish(Node::Object(members))
+}
+
+/// Where in a plan a step stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Within,
+    Last,
+}
+
+/// The ids that may stand for each capability.
+struct Pools {
+    any: Option<Node>,
+    text: Option<Node>,
+    value: Option<Node>,
+    options: Option<Node>,
+    check_on: Option<Node>,
+    check_off: Option<Node>,
+    files: Option<Node>,
+}
+
+impl Pools {
+    fn new(ground: &Ground<'_>, builder: &mut DocumentBuilder) -> Self {
+        let mut pool = |name: &str, fits: &dyn Fn(&Candidate) -> bool| {
+            let ids: Vec<Value> = ground
+                .candidates
+                .iter()
+                .filter(|candidate| fits(candidate))
+                .map(|candidate| Value::from(candidate.id.to_string()))
+                .collect();
+            (!ids.is_empty()).then(|| builder.define(name, Node::Enum(ids)))
+        };
+        let supports = |capability| move |candidate: &Candidate| candidate.supports(capability);
+        Self {
+            any: pool("target", &|_| true),
+            text: pool("textTarget", &supports(Capability::Text)),
+            value: pool("valueTarget", &supports(Capability::Value)),
+            options: pool("optionsTarget", &|candidate| {
+                candidate.supports(Capability::Options) && matches!(options_of(candidate, ground.caps), Options::Free)
+            }),
+            check_on: pool("checkTarget", &supports(Capability::CheckOn)),
+            check_off: pool("uncheckTarget", &supports(Capability::CheckOff)),
+            files: pool("fileTarget", &supports(Capability::Files)),
+        }
+    }
+}
+
+/// How the options of a target are written.
+enum Options<'a> {
+    /// These, in words.
+    Spelled(Vec<&'a str>),
+    /// By position, below this: they are known, and too many to be spelled.
+    Numbered(usize),
+    /// In words of the model's own: they are not known, or not all of them.
+    Free,
+    /// None can be chosen.
+    None,
+}
+
+fn options_of<'a>(candidate: &'a Candidate, caps: &Caps) -> Options<'a> {
+    /// An observation holds that many; a list as long may be cut.
+    const OBSERVED: usize = 100;
+    let count = candidate.options.len();
+    if count == 0 || count >= OBSERVED {
+        return Options::Free;
+    }
+    if count > caps.options {
+        return Options::Numbered(count);
+    }
+    let mut known: Vec<&str> = Vec::new();
+    for option in candidate.options.iter().filter(|option| !option.disabled) {
+        // Its label is what a model reads; of two with one label, the value tells.
+        let unique = candidate.options.iter().filter(|other| other.label == option.label).count() == 1;
+        let text = if unique && !option.label.is_empty() { &option.label } else { &option.value };
+        if text.chars().count() <= 200 && !known.contains(&text.as_str()) {
+            known.push(text);
+        }
+    }
+    if known.is_empty() { Options::None } else { Options::Spelled(known) }
+}
+
+struct Shaper<'a> {
+    ground: &'a Ground<'a>,
+    builder: DocumentBuilder,
+    pools: Pools,
+    left_out: &'a mut LeftOut,
+}
+
+impl Shaper<'_> {
+    fn text(&self) -> Node {
+        Node::Text(Text::Free { min: 0, max: self.ground.caps.text })
+    }
+
+    fn words(&self) -> Node {
+        Node::Text(Text::Free { min: 0, max: self.ground.caps.words })
+    }
+
+    fn answer(&self) -> Node {
+        Node::Text(Text::Free { min: 0, max: self.ground.caps.answer })
+    }
+
+    fn variants(&mut self, place: Place) -> Vec<Variant> {
+        let common = self.common(place);
+        let blocked = self.ground.observation.dialog.is_some();
+        let mut variants = Vec::new();
+        for kind in ActionKind::ALL {
+            if blocked && !works_under_a_dialog(*kind) {
+                continue;
+            }
+            if self.place_of(*kind) == Place::Last && place == Place::Within {
+                continue;
+            }
+            for members in self.parameters(*kind, place) {
+                let mut members = members;
+                // What is no part of the page has no conditions on it.
+                let is_outside = kind.meta().owner == Owner::Handler;
+                let applies = |common: &&Member| !is_outside || !matches!(common.name.as_str(), "pre" | "post");
+                members.extend(common.iter().filter(applies).cloned());
+                let name = kind.meta().name.to_owned();
+                variants.push(Variant { name, description: description(*kind).to_owned(), members });
+            }
+        }
+        variants
+    }
+
+    /// The members that every step may have.
+    fn common(&mut self, place: Place) -> Vec<Member> {
+        let conditions = self.conditions(place);
+        let name = if place == Place::Last { "lastCondition" } else { "condition" };
+        let condition = self.builder.define(name, Node::Union(Union { tag: "kind", variants: conditions }));
+        let before = self.conditions(Place::Within);
+        let before = self.builder.define("condition", Node::Union(Union { tag: "kind", variants: before }));
+        let list = |item| Node::Array { item: Box::new(item), min: 0, max: 1 };
+        let tenths: Vec<Value> = (0..=10_u32)
+            .map(|tenth| if tenth.is_multiple_of(10) { (tenth / 10).into() } else { (f64::from(tenth) / 10.0).into() })
+            .collect();
+        let confidence = self.builder.define("confidence", Node::Enum(tenths));
+        vec![
+            optional("explanation", self.words()),
+            optional("pre", list(before)),
+            optional("post", list(condition)),
+            optional("estimatedRisk", words(["low", "medium", "high"])),
+            optional("confidence", confidence),
+        ]
+    }
+
+    /// Where a verb may stand: what leaves the page or ends the task stands last.
+    const fn place_of(&self, kind: ActionKind) -> Place {
+        use ActionKind as Kind;
+        match kind {
+            Kind::Navigate
+            | Kind::GoBack
+            | Kind::GoForward
+            | Kind::Reload
+            | Kind::SwitchTab
+            | Kind::CloseTab
+            | Kind::AcceptDialog
+            | Kind::DismissDialog
+            | Kind::Finish
+            | Kind::Fail
+            | Kind::AskUser => Place::Last,
+            _ => Place::Within,
+        }
+    }
+
+    /// The parameter lists of a verb: none where nothing on this page supports it or the policy forbids it.
+    fn parameters(&mut self, kind: ActionKind, place: Place) -> Vec<Vec<Member>> {
+        use ActionKind as Kind;
+        let raw = self.ground.policy.profile().opens_raw_access();
+        let caps = self.ground.caps;
+        let outside = self.ground.policy.outside();
+        let target = |pool: &Option<Node>| pool.as_ref().map(|pool| member("targetRef", pool.clone()));
+        let any = target(&self.pools.any);
+        let on = |target: Option<Member>, more: Vec<Member>| -> Vec<Vec<Member>> {
+            target.map(|target| std::iter::once(target).chain(more).collect()).into_iter().collect()
+        };
+        match kind {
+            Kind::Navigate => {
+                let origins = url_origins(self.ground.policy);
+                if origins.is_empty() {
+                    return Vec::new();
+                }
+                vec![vec![member("url", Node::Text(Text::Url { origins, max: caps.words }))]]
+            }
+            Kind::GoBack | Kind::GoForward | Kind::Reload => vec![Vec::new()],
+            Kind::AcceptDialog => self.when_dialog(vec![optional("text", self.text())]),
+            Kind::DismissDialog => self.when_dialog(Vec::new()),
+            Kind::WaitFor | Kind::Assert => {
+                let conditions = self.conditions(Place::Within);
+                let node = Node::Union(Union { tag: "kind", variants: conditions });
+                vec![vec![member("condition", self.builder.define("condition", node))]]
+            }
+            Kind::WaitForIdle => {
+                vec![vec![optional("quietMs", Node::Enum(vec![500.into(), 1_000.into(), 2_000.into()]))]]
+            }
+            Kind::Scroll => {
+                let direction = words(["up", "down", "left", "right", "top", "bottom"]);
+                let mut lists = vec![vec![member("direction", direction.clone())]];
+                lists.extend(on(any, vec![optional("direction", direction)]));
+                lists
+            }
+            Kind::SwitchTab | Kind::CloseTab => {
+                let open = i64::try_from(self.ground.observation.tabs.len()).unwrap_or(i64::MAX).min(100);
+                if open < 2 {
+                    return Vec::new();
+                }
+                vec![vec![member("tab", Node::Integer { min: 0, max: open - 1 })]]
+            }
+            Kind::Click => on(
+                any,
+                vec![
+                    optional("button", words(["left", "middle", "right"])),
+                    optional("count", Node::Integer { min: 1, max: 3 }),
+                    optional("modifiers", modifiers()),
+                ],
+            ),
+            Kind::Clear => on(target(&self.pools.value), Vec::new()),
+            Kind::SelectText | Kind::Focus | Kind::LongPress | Kind::Hover => on(any, Vec::new()),
+            Kind::Type => self.entering(target(&self.pools.text), "text"),
+            Kind::SetValue => self.entering(target(&self.pools.value), "value"),
+            Kind::Press => {
+                let keys = self.builder.define("keys", words(KEYS.iter().copied()));
+                let mut lists = vec![vec![member("keys", keys.clone())]];
+                lists.extend(on(any, vec![member("keys", keys)]));
+                lists
+            }
+            Kind::Select => self.choosing(place),
+            Kind::Check => on(target(&self.pools.check_on), Vec::new()),
+            Kind::Uncheck => on(target(&self.pools.check_off), Vec::new()),
+            Kind::DragTo => {
+                let to = self.pools.any.clone().map(|pool| member("to", pool));
+                on(any, to.into_iter().collect())
+            }
+            Kind::Upload => {
+                if caps.files.is_empty() {
+                    return Vec::new();
+                }
+                let file = self.builder.define("file", words(caps.files.iter().map(String::as_str)));
+                let files = Node::Array { item: Box::new(file), min: 1, max: 5 };
+                on(target(&self.pools.files), vec![member("files", files)])
+            }
+            Kind::Extract => {
+                let forms = words(["text", "html", "value", "markdown", "form"]);
+                let mut query = Vec::from_iter(self.pools.any.clone().map(|pool| optional("targetRef", pool)));
+                query.push(member("kind", forms));
+                vec![vec![member("query", Node::Object(query))]]
+            }
+            Kind::Snapshot => vec![vec![optional("scope", words(["view", "full"]))]],
+            Kind::Screenshot => {
+                let mut members = Vec::from_iter(self.pools.any.clone().map(|pool| optional("targetRef", pool)));
+                members.push(optional("fullPage", Node::Boolean));
+                vec![members]
+            }
+            Kind::SearchPage => {
+                let query = Node::Text(Text::Free { min: 1, max: caps.words });
+                vec![vec![member("query", query), optional("context", Node::Integer { min: 0, max: 500 })]]
+            }
+            Kind::GetDom | Kind::FindElements => Vec::new(),
+            Kind::Call => self.calls(),
+            Kind::Finish => vec![vec![optional("result", self.answer())]],
+            Kind::Fail => vec![vec![member("reason", self.words())]],
+            Kind::AskUser => vec![vec![member("question", Node::Text(Text::Free { min: 1, max: caps.words }))]],
+            _ if !raw => Vec::new(),
+            Kind::ClickPoint | Kind::LongPressPoint => vec![vec![member("point", self.point())]],
+            Kind::DragPoints => vec![vec![member("from", self.point()), member("to", self.point())]],
+            Kind::ResolveSelector => {
+                let selector = Node::Text(Text::Free { min: 1, max: caps.text });
+                vec![vec![member("css", selector.clone())], vec![member("xpath", selector)]]
+            }
+            Kind::Fetch => {
+                let origins = fetch_origins(self.ground.policy);
+                if origins.is_empty() {
+                    return Vec::new();
+                }
+                let url = Node::Text(Text::Url { origins, max: caps.words });
+                let methods = words(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
+                vec![vec![member("url", url), optional("method", methods), optional("body", self.answer())]]
+            }
+            // Which paths lie below a declared directory only the file system knows.
+            Kind::ReadFile if outside.read_roots.is_empty() && outside.write_roots.is_empty() => Vec::new(),
+            Kind::WriteFile if outside.write_roots.is_empty() => Vec::new(),
+            Kind::ReadFile => vec![vec![member("path", self.text())]],
+            Kind::WriteFile => vec![vec![member("path", self.text()), member("content", self.answer())]],
+            Kind::Shell => {
+                let lines: Vec<Value> = outside.spelled_commands().map(Value::from).collect();
+                if lines.is_empty() { Vec::new() } else { vec![vec![member("command", Node::Enum(lines))]] }
+            }
+            Kind::Evaluate => vec![vec![member("script", self.answer())]],
+        }
+    }
+
+    fn when_dialog(&self, members: Vec<Member>) -> Vec<Vec<Member>> {
+        if self.ground.observation.dialog.is_some() { vec![members] } else { Vec::new() }
+    }
+
+    /// Text in the clear, or a secret by its name.
+    fn entering(&mut self, target: Option<Member>, field: &str) -> Vec<Vec<Member>> {
+        let Some(target) = target else { return Vec::new() };
+        let mut lists = vec![vec![target.clone(), member(field, self.text())]];
+        let secrets = &self.ground.caps.credentials;
+        if !secrets.is_empty() {
+            let names = words(secrets.iter().map(cuebook_grammar::id::CredentialRef::as_str));
+            lists.push(vec![target, member("credentialRef", self.builder.define("credential", names))]);
+        }
+        lists
+    }
+
+    /// One list for each target whose options are known, and one for the others.
+    fn choosing(&mut self, place: Place) -> Vec<Vec<Member>> {
+        let caps = self.ground.caps;
+        let mut lists = Vec::new();
+        for candidate in self.ground.candidates.iter().filter(|candidate| candidate.supports(Capability::Options)) {
+            let option = match options_of(candidate, caps) {
+                Options::Spelled(options) => self.builder.define("option", words(options)),
+                Options::Numbered(count) => {
+                    if place == Place::Last {
+                        self.left_out.long_selects += 1;
+                    }
+                    Node::Integer { min: 0, max: i64::try_from(count).unwrap_or(1) - 1 }
+                }
+                Options::Free | Options::None => continue,
+            };
+            let option = if candidate.states.multiselectable {
+                Node::Array { item: Box::new(option), min: 1, max: 10 }
+            } else {
+                option
+            };
+            let id = words([candidate.id.to_string().as_str()]);
+            lists.push(vec![member("targetRef", id), member("option", option)]);
+        }
+        if let Some(pool) = &self.pools.options {
+            let option = Node::Text(Text::Free { min: 1, max: caps.words });
+            lists.push(vec![member("targetRef", pool.clone()), member("option", option)]);
+        }
+        lists
+    }
+
+    fn calls(&mut self) -> Vec<Vec<Member>> {
+        let mut lists = Vec::new();
+        for action in self.ground.policy.registered_actions() {
+            match foreign::node(&action.schema, self.ground.caps) {
+                Some(args @ Node::Object(_)) => {
+                    let args = self.builder.define("args", args);
+                    lists.push(vec![member("name", words([action.name.as_str()])), member("args", args)]);
+                }
+                _ => {
+                    let name = action.name.as_str().to_owned();
+                    if !self.left_out.registered.contains(&name) {
+                        self.left_out.registered.push(name);
+                    }
+                }
+            }
+        }
+        lists
+    }
+
+    /// A point of the viewport, in whole pixels.
+    fn point(&mut self) -> Node {
+        let viewport = self.ground.observation.viewport;
+        let axis = |extent: f64| {
+            // A viewport is a few thousand pixels; what is no number is none.
+            let max = if extent.is_finite() { extent.clamp(1.0, 20_000.0) as i64 - 1 } else { 0 };
+            Node::Integer { min: 0, max }
+        };
+        self.builder
+            .define("point", Node::Object(vec![member("x", axis(viewport.width)), member("y", axis(viewport.height))]))
+    }
+
+    /// The conditions that a model may state. None that holds on every page, none whose pattern may not compile.
+    fn conditions(&mut self, place: Place) -> Vec<Variant> {
+        let text = self.text();
+        let some_text = Node::Text(Text::Free { min: 1, max: self.ground.caps.text });
+        let short = Node::Text(Text::Free { min: 1, max: self.ground.caps.words });
+        let mut variants = Vec::new();
+        let mut add = |name: &str, what: &str, members: Vec<Member>| {
+            variants.push(Variant { name: name.to_owned(), description: what.to_owned(), members });
+        };
+        if let Some(pool) = &self.pools.any {
+            let target = || member("target", pool.clone());
+            add("exists", "it is in the page", vec![target()]);
+            add("absent", "it is no longer in the page", vec![target()]);
+            add("visible", "it can be seen", vec![target()]);
+            add("hidden", "it cannot be seen", vec![target()]);
+            add("enabled", "it can be operated", vec![target()]);
+            add("focused", "it has the focus", vec![target()]);
+            add("disappears", "it was visible and is not any more", vec![target()]);
+            let aspects = words(["text", "value", "name", "states", "box"]);
+            add("changed", "something about it is different", vec![target(), optional("aspect", aspects)]);
+            add("elementTextContains", "its text contains", vec![target(), member("text", some_text.clone())]);
+            add("nameEquals", "its accessible name is", vec![target(), member("text", text.clone())]);
+        }
+        if let Some(pool) = &self.pools.value {
+            let target = || member("target", pool.clone());
+            add("valueEquals", "its value is", vec![target(), member("value", text.clone())]);
+            add("valueContains", "its value contains", vec![target(), member("value", some_text)]);
+        }
+        if let Some(pool) = &self.pools.check_on {
+            add(
+                "checked",
+                "it is on, or off",
+                vec![member("target", pool.clone()), optional("checked", Node::Boolean)],
+            );
+        }
+        add("networkIdle", "the network is quiet", Vec::new());
+        add("dialogOpened", "a dialog opened", vec![optional("text", short.clone())]);
+        add("downloadStarted", "a download started", vec![optional("filename", short.clone())]);
+        add("anyEffect", "anything happened", Vec::new());
+        if place == Place::Last {
+            add("urlChanges", "the URL is another one", vec![optional("to", short.clone())]);
+            add("newTab", "a tab opened", vec![optional("url", short)]);
+        }
+        variants
+    }
+}
+
+/// What can be done while a dialog blocks the page.
+const fn works_under_a_dialog(kind: ActionKind) -> bool {
+    use ActionKind as Kind;
+    matches!(kind, Kind::AcceptDialog | Kind::DismissDialog | Kind::Finish | Kind::Fail | Kind::AskUser)
+}
+
+fn modifiers() -> Node {
+    Node::Array { item: Box::new(words(["Alt", "Control", "Meta", "Shift"])), min: 0, max: 2 }
+}
+
+/// What a verb is for, for tool descriptions and prompts.
+#[must_use]
+pub(super) const fn description(kind: ActionKind) -> &'static str {
+    use ActionKind as Kind;
+    match kind {
+        Kind::Navigate => "Open a URL",
+        Kind::GoBack => "Go back in history",
+        Kind::GoForward => "Go forward in history",
+        Kind::Reload => "Load the page again",
+        Kind::WaitFor => "Wait until a condition holds",
+        Kind::WaitForIdle => "Wait until the page is quiet",
+        Kind::Scroll => "Scroll the page, or a target into view",
+        Kind::SwitchTab => "Make another tab the current one",
+        Kind::CloseTab => "Close a tab",
+        Kind::Click => "Click a target",
+        Kind::Clear => "Empty a field",
+        Kind::SelectText => "Select the text of a target",
+        Kind::Type => "Type text into a field, after what is there",
+        Kind::SetValue => "Replace the value of a field",
+        Kind::Press => "Press a key or chord",
+        Kind::Select => "Choose an option",
+        Kind::Check => "Turn a check box, radio button or switch on",
+        Kind::Uncheck => "Turn a check box or switch off",
+        Kind::Hover => "Move the pointer over a target",
+        Kind::Focus => "Give a target the focus",
+        Kind::DragTo => "Drag a target onto another",
+        Kind::Upload => "Choose files in a file field",
+        Kind::LongPress => "Press and hold a target",
+        Kind::ClickPoint => "Click at a point of the picture",
+        Kind::DragPoints => "Drag from a point of the picture to another",
+        Kind::LongPressPoint => "Press and hold at a point of the picture",
+        Kind::Extract => "Read something out of the page",
+        Kind::Snapshot => "Look at the page again",
+        Kind::Screenshot => "Take a picture",
+        Kind::GetDom => "Read a compact form of the document",
+        Kind::SearchPage => "Search the page's text",
+        Kind::FindElements => "List elements",
+        Kind::ResolveSelector => "Turn a selector into a candidate",
+        Kind::Assert => "State that a condition holds now",
+        Kind::Fetch => "Make an HTTP request outside the page",
+        Kind::ReadFile => "Read a file",
+        Kind::WriteFile => "Write a file",
+        Kind::Shell => "Run a command",
+        Kind::Evaluate => "Evaluate a script in the page",
+        Kind::Call => "Call a registered action",
+        Kind::AcceptDialog => "Accept the dialog that is open",
+        Kind::DismissDialog => "Dismiss the dialog that is open",
+        Kind::Finish => "End the task, with its result",
+        Kind::Fail => "End the task as one that cannot be done",
+        Kind::AskUser => "Ask the user a question",
+    }
+}

@@ -1,0 +1,219 @@
+//! What may be written about one page under one policy.
+//!
+//! Invariants:
+//! - Only candidates that can be told apart, in frames that the policy lets a model act in, are offered.
+//! - Two observations that offer the same make the same specification, with the same hash.
+//! - What was left out is counted, never dropped in silence.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::ir::{Document, UrlOrigin};
+use crate::shapes;
+use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::candidate::{Candidate, Placement};
+use cuebook_grammar::id::{CandidateId, CredentialRef};
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::risk::{self, RiskClass};
+
+/// The bounds of what a model may write. They bound every sentence, and so the cost of a decode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// The most candidates that are offered.
+    pub candidates: usize,
+    /// The most steps of a plan, the last included; at least 1.
+    pub steps: u32,
+    /// Characters of text that is typed, searched for or compared.
+    pub text: u32,
+    /// Characters of an explanation, a reason or a question.
+    pub words: u32,
+    /// Characters of the reasoning before the plan.
+    pub reasoning: u32,
+    /// Characters of the result of a task, and of a file or a script.
+    pub answer: u32,
+    /// The most options of one target that are spelled out; beyond, they are chosen by position.
+    pub options: usize,
+    /// The secrets that may be named.
+    pub credentials: Vec<CredentialRef>,
+    /// The files that may be uploaded.
+    pub files: Vec<String>,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            candidates: 150,
+            steps: 6,
+            text: 400,
+            words: 200,
+            reasoning: 600,
+            answer: 2_000,
+            options: 40,
+            credentials: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+}
+
+/// A candidate that may be named.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offered {
+    /// Its id.
+    pub id: CandidateId,
+    /// What clicking it risks.
+    pub click: RiskClass,
+    /// Its role, name and context, for descriptions.
+    pub title: String,
+}
+
+/// What a specification does not hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftOut {
+    /// Candidates beyond [`Caps::candidates`].
+    pub surplus: usize,
+    /// Candidates that nothing tells from their twins.
+    pub ambiguous: usize,
+    /// Candidates in frames where the policy does not let a model act.
+    pub forbidden: usize,
+    /// Targets with more options than [`Caps::options`]: theirs are chosen by position.
+    pub long_selects: usize,
+    /// Registered actions whose argument schema is beyond the closed subset.
+    pub registered: Vec<String>,
+}
+
+/// What may be written about one page: the grammar, and what it was made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GrammarSpec {
+    document: Document,
+    offered: Vec<Offered>,
+    left_out: LeftOut,
+    caps: Caps,
+    hash: String,
+}
+
+impl GrammarSpec {
+    /// The grammar of a whole plan.
+    #[must_use]
+    pub const fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The candidates that may be named, in reading order.
+    #[must_use]
+    pub fn offered(&self) -> &[Offered] {
+        &self.offered
+    }
+
+    /// What it does not hold.
+    #[must_use]
+    pub const fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
+    /// The bounds that it was made with.
+    #[must_use]
+    pub const fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    /// Sixteen hexadecimal digits: the same for the same sentences, for caches of compiled grammars.
+    #[must_use]
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// No sentence takes more tokens, whatever the tokenizer, if it knows every byte.
+    #[must_use]
+    pub fn max_tokens(&self) -> u64 {
+        self.document.worst_case()
+    }
+
+    /// What `verb` on a candidate risks; of a verb without a target, what it always risks.
+    #[must_use]
+    pub fn risk(&self, verb: ActionKind, target: Option<CandidateId>) -> RiskClass {
+        use cuebook_grammar::effect::EffectClass;
+        match verb {
+            ActionKind::Click | ActionKind::LongPress => target
+                .and_then(|id| self.offered.iter().find(|offered| offered.id == id))
+                .map_or(RiskClass::Write, |offered| offered.click),
+            other => match other.meta().effect {
+                EffectClass::ReadOnly => RiskClass::Read,
+                EffectClass::Idempotent | EffectClass::Reversible => RiskClass::Write,
+                EffectClass::Destructive => RiskClass::Destructive,
+            },
+        }
+    }
+}
+
+/// What may be written about `observation` under `policy`, within the default bounds.
+#[must_use]
+pub fn specialise(observation: &Observation, policy: &Policy) -> GrammarSpec {
+    specialise_with(observation, policy, &Caps::default())
+}
+
+/// As [`specialise`], within bounds of one's own.
+#[must_use]
+pub fn specialise_with(observation: &Observation, policy: &Policy, caps: &Caps) -> GrammarSpec {
+    let mut left_out = LeftOut::default();
+    let mut allowed: BTreeMap<u32, bool> = BTreeMap::new();
+    let mut candidates: Vec<(usize, &Candidate)> = Vec::new();
+    for (position, candidate) in observation.candidates.iter().enumerate() {
+        let may_act = *allowed
+            .entry(candidate.frame)
+            .or_insert_with(|| observation.origin_of(candidate).is_none_or(|origin| policy.acting_in(origin).is_ok()));
+        if !may_act {
+            left_out.forbidden += 1;
+        } else if candidate.ambiguous {
+            left_out.ambiguous += 1;
+        } else {
+            candidates.push((position, candidate));
+        }
+    }
+    // What is at hand comes first when there is not room for all.
+    candidates.sort_by_key(|(position, candidate)| {
+        (candidate.placement == Placement::OffView, candidate.states.disabled, *position)
+    });
+    left_out.surplus = candidates.len().saturating_sub(caps.candidates);
+    candidates.truncate(caps.candidates);
+    candidates.sort_by_key(|(position, _)| *position);
+    let candidates: Vec<&Candidate> = candidates.into_iter().map(|(_, candidate)| candidate).collect();
+
+    let ground = shapes::Ground { observation, policy, candidates: &candidates, caps };
+    let document = shapes::document(&ground, &mut left_out);
+    let offered = candidates
+        .iter()
+        .map(|candidate| Offered { id: candidate.id, click: risk::of_click(candidate), title: candidate.title() })
+        .collect();
+    let hash = hash(&document);
+    GrammarSpec { document, offered, left_out, caps: caps.clone(), hash }
+}
+
+fn hash(document: &Document) -> String {
+    use sha2::{Digest as _, Sha256};
+    let written = super::emit::json_schema::write(document).to_string();
+    Sha256::digest(written.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The origins that URLs of a plan may lead to, as a grammar spells them.
+pub(super) fn url_origins(policy: &Policy) -> Vec<UrlOrigin> {
+    each_once(policy.spelled_origins())
+}
+
+/// The origins that requests outside of the page may go to.
+pub(super) fn fetch_origins(policy: &Policy) -> Vec<UrlOrigin> {
+    each_once(policy.fetched_origins())
+}
+
+fn each_once(spelled: impl Iterator<Item = (String, String, bool)>) -> Vec<UrlOrigin> {
+    let mut origins: Vec<UrlOrigin> = Vec::new();
+    for (front, host, subdomain) in spelled {
+        let origin = UrlOrigin { front, subdomain, host: if subdomain { format!(".{host}") } else { host } };
+        if !origins.contains(&origin) {
+            origins.push(origin);
+        }
+    }
+    origins
+}

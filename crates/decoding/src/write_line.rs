@@ -1,0 +1,103 @@
+//! Writes steps in the line form: for prompts, histories and golden files.
+
+use serde_json::{Map, Value};
+
+use crate::line_form::{is_bare, is_bare_member, positional, positional_of_condition};
+use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::plan::PlanDraft;
+use cuebook_grammar::step::Step;
+
+/// A plan in the line form, its reasoning first. What the form has no place for (context, declared
+/// candidates, timeouts) is named among the arguments or left out.
+#[must_use]
+pub fn write_lines(draft: &PlanDraft) -> String {
+    let mut out = String::new();
+    for line in draft.reasoning_summary.iter().flat_map(|text| text.lines()) {
+        out.push_str("# ");
+        out.push_str(line);
+        out.push('\n');
+    }
+    for step in &draft.steps {
+        out.push_str(&write_line(step));
+        out.push('\n');
+    }
+    out
+}
+
+/// One step in the line form.
+#[must_use]
+pub fn write_line(step: &Step) -> String {
+    let Ok(Value::Object(mut object)) = serde_json::to_value(step) else { return String::new() };
+    let pre = object.shift_remove("pre");
+    let post = object.shift_remove("post");
+    let verb = object.shift_remove("type");
+    let verb = verb.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let order = ActionKind::ALL.iter().find(|kind| kind.meta().name == verb).map_or(&[][..], |kind| positional(*kind));
+    let mut out = call(verb, order, &object);
+    for (front, conditions) in [(" if ", pre), (" => ", post)] {
+        match conditions.as_ref().and_then(Value::as_array).map(Vec::as_slice) {
+            None | Some([]) => {}
+            Some([only]) => out.push_str(&format!("{front}{}", condition(only))),
+            Some(several) => {
+                let list: Vec<String> = several.iter().map(condition).collect();
+                out.push_str(&format!("{front}allOf({})", list.join(",")));
+            }
+        }
+    }
+    out
+}
+
+fn call(name: &str, order: &[&str], object: &Map<String, Value>) -> String {
+    let unnamed = order.iter().take_while(|wanted| object.contains_key(**wanted));
+    let unnamed: Vec<&str> = unnamed.copied().collect();
+    let first = unnamed.iter().filter_map(|wanted| object.get(*wanted).map(|value| argument(wanted, value)));
+    let named = object
+        .iter()
+        .filter(|(member, _)| !unnamed.contains(&member.as_str()))
+        .map(|(member, value)| format!("{member}={}", argument(member, value)));
+    format!("{name}({})", first.chain(named).collect::<Vec<_>>().join(","))
+}
+
+fn argument(name: &str, value: &Value) -> String {
+    if name == "condition" { condition(value) } else { self::value(value, is_bare_member(name)) }
+}
+
+fn condition(value: &Value) -> String {
+    let Value::Object(object) = value else { return String::new() };
+    let mut object = object.clone();
+    let kind = object.shift_remove("kind");
+    let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
+    if let Some(inner) = object.get("condition") {
+        return format!("{kind}({})", condition(inner));
+    }
+    if let Some(Value::Array(inner)) = object.get("conditions") {
+        return format!("{kind}({})", inner.iter().map(condition).collect::<Vec<_>>().join(","));
+    }
+    call(kind, positional_of_condition(kind), &object)
+}
+
+fn value(value: &Value, may_be_bare: bool) -> String {
+    match value {
+        Value::String(text) if may_be_bare && is_bare(text) => text.clone(),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(|item| self::value(item, may_be_bare)).collect::<Vec<_>>().join(","))
+        }
+        other => whole(other).to_string(),
+    }
+}
+
+/// The same value with `3` for `3.0`.
+fn whole(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            // Every number of the language lies far below 2^53.
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => (float as i64).into(),
+            _ => value.clone(),
+        },
+        Value::Object(object) => {
+            Value::Object(object.iter().map(|(name, inner)| (name.clone(), whole(inner))).collect())
+        }
+        Value::Array(items) => items.iter().map(whole).collect::<Vec<_>>().into(),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,274 @@
+//! What each dialect says of a page, what it does not, and how it stays within its limits.
+
+use std::collections::BTreeSet;
+
+use cuebook_decoding::emit::{self, Body, Degraded, Emission, Loss, Target, emit, emit_within};
+use cuebook_decoding::{Caps, Recognizer, Spacing, UNWRITTEN, specialise, specialise_with};
+use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::observation::{FrameSummary, Observation};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::profile::Profile;
+use cuebook_grammar::{Document, schema_of};
+use serde_json::{Value, json};
+
+pub(crate) fn page(buttons: usize) -> Observation {
+    let mut candidates = vec![
+        json!({ "id": "c1", "role": "textbox", "name": "Name", "control": "text", "states": { "editable": true },
+            "fingerprint": { "role": "textbox", "name": "Name", "path": "" } }),
+        json!({ "id": "c2", "role": "combobox", "name": "Size", "control": "select",
+            "options": [{ "value": "s", "label": "Small" }, { "value": "l", "label": "Large", "disabled": true }],
+            "fingerprint": { "role": "combobox", "name": "Size", "path": "" } }),
+        json!({ "id": "c3", "role": "radio", "name": "Express", "control": "check",
+            "fingerprint": { "role": "radio", "name": "Express", "path": "" } }),
+        json!({ "id": "c4", "role": "button", "name": "Edit", "ambiguous": true,
+            "fingerprint": { "role": "button", "name": "Edit", "path": "" } }),
+        json!({ "id": "c5", "role": "button", "name": "Win", "frame": 1,
+            "fingerprint": { "role": "button", "name": "Win", "path": "" } }),
+    ];
+    candidates.extend((0..buttons).map(|n| {
+        json!({ "id": format!("c{}", n + 10), "role": "button", "name": format!("Delete {n}"),
+            "fingerprint": { "role": "button", "name": format!("Delete {n}"), "path": "" } })
+    }));
+    let frame = |origin: &str| FrameSummary {
+        parent: None,
+        url: format!("{origin}/"),
+        origin: origin.to_owned(),
+        name: String::new(),
+        out_of_process: false,
+        omitted: None,
+    };
+    Observation {
+        frames: vec![frame("https://shop.test"), frame("https://ads.test")],
+        candidates: serde_json::from_value(candidates.into()).unwrap(),
+        ..Observation::blank(PageId::new("tab"), "https://shop.test/")
+    }
+}
+
+pub(crate) fn policy() -> Policy {
+    Policy::new(Profile::Auto).starting_at("https://shop.test/").unwrap()
+}
+
+fn json_of(emission: &Emission) -> &Value {
+    match &emission.body {
+        Body::Json(body) => body,
+        Body::Text(text) => panic!("expected JSON, saw {text}"),
+    }
+}
+
+fn takes(observation: &Observation, text: &str) -> Result<(), String> {
+    let spec = specialise(observation, &policy());
+    let mut recognizer = Recognizer::new(spec.document(), Spacing::Free);
+    recognizer.push(text.as_bytes()).and_then(|()| recognizer.finish()).map_err(|unexpected| unexpected.to_string())
+}
+
+fn last(step: &str) -> String {
+    format!(r#"{{"version":"1.0","last":{step}}}"#)
+}
+
+#[test]
+fn what_a_page_or_a_policy_does_not_allow_cannot_be_written() {
+    let page = page(1);
+    for allowed in [
+        r#"{"type":"click","targetRef":"c10"}"#,
+        r#"{"type":"type","targetRef":"c1","text":"Ada"}"#,
+        r#"{"type":"select","targetRef":"c2","option":"Small"}"#,
+        r#"{"type":"check","targetRef":"c3"}"#,
+        r#"{"type":"navigate","url":"https://shop.test/cart"}"#,
+    ] {
+        assert_eq!(takes(&page, &last(allowed)), Ok(()), "{allowed}");
+    }
+    for (step, expected) in [
+        (r#"{"type":"click","targetRef":"c99"}"#, "`c1`, `c2`, `c3`, `c10`"),
+        (r#"{"type":"click","targetRef":"c4"}"#, "`c1`"),
+        (r#"{"type":"click","targetRef":"c5"}"#, "`c1`"),
+        (r#"{"type":"type","targetRef":"c10","text":"x"}"#, "`c1`"),
+        (r#"{"type":"select","targetRef":"c2","option":"Large"}"#, "`Small`"),
+        (r#"{"type":"uncheck","targetRef":"c3"}"#, "`acceptDialog`"),
+        (r#"{"type":"navigate","url":"https://evil.test/"}"#, "a URL on https://shop.test/"),
+        (r#"{"type":"shell","command":"ls"}"#, ""),
+        (r#"{"type":"clickPoint","point":{"x":1,"y":1}}"#, ""),
+        (r#"{"type":"acceptDialog"}"#, ""),
+    ] {
+        let error = takes(&page, &last(step)).expect_err(step);
+        let expected = if expected == "`acceptDialog`" { "" } else { expected };
+        assert!(error.contains(expected), "{step}: {error}");
+    }
+}
+
+#[test]
+fn the_first_bad_byte_is_the_one_that_is_refused() {
+    let page = page(90);
+    let text = last(r#"{"type":"click","targetRef":"c9999"}"#);
+    let error = takes(&page, &text).unwrap_err();
+    let at = text.find("c9999").unwrap() + 3;
+    assert!(error.contains(&format!("at byte {at} (/last/targetRef)")) && error.ends_with("saw `9`"), "{error}");
+}
+
+#[test]
+fn nothing_follows_the_step_that_may_leave_the_page() {
+    let page = page(1);
+    let leaving = r#"{"type":"navigate","url":"https://shop.test/"}"#;
+    let plan = format!(r#"{{"version":"1.0","steps":[{leaving}],"last":{{"type":"finish"}}}}"#);
+    assert!(takes(&page, &plan).unwrap_err().contains("/steps/0"));
+    let changing = r#"{"type":"click","targetRef":"c10","post":[{"kind":"urlChanges"}]}"#;
+    let plan = format!(r#"{{"version":"1.0","steps":[{changing}],"last":{{"type":"finish"}}}}"#);
+    assert!(takes(&page, &plan).is_err());
+    assert_eq!(takes(&page, &last(changing)), Ok(()));
+}
+
+#[test]
+fn every_dialect_keeps_its_limits_at_any_size_or_says_that_it_cannot() {
+    for buttons in [0, 5, 100, 1_000] {
+        let page = page(buttons);
+        for target in Target::ALL {
+            let (spec, emission, degraded) = emit_within(target, &page, &policy(), &Caps::default());
+            let fits = emission.is_within_limits();
+            let loose = target == Target::Anthropic || degraded == Degraded::InPrompt;
+            assert!(fits || loose, "{} at {buttons}: {:?}", target.as_str(), emission.limits);
+            assert!(spec.offered().len() <= 150);
+        }
+    }
+    let (_, _, degraded) = emit_within(Target::OpenAi, &page(10), &policy(), &Caps::default());
+    assert_eq!(degraded, Degraded::Nothing);
+}
+
+#[test]
+fn openai_requires_every_member_and_knows_no_lengths() {
+    fn visit(schema: &Value) {
+        match schema {
+            Value::Object(object) => {
+                for word in ["oneOf", "allOf", "not", "const", "minLength", "maxLength", "default"] {
+                    assert!(!object.contains_key(word), "{word} in {schema}");
+                }
+                if let Some(Value::Object(properties)) = object.get("properties") {
+                    let required: BTreeSet<&str> =
+                        object["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+                    assert_eq!(required, properties.keys().map(String::as_str).collect());
+                    assert_eq!(object["additionalProperties"], false);
+                    properties.values().for_each(visit);
+                }
+                for (key, inner) in object {
+                    if key != "properties" {
+                        visit(inner);
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(visit),
+            _ => {}
+        }
+    }
+    let spec = specialise(&page(3), &policy());
+    let emission = emit(Target::OpenAi, spec.document());
+    let schema = &json_of(&emission)["json_schema"]["schema"];
+    assert_eq!(schema["type"], "object");
+    assert!(schema.get("anyOf").is_none());
+    visit(schema);
+    assert!(emission.lost.contains(&Loss::Lengths));
+}
+
+/// llama.cpp writes what is required before what is not: nothing of a plan may be left to the end.
+#[test]
+fn a_plan_of_llama_cpp_has_its_thought_first_and_its_last_step_last() {
+    let spec = specialise(&page(3), &policy());
+    let emission = emit(Target::Ollama, spec.document());
+    let parts = json!(["version", "reasoningSummary", "steps", "last"]);
+    assert_eq!(json_of(&emission)["required"], parts);
+    assert_eq!(
+        json_of(&emission)["properties"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        parts.as_array().unwrap().iter().collect::<Vec<_>>()
+    );
+    let schema = jsonschema::draft202012::new(json_of(&emission)).unwrap();
+    let plan = json!({ "version": "1.0", "reasoningSummary": "", "steps": [], "last": { "type": "finish" } });
+    assert!(schema.is_valid(&plan));
+    assert_eq!(takes(&page(3), &plan.to_string()), Ok(()), "it is a sentence for all");
+}
+
+#[test]
+fn tools_are_one_a_verb_and_their_calls_read_back() {
+    let spec = specialise(&page(2), &policy());
+    let emission = emit(Target::Tools, spec.document());
+    let tools = json_of(&emission).as_array().unwrap();
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect();
+    let unique: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(names.len(), unique.len());
+    for verb in ["click", "type", "select", "navigate", "finish"] {
+        assert!(unique.contains(verb), "{names:?}");
+    }
+    assert!(!unique.contains("shell") && !unique.contains("uncheck"));
+    let click = tools.iter().find(|tool| tool["function"]["name"] == "click").unwrap();
+    assert_eq!(
+        click["function"]["parameters"]["properties"]["targetRef"]["enum"],
+        json!(["c1", "c2", "c3", "c10", "c11"])
+    );
+}
+
+#[test]
+fn anthropic_tools_are_the_same_for_two_pages_of_one_kind() {
+    let tools = |buttons| emit(Target::Anthropic, specialise(&page(buttons), &policy()).document()).body;
+    assert_eq!(tools(2), tools(70));
+}
+
+#[test]
+fn the_hash_is_that_of_the_sentences() {
+    let hash = |buttons| specialise(&page(buttons), &policy()).hash().to_owned();
+    assert_eq!(hash(3), hash(3));
+    assert_ne!(hash(3), hash(4));
+}
+
+/// A verb's parameters are written by the grammar, or listed with a reason.
+#[test]
+fn the_grammar_writes_every_member_of_the_language_but_those_it_lists() {
+    let published = schema_of(Document::Plan);
+    let step = &published["$defs"]["Step"]["oneOf"];
+    let mut page = page(2);
+    page.tabs = serde_json::from_value(json!([
+        { "page": "a", "url": "", "title": "" }, { "page": "b", "url": "", "title": "" }
+    ]))
+    .unwrap();
+    page.candidates.extend(
+        serde_json::from_value::<Vec<_>>(json!([
+            { "id": "c6", "role": "button", "name": "File", "control": "file", "fingerprint": { "role": "button", "name": "", "path": "" } },
+            { "id": "c7", "role": "checkbox", "name": "Box", "control": "check", "fingerprint": { "role": "checkbox", "name": "", "path": "" } },
+        ]))
+        .unwrap(),
+    );
+    let policy = Policy::new(Profile::Unleashed).starting_at("https://shop.test/").unwrap().opening(crate::outside());
+    let caps = Caps {
+        files: vec!["a".to_owned()],
+        credentials: vec![cuebook_grammar::id::CredentialRef::new("shop")],
+        ..Caps::default()
+    };
+    let mut written = emit::json_schema::write(specialise_with(&page, &policy, &caps).document());
+    let mut blocked = page.clone();
+    blocked.dialog = serde_json::from_value(json!({ "kind": "prompt", "message": "?" })).unwrap();
+    let under_dialog = emit::json_schema::write(specialise_with(&blocked, &policy, &caps).document());
+    let more = under_dialog["$defs"]["last"]["anyOf"].as_array().unwrap().clone();
+    written["$defs"]["last"]["anyOf"].as_array_mut().unwrap().extend(more);
+    let variants = written["$defs"]["last"]["anyOf"].as_array().unwrap();
+    for kind in ActionKind::ALL {
+        let name = kind.meta().name;
+        let known = step.as_array().unwrap().iter().find(|variant| variant["properties"]["type"]["const"] == name);
+        let known =
+            known.unwrap_or_else(|| panic!("{name} is not in the published schema"))["properties"].as_object().unwrap();
+        let own = variants.iter().filter(|variant| variant["properties"]["type"]["const"] == name);
+        let own: BTreeSet<&str> =
+            own.flat_map(|variant| variant["properties"].as_object().unwrap().keys().map(String::as_str)).collect();
+        for member in known.keys() {
+            let unwritten = UNWRITTEN
+                .iter()
+                .any(|(verb, left, _)| (*verb == "*" || *verb == name) && (*left == "*" || left == member));
+            let registered = name == "call";
+            assert!(
+                own.contains(member.as_str()) != unwritten
+                    || registered
+                    || UNWRITTEN.iter().any(|(verb, left, _)| *verb == name && *left == "*"),
+                "{name}.{member}: written {}, listed as unwritten {unwritten}",
+                own.contains(member.as_str())
+            );
+        }
+        for member in own {
+            assert!(known.contains_key(member), "{name}.{member} is not in the language");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The forms that models write, from the source documents of the language and from providers' wire formats.
+
+use cuebook_decoding::read::{Form, form_of, read, read_as};
+use cuebook_grammar::plan::{Author, PlanDraft};
+use serde_json::{Value, json};
+
+fn steps(text: &str) -> Value {
+    let draft = read(text, Author::Model).unwrap_or_else(|violations| panic!("{violations:?}: {text}"));
+    json!(draft.steps)
+}
+
+fn errors(text: &str) -> Vec<(String, String)> {
+    let violations = read(text, Author::Model).expect_err("expected violations");
+    violations.into_iter().map(|violation| (violation.path, violation.message)).collect()
+}
+
+#[test]
+fn a_plan_reads_alone_in_a_fence_within_prose_and_with_its_last_step_apart() {
+    let step = json!({ "type": "click", "targetRef": "c3" });
+    let plan = json!({ "version": "1.0", "steps": [step], "last": { "type": "finish", "result": null } });
+    let expected = json!([{ "type": "click", "targetRef": "c3" }, { "type": "finish" }]);
+    assert_eq!(steps(&plan.to_string()), expected);
+    assert_eq!(steps(&format!("Sure! Here it is:\n```json\n{plan:#}\n```\nAnything else?")), expected);
+    assert_eq!(steps(&format!("{plan} {plan}")), expected, "of two objects the first is the plan");
+}
+
+#[test]
+fn tool_calls_of_every_provider_read_as_steps() {
+    let arguments = json!({ "targetRef": "c1", "text": "demo_user", "pre": null });
+    let expected = json!([{ "type": "type", "targetRef": "c1", "text": "demo_user" }]);
+    let openai = json!({ "choices": [{ "message": { "role": "assistant", "content": null, "tool_calls": [
+        { "id": "call_1", "type": "function", "function": { "name": "type", "arguments": arguments.to_string() } }] } }] });
+    let responses =
+        json!({ "output": [{ "type": "function_call", "name": "type", "arguments": arguments.to_string() }] });
+    let anthropic = json!({ "role": "assistant", "content": [
+        { "type": "text", "text": "The name goes in first." },
+        { "type": "tool_use", "id": "toolu_1", "name": "type", "input": arguments }] });
+    let ollama = json!({ "message": { "role": "assistant", "content": "", "tool_calls": [
+        { "function": { "name": "type", "arguments": arguments } }] } });
+    for reply in [openai, responses, anthropic.clone(), ollama, json!([{ "name": "type", "arguments": arguments }])] {
+        assert_eq!(form_of(&reply.to_string()), Form::ToolCalls, "{reply}");
+        assert_eq!(steps(&reply.to_string()), expected, "{reply}");
+    }
+    let draft = read(&anthropic.to_string(), Author::Model).unwrap();
+    assert_eq!(draft.reasoning_summary.as_deref(), Some("The name goes in first."));
+    let registered = json!([{ "name": "sendMail", "arguments": { "to": "a@b.test" } }]);
+    assert_eq!(
+        steps(&registered.to_string()),
+        json!([{ "type": "call", "name": "sendMail", "args": { "to": "a@b.test" } }])
+    );
+}
+
+#[test]
+fn planner_output_reads_every_tool_of_its_vocabulary() {
+    let tools = json!([
+        { "tool": "navigate", "args": { "url": "https://shop.test/" } },
+        { "tool": "click", "args": { "id": "c1" } },
+        { "tool": "type", "args": { "id": "c2", "text": "hi" }, "explanation": "The name", "estimated_risk": "low", "confidence": 0.9 },
+        { "tool": "scroll", "args": { "deltaY": 400 } },
+        { "tool": "wait_for_idle", "args": { "ms": 800 } },
+        { "tool": "snapshot" },
+        { "tool": "click_point", "args": { "point": { "x": 5, "y": 6 } } },
+        { "tool": "drag", "args": { "from": { "x": 1, "y": 2 }, "to": { "x": 3, "y": 4 }, "durationMs": 250 } },
+        { "tool": "long_press", "args": { "point": { "x": 5, "y": 6 }, "durationMs": 700 } },
+        { "tool": "hotkey", "args": { "keys": ["Control", "Shift", "K"] } },
+        { "tool": "fetch", "args": { "url": "https://shop.test/api", "method": "POST", "body": "{}" } },
+        { "tool": "read_file", "args": { "path": "a.txt" } },
+        { "tool": "write_file", "args": { "path": "b.txt", "content": "x" } },
+        { "tool": "shell", "args": { "cmd": "ls" } },
+    ]);
+    let reply = json!({ "reasoning_summary": "Why", "plan_id": "p1", "autonomy_level": "semi_auto", "steps": tools });
+    let draft = read(&reply.to_string(), Author::Model).unwrap();
+    assert_eq!(draft.plan_id.as_deref(), Some("p1"));
+    assert_eq!(draft.autonomy_level.map(|level| level.as_str()), Some("semiAuto"));
+    let kinds: Vec<&str> = draft.steps.iter().map(|step| step.action.tag()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "navigate",
+            "click",
+            "type",
+            "scroll",
+            "waitForIdle",
+            "snapshot",
+            "clickPoint",
+            "dragPoints",
+            "longPressPoint",
+            "press",
+            "fetch",
+            "readFile",
+            "writeFile",
+            "shell",
+        ]
+    );
+    assert_eq!(json!(draft.steps[9]), json!({ "type": "press", "keys": "Control+Shift+K" }));
+    assert_eq!(draft.steps[2].explanation.as_deref(), Some("The name"));
+    assert_eq!(
+        errors(r#"{"steps": [{"tool": "click", "args": 3}]}"#),
+        [("/steps/0/args".to_owned(), "expected an object of arguments, saw a number".to_owned(),)]
+    );
+}
+
+#[test]
+fn thought_and_action_read_with_bare_numbers_and_without_a_closing_tag() {
+    let text = "<Thought>I should click the Create Invoice button</Thought>\n<Action>click(223)</Action>";
+    let draft = read(text, Author::Model).unwrap();
+    assert_eq!(json!(draft.steps), json!([{ "type": "click", "targetRef": "c223" }]));
+    assert_eq!(draft.reasoning_summary.as_deref(), Some("I should click the Create Invoice button"));
+    let value = steps("<Thought>t</Thought><Action>setValue(7, \"a, (b)\")");
+    assert_eq!(value, json!([{ "type": "setValue", "targetRef": "c7", "value": "a, (b)" }]));
+    assert_eq!(steps("<Action>finish()</Action>"), json!([{ "type": "finish" }]));
+    assert_eq!(errors("<Thought>hm</Thought>")[0].0, "/action");
+    assert_eq!(errors("<Action>clack(1)</Action>")[0].1, "expected a verb of the grammar at column 1, saw `clack(1)`");
+    assert_eq!(
+        read("<Action>fail()</Action>", Author::Model).unwrap_err()[0].message,
+        "missing field `reason`",
+        "a reader never makes up what a step lacks"
+    );
+}
+
+#[test]
+fn lines_read_with_thoughts_and_conditions() {
+    let text = "# Log in.\nsetValue(@c1,\"ada\")\nclick(c3, count=2) if enabled(c3) => urlChanges(\"/dashboard\")\n\nscroll(down)\nwaitFor(not(visible(c9)))\nselect(c4,[\"Red\",\"Blue\"])";
+    let expected = json!([
+        { "type": "setValue", "targetRef": "c1", "value": "ada" },
+        { "type": "click", "targetRef": "c3", "count": 2, "pre": [{ "kind": "enabled", "target": "c3" }],
+          "post": [{ "kind": "urlChanges", "to": "/dashboard" }] },
+        { "type": "scroll", "direction": "down" },
+        { "type": "waitFor", "condition": { "kind": "not", "condition": { "kind": "visible", "target": "c9" } } },
+        { "type": "select", "targetRef": "c4", "option": ["Red", "Blue"] },
+    ]);
+    let draft = read(text, Author::Model).unwrap();
+    assert_eq!(json!(draft.steps), expected);
+    assert_eq!(draft.reasoning_summary.as_deref(), Some("Log in."));
+    assert_eq!(
+        errors("click(c3\nclick c4\nclick(c3) => "),
+        [
+            ("/steps/0".to_owned(), "expected `,` at column 9, saw the end of the line".to_owned()),
+            ("/steps/1".to_owned(), "expected `(` at column 7, saw `c4`".to_owned()),
+            ("/steps/2".to_owned(), "expected a condition at column 13, saw the end of the line".to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_plan_is_an_error_that_says_so() {
+    for (text, path, part) in [
+        ("", "/steps", ""),
+        ("I cannot help with that.", "/steps/0", "a verb of the grammar"),
+        ("{\"steps\": [", "", "expected a JSON document"),
+        ("{\"steps\": 3}", "/steps", "expected an array of steps, saw a number"),
+        ("{\"steps\": [{\"type\": \"click\", \"targetRef\": true}]}", "/steps/0/targetRef", "expected a string"),
+        ("[{\"name\": \"click\", \"arguments\": \"{\"}]", "/0/arguments", "expected an object of arguments"),
+        ("{\"tool_calls\": []}", "", "expected at least one tool call"),
+    ] {
+        match read(text, Author::Model) {
+            Ok(draft) => assert!(text.is_empty() && draft.steps.is_empty(), "{text}: {draft:?}"),
+            Err(violations) => {
+                let first = &violations[0];
+                assert_eq!(first.path, path, "{text}: {first:?}");
+                assert!(first.message.contains(part), "{text}: {first:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_known_form_is_read_as_that_form() {
+    let lines = read_as(Form::Lines, "goBack()", Author::Operator).unwrap();
+    assert_eq!(lines.author, Author::Operator);
+    assert_eq!(lines, PlanDraft { steps: lines.steps.clone(), ..PlanDraft::of(Author::Operator, Vec::new()) });
+    assert!(read_as(Form::Plan, "goBack()", Author::Operator).is_err());
+}

@@ -1,0 +1,152 @@
+//! Grammars for decoders: what is written under one is read, checked and judged alike by everybody.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod agreement;
+mod dialects;
+mod forms;
+mod gbnf;
+mod golden;
+mod ground;
+mod llama;
+mod masks;
+
+use cuebook_decoding::sample::Sampler;
+use cuebook_decoding::{GrammarSpec, PlanStream, Recognizer, Spacing, emit, read, specialise_with, write_lines};
+use cuebook_grammar::arbitrary;
+use cuebook_grammar::plan::{Author, PlanDraft};
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use serde_json::Value;
+
+use ground::{caps, ground, outside};
+
+fn sentences(spec: &GrammarSpec, seed: u64, count: usize) -> Vec<Value> {
+    // SplitMix64: https://prng.di.unimi.it/splitmix64.c
+    let mut state = seed;
+    let mut sampler = Sampler::new(spec.document(), || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    });
+    (0..count).map(|_| sampler.sentence()).collect()
+}
+
+fn text_of(target: emit::Target, spec: &GrammarSpec) -> String {
+    match emit::emit(target, spec.document()).body {
+        emit::Body::Text(text) => text,
+        emit::Body::Json(body) => panic!("expected a text, saw {body}"),
+    }
+}
+
+fn recognizes(spec: &GrammarSpec, spacing: Spacing, text: &str) -> bool {
+    let mut recognizer = Recognizer::new(spec.document(), spacing);
+    recognizer.push(text.as_bytes()).is_ok() && recognizer.finish().is_ok()
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 60, max_shrink_iters: 40, ..Config::default() })]
+
+    #[test]
+    fn whatever_the_grammar_writes_passes_schema_check_and_bound((observation, policy) in ground(), seed: u64) {
+        let spec = specialise_with(&observation, &policy, &caps());
+        let schema = emit::json_schema::write(spec.document());
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        for sentence in sentences(&spec, seed, 8) {
+            let text = sentence.to_string();
+            prop_assert!(validator.is_valid(&sentence), "{text}");
+            prop_assert!(text.len() as u64 <= spec.max_tokens());
+            let mut recognizer = Recognizer::new(spec.document(), Spacing::Compact);
+            prop_assert_eq!(recognizer.push(text.as_bytes()).and_then(|()| recognizer.finish()), Ok(()), "{}", text);
+            prop_assert!(recognizes(&spec, Spacing::Free, &serde_json::to_string_pretty(&sentence).unwrap()));
+            let draft = read::read(&text, Author::Model);
+            let draft = draft.map_err(|violations| TestCaseError::fail(format!("{violations:?}: {text}")))?;
+            if let Err(violations) = draft.check(&observation, &policy) {
+                prop_assert!(false, "{violations:?}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_dialect_has_the_same_sentences((observation, policy) in ground(), seed: u64, other in any::<prop::sample::Index>()) {
+        let spec = specialise_with(&observation, &policy, &caps());
+        let schema = emit::json_schema::write(spec.document());
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        let judge = gbnf::Gbnf::read(&text_of(emit::Target::Gbnf, &spec));
+        let candidates = sentences(&spec, seed, 3);
+        for sentence in &candidates {
+            prop_assert!(judge.accepts(&sentence.to_string()), "{sentence}");
+        }
+        // A sentence with one thing wrong is wrong for all, or still right for all.
+        let mutation = arbitrary::mutated(other.get(&candidates).clone());
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        for _ in 0..6 {
+            let mutated = mutation.new_tree(&mut runner).unwrap().current();
+            let valid = validator.is_valid(&mutated);
+            let text = mutated.to_string();
+            prop_assert_eq!(recognizes(&spec, Spacing::Free, &text), valid, "recognizer on {}", &text);
+            // A grammar of characters has an order of members too, which a schema has not.
+            let ordered = recognizes(&spec, Spacing::Compact, &text);
+            prop_assert!(valid || !ordered);
+            prop_assert_eq!(judge.accepts(&text), ordered, "gbnf on {}", &text);
+        }
+    }
+
+    #[test]
+    fn lines_say_the_same_as_json((observation, policy) in ground(), seed: u64) {
+        let spec = specialise_with(&observation, &policy, &caps());
+        let judge = gbnf::Gbnf::read(&text_of(emit::Target::Line, &spec));
+        for sentence in sentences(&spec, seed, 4) {
+            let mut draft = read::read(&sentence.to_string(), Author::Model).unwrap();
+            draft.reasoning_summary = None;
+            let lines = write_lines(&draft);
+            prop_assert!(judge.accepts(&lines), "{lines}\n{sentence}");
+            let again = read::read_as(read::Form::Lines, &lines, Author::Model);
+            prop_assert_eq!(again, Ok(draft), "{}", lines);
+        }
+    }
+
+    #[test]
+    fn any_step_survives_the_line_form(draft in arbitrary::plan_draft()) {
+        for step in draft.steps.iter().filter(|step| step.pre.len() < 2 && step.post.len() < 2) {
+            let mut plan = PlanDraft::of(Author::Operator, vec![step.clone()]);
+            let line = write_lines(&plan);
+            let again = read::read_as(read::Form::Lines, &line, Author::Operator);
+            plan.author = Author::Operator;
+            prop_assert_eq!(again.map_err(|v| format!("{v:?}")), Ok(plan), "{}", line);
+        }
+    }
+
+    #[test]
+    fn steps_come_out_of_a_stream_however_it_is_cut((observation, policy) in ground(), seed: u64, cuts in prop::collection::vec(1_usize..40, 1..30)) {
+        let spec = specialise_with(&observation, &policy, &caps());
+        for sentence in sentences(&spec, seed, 2) {
+            let text = format!("Here is the plan:\n```json\n{}\n```\nDone.", serde_json::to_string_pretty(&sentence).unwrap());
+            let draft = read::read(&text, Author::Model).unwrap();
+            let mut stream = PlanStream::new(spec.document());
+            let mut steps = Vec::new();
+            let mut rest = text.as_bytes();
+            for cut in cuts.iter().cycle() {
+                let (piece, more) = rest.split_at((*cut).min(rest.len()));
+                steps.extend(stream.push(piece).unwrap());
+                rest = more;
+                if rest.is_empty() { break; }
+            }
+            prop_assert_eq!(&steps, &draft.steps);
+            let whole = stream.finish().unwrap();
+            prop_assert_eq!(serde_json::from_slice::<Value>(&whole).unwrap(), sentence);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_a_reader_panic(text in "[\\x20-\\x7eé{}\\[\\](),\":#=>\n]{0,80}", prefix in 0_usize..5) {
+        let front = ["", "{\"steps\":[", "click(", "<Action>", "[{\"name\":\"click\",\"arguments\":"][prefix];
+        let text = format!("{front}{text}");
+        let _ = read::read(&text, Author::Model);
+        let mut stream = PlanStream::unconstrained();
+        let _ = stream.push(text.as_bytes());
+        let _ = stream.finish();
+    }
+}
