@@ -48,7 +48,7 @@ const referenced = (element, name) => {
   const found = [];
   for (const id of ids.split(/\s+/).slice(0, 50)) {
     // A reference stays within its tree; hosts around it are tried after, as browsers do for reflection.
-    for (let root = rootNode(element); root; root = root.host ? rootNode(root.host) : null) {
+    for (let root = rootNode(element); root; root = hostOf(root) ? rootNode(hostOf(root)) : null) {
       const target = elementByDomId(root, id);
       if (target) { found.push(target); break; }
     }
@@ -149,7 +149,7 @@ const readGenerators = (root) => {
     if (!found.size) return "";
     // A part may have become empty, as in `a > ::before`; what the browser then refuses is asked singly.
     const selector = Array.from(found, (one) => one.split(",").map((part) => (!part.trim() || /[\s>+~]$/.test(part) ? `${part}*` : part)).join(",")).join(",");
-    matches(document.documentElement, selector);
+    matches(rootElement(), selector);
     return selector;
   } catch {
     // Sheets of other origins do not tell.
@@ -204,15 +204,18 @@ const contentName = (element, state) => {
   for (const child of [...flatChildren(element), ...owned]) {
     if (state.budget <= 0) break;
     if (nodeType(child) === 3) {
+      if (state.unseen) continue;
       const text = characterData(child).slice(0, state.budget);
       state.budget -= text.length;
       push(text, false);
-    } else if (isElement(child) && !state.visited.has(child)) {
+    } else if (isElement(child)) {
       // What a branch of a tree holds is not what it is called.
       if (isBranch && roleOf(child) === "group") continue;
-      const display = tagOf(child) === "br" || isHidden(child) ? "block" : styleOf(child).display;
+      const display = tagOf(child) === "br" || isHidden(child) && !isUnseen(child) ? "block" : styleOf(child).display;
       const inline = display === "inline" || display === "contents" || tagOf(child) === "slot";
-      push(part(child, { ...state, embedded: true, direct: false, root: state.root, budget: state.budget }, state), !inline);
+      // What was read before, such as the field that a label stands around, still parts the words on both sides.
+      if (state.visited.has(child)) push("", !inline);
+      else push(part(child, { ...state, embedded: true, direct: false, unseen: false, budget: state.budget }, state), !inline);
     }
   }
   push(generatedText(element, "::after"), false);
@@ -305,17 +308,36 @@ const nativeName = (element, state) => {
 const nameByReference = (target, state) => {
   // What holds the one that refers to it is called something else by it than by others.
   const own = contains(target, state.root);
-  let text = own ? undefined : memo?.referenced.get(target);
-  if (text === undefined) {
-    text = cut(compute(target, { root: state.root, visited: new Set(), by: true, label: false, embedded: true, direct: true, hidden: false, reading: false, depth: state.depth, budget: NAME_BUDGET }).trim(), NAME_BUDGET);
-    if (!own) memo?.referenced.set(target, text);
+  let known = own ? undefined : memo?.referenced.get(target);
+  if (!known) {
+    known = readReference(target, state, new Set());
+    if (!own) memo?.referenced.set(target, known);
   }
-  return text;
+  // A name has each part of the page once: what was read before is not read again where a reference leads there.
+  if (state.visited.size && [...state.visited].some((seen) => known.read.has(seen))) {
+    known = readReference(target, state, new Set(state.visited));
+  }
+  for (const seen of known.read) state.visited.add(seen);
+  return known.text;
+};
+const readReference = (target, state, read) => {
+  const text = compute(target, { root: state.root, visited: read, by: true, label: false, embedded: true, direct: true, hidden: false, reading: false, depth: state.depth, budget: NAME_BUDGET });
+  return { text: cut(text.trim(), NAME_BUDGET), read };
+};
+/** Rendered, but for `visibility: hidden`, which what is in it may take back. */
+const isUnseen = (element) => {
+  const { visibility, display } = styleOf(element);
+  return visibility !== "visible" && display !== "none" && !SKIPPED.has(tagOf(element)) && checkVisibility(element);
+};
+/** What is visible in an element that is not. */
+const seenWithin = (element, state) => {
+  state.visited.add(element);
+  return contentName(element, { ...state, depth: state.depth + 1, unseen: true });
 };
 const compute = (element, state) => {
   if (state.visited.has(element) || state.depth > 60) return "";
   const excluded = isExcluded(element);
-  if (excluded && !state.hidden && !state.direct) return "";
+  if (excluded && !state.hidden && !state.direct) return !isAriaHidden(element) && isUnseen(element) ? seenWithin(element, state) : "";
   if (state.visited.size > 3000) return "";
   state = { ...state, depth: state.depth + 1, hidden: state.hidden || (excluded && state.direct && element !== state.root) };
   const role = roleOf(element);
@@ -386,7 +408,8 @@ const contentOf = (element) => {
   return text;
 };
 const described = (element, name) => {
-  const texts = referenced(element, name).map((target) => compute(target, fresh(target, { by: true, embedded: true, reading: true, root: element })));
+  const visited = new Set();
+  const texts = referenced(element, name).map((target) => compute(target, fresh(target, { by: true, embedded: true, reading: true, root: element, visited })));
   return oneLine(texts.join(" "));
 };
 const descriptionOf = (element) => {

@@ -12,6 +12,8 @@ async fn roles_and_names_agree_with_the_browsers_own() {
             r##"<button>Save <b>now</b></button><button aria-label="Close dialog">x</button><button title=tip></button>
             <span id=l1>Hello</span><button aria-labelledby="l1">nope</button>
             <label for=i1>Name <em>required</em></label><input id=i1><label>Wrap <input value=v> times</label>
+            <label>Email<input>required</label><label>Terms<span><input type=checkbox></span>apply</label>
+            <button>a<span style="visibility:hidden">b<i style="visibility:visible">c</i></span></button>
             <label>Flash <input type=checkbox> the screen <input value=3> times</label>
             <input placeholder="Search here"><input type=submit><input type=image alt=Buy><input type=number aria-label=n>
             <a href=#>Link <img alt=pic src=x></a><select aria-label=s><option>A</select><textarea title=t></textarea>
@@ -25,7 +27,7 @@ async fn roles_and_names_agree_with_the_browsers_own() {
         json!({ "strategy": "css", "selector": "button, input, a, select, textarea, summary, [role], h3" }),
     )
     .await;
-    assert_eq!(located.matches.len(), 22);
+    assert_eq!(located.matches.len(), 25);
     let keys: Vec<_> = located.matches.iter().map(|found| found.key.clone()).collect();
     let names = probe.browser_names(&keys, until()).await.unwrap();
     for found in &located.matches {
@@ -65,4 +67,72 @@ async fn what_the_page_names_itself_has_that_name_whatever_its_role() {
     for (selector, name) in [("#a", "Box"), ("#b", "Word"), ("#c", ""), ("#d", "Frame"), ("#e", "Full"), ("#f", "")] {
         assert_eq!(only(&probe, selector).await.name, name, "{selector}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_do_not_run_together_where_the_labelled_field_stands_between_them() {
+    let stage = stage().await;
+    let (_page, probe) = stage
+        .page_of(
+            "<style>.must::after { content: 'required' } .pre::before { content: 'Your' }</style>\
+             <label>Email<input id=a>required</label><label class=must>Email<input id=b></label>\
+             <label class=pre><input id=c>email</label><label>Terms<span><input type=checkbox id=d></span>apply</label>\
+             <label>Size<select id=e><option>S</select>of shirt</label>\
+             <label>Al<b>mo</b>st<input id=f></label>",
+        )
+        .await;
+    for (selector, name) in [
+        ("#a", "Email required"),
+        ("#b", "Email required"),
+        ("#c", "Your email"),
+        ("#d", "Terms apply"),
+        ("#e", "Size of shirt"),
+        ("#f", "Almost"),
+    ] {
+        let facts = only(&probe, selector).await;
+        assert_eq!((facts.name.as_str(), facts.labels), (name, vec![name.to_owned()]), "{selector}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_visible_within_the_invisible_is_a_part_of_a_name() {
+    let stage = stage().await;
+    let (_page, probe) = stage
+        .page_of(
+            "<style>.off { visibility: hidden } .on { visibility: visible }</style>\
+             <button id=a>Buy <span class=off>now <b class=on>today</b> or <i>never</i></span></button>\
+             <button id=b><span class=off>x<span class=on style='display:none'>y</span></span>Go</button>\
+             <span id=l class=off>gone <b class=on>Shown</b></span><input id=c aria-labelledby=l>\
+             <button id=d>Up<span class=off aria-hidden=true><b class=on>date</b></span></button>",
+        )
+        .await;
+    for (selector, name) in [("#a", "Buy today"), ("#b", "Go"), ("#c", "gone Shown"), ("#d", "Up")] {
+        assert_eq!(only(&probe, selector).await.name, name, "{selector}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_has_each_part_of_the_page_once() {
+    let stage = stage().await;
+    let (_page, probe) = stage
+        .page_of(
+            "<p id=outer>Ship <b id=inner>today</b></p>\
+             <input id=a aria-labelledby='outer inner'><input id=b aria-labelledby='inner outer'>\
+             <input id=c aria-labelledby='inner inner'><input id=d aria-labelledby='inner'>\
+             <input id=e aria-labelledby='outer'><input id=f aria-labelledby='e outer' aria-label=Way>\
+             <h2 id=g>Ship <span id=s>today</span> <input type=checkbox aria-labelledby=s></h2>\
+             <button id=h aria-labelledby='h inner'>Send</button><i id=i aria-describedby='outer inner'>x</i>",
+        )
+        .await;
+    let all = "#a, #b, #c, #d, #e, #f, #g, #h";
+    let located = locate(&probe, json!({ "strategy": "css", "selector": all })).await;
+    let names: Vec<&str> = located.matches.iter().map(|found| found.facts.name.as_str()).collect();
+    // Read together, in any order, each has the name that it has alone.
+    let expected =
+        ["Ship today", "today Ship", "today", "today", "Ship today", "Ship today", "Ship today", "Send today"];
+    assert_eq!(names, expected);
+    for (selector, name) in all.split(", ").zip(expected) {
+        assert_eq!(only(&probe, selector).await.name, name, "{selector}");
+    }
+    assert_eq!(only(&probe, "#i").await.description.as_deref(), Some("Ship today"));
 }
