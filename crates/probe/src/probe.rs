@@ -174,7 +174,7 @@ impl Probe {
             let world = self.world_of(key, until).await?;
             world
                 .call(
-                    "(cb, id, ask) => { const e = cb.byId(id); return e && e.isConnected ? cb.factsOf(e, ask) : null; }",
+                    "(cb, id, ask) => { const e = cb.byId(id); return e && cb.isConnected(e) ? cb.factsOf(e, ask) : null; }",
                     &[key.node.into(), self.ask_json(ask)?],
                     until,
                 )
@@ -200,7 +200,13 @@ impl Probe {
         if let Some(known) = known
             && known.document == world.document().as_str()
         {
-            let alive: bool = world.call("(cb, id) => !!cb.byId(id)?.isConnected", &[known.node.into()], until).await?;
+            let alive: bool = world
+                .call(
+                    "(cb, id) => { const e = cb.byId(id); return !!e && cb.isConnected(e); }",
+                    &[known.node.into()],
+                    until,
+                )
+                .await?;
             if alive {
                 return Ok(known);
             }

@@ -228,6 +228,11 @@ const fieldOf = (element) => {
   if (cb.isSensitive(element)) field.sensitive = true;
   return field;
 };
+const isEditable = get(HTMLElement.prototype, "isContentEditable");
+const isInEditor = (element) => {
+  const parent = cb.composedParentOf(element);
+  return !!parent && isHtml(parent) && isEditable(parent);
+};
 const BUTTONS = new Set(["submit", "button", "reset", "image"]);
 const isField = (element) => !BUTTONS.has(typeOf(element)) && !(tagOf(element) === "input" && attr(element, "role") === "button");
 const FIELD_LIMIT = 1000;
@@ -261,7 +266,7 @@ read.form = (id) => cb.once(() => {
   const owned = scopeForm ? new Set(Array.from(formElements(scopeForm))) : null;
   cb.everyElement((element) => {
     if (!isHtml(element) || !cb.tools.matches(element, FIELDS)) return;
-    if (tagOf(element) === "input" || tagOf(element) === "select" || tagOf(element) === "textarea" || !cb.composedParentOf(element)?.isContentEditable) {
+    if (tagOf(element) === "input" || tagOf(element) === "select" || tagOf(element) === "textarea" || !isInEditor(element)) {
       if (target && !cb.contains(target, element) && !owned?.has(element)) return;
       consider(element, target ? scopeForm : formOf(element));
     }
@@ -364,6 +369,9 @@ read.attribute = (id, name) => {
 };
 const outerOf = get(Element.prototype, "outerHTML");
 const innerOf = get(Element.prototype, "innerHTML");
+const implementationOf = get(Document.prototype, "implementation");
+const createDocument = call(DOMImplementation.prototype, "createHTMLDocument");
+const importInto = call(Document.prototype, "importNode");
 const setAttribute = call(Element.prototype, "setAttribute");
 /** The markup of `id`, or of the body, as the document has it: `inner` or `outer`. */
 read.markup = (id, which) => {
@@ -375,7 +383,7 @@ read.markup = (id, which) => {
   let shown = target;
   if (secret.includes(true)) {
     // A copy in a document of its own, where nothing runs and nobody sees it.
-    shown = document.implementation.createHTMLDocument("").importNode(target, true);
+    shown = importInto(createDocument(implementationOf(document), ""), target, true);
     all(shown).forEach((element, at) => { if (secret[at]) setAttribute(element, "value", "[redacted]"); });
   }
   const text = (which === "outer" ? outerOf : innerOf)(shown);

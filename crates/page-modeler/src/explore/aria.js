@@ -75,7 +75,7 @@
         const child = children[i];
         const kind = nodeType(child);
         if (kind === 1) todo.push(() => enter(child, into, depth + 1));
-        else if (kind === 3 && into.role !== "textbox") text(cut(child.data, 20000));
+        else if (kind === 3 && into.role !== "textbox") text(cut(cb.tools.characterData(child), 20000));
       }
       text(cb.tools.generatedText(element, "::before"));
       text(apart);
@@ -113,7 +113,7 @@
   return {
     /** Of the element of this number; of the whole document for 0. */
     snapshot: (id, limits) => JSON.stringify(cb.once(() => {
-      const root = id ? cb.byId(id) : document.body ?? document.documentElement;
+      const root = id ? cb.byId(id) : cb.tools.bodyElement() ?? cb.tools.rootElement();
       return root ? snapshot(root, limits) : { rows: [], skipped: 0 };
     })),
   };

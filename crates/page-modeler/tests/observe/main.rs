@@ -4,6 +4,7 @@
 
 mod aria;
 mod bounds;
+mod clobbering;
 mod corpus;
 mod covers;
 mod dialogs;

@@ -59,7 +59,11 @@ const attributeOf = (element, name) => {
   return stated === null ? null : cut(stated, TEXT_LIMIT);
 };
 const propertyOf = (element, name) => {
-  const value = element[name];
+  // As the browser defines it, not as a field of that name in a form would have it.
+  let holder = Object.getPrototypeOf(element);
+  while (holder && !Object.hasOwn(holder, name)) holder = Object.getPrototypeOf(holder);
+  const { get, value: fixed } = holder ? Object.getOwnPropertyDescriptor(holder, name) : {};
+  const value = get ? Reflect.apply(get, element, []) : fixed;
   if (value === null || typeof value === "boolean") return value;
   if (typeof value === "string") return cut(value, TEXT_LIMIT);
   if (typeof value === "number" && Number.isFinite(value)) return value;
@@ -85,6 +89,9 @@ const borneStates = (element, bearer) => {
   return states;
 };
 
+const anchorDestination = getter(HTMLAnchorElement.prototype, "href");
+const areaDestination = getter(HTMLAreaElement.prototype, "href");
+const newTreeWalker = method(Document.prototype, "createTreeWalker");
 const factsOf = (element, ask) => cb.once(() => {
   const bearer = bearerOf(element);
   const facts = { role: roleOf(element), name: nameOf(element), tag: cut(tagOf(element), 100), states: borneStates(element, bearer) };
@@ -132,11 +139,17 @@ cb.tools = {
   isExcluded, generatedText, referenced,
   nodeType, textContent, closest, namespace, controlValue, boundingRect, valueOf, labelsOf,
   shows: (element) => Reflect.apply(Element.prototype.checkVisibility, element, [{ checkOpacity: true, checkVisibilityCSS: true }]),
+  destinationOf: (element) => {
+    if (namespace(element) === SVG) return getter(SVGAElement.prototype, "href")(element)?.baseVal ?? "";
+    return (isHtml(element, "a") ? anchorDestination : isHtml(element, "area") ? areaDestination : () => "")(element);
+  },
   checked: getter(HTMLInputElement.prototype, "checked"), indeterminate: getter(HTMLInputElement.prototype, "indeterminate"),
   selectedOptions: getter(HTMLSelectElement.prototype, "selectedOptions"), choices: getter(HTMLSelectElement.prototype, "options"),
   sheets: (root) => { const { prototype } = nodeType(root) === 9 ? Document : ShadowRoot; return [...getter(prototype, "styleSheets")(root), ...getter(prototype, "adoptedStyleSheets")(root)]; },
-  focused: getter(Document.prototype, "activeElement"), isDesigned: getter(Document.prototype, "designMode"),
-  title: getter(Document.prototype, "title"),
+  isDesigned: getter(Document.prototype, "designMode"),
+  title: getter(Document.prototype, "title"), baseUri: getter(Node.prototype, "baseURI"), animations: method(Document.prototype, "getAnimations"),
+  textsIn: (element) => newTreeWalker(document, element, NodeFilter.SHOW_TEXT), listen: method(EventTarget.prototype, "addEventListener"),
+  characterData, elementChildren, rootElement, bodyElement, pageScroller, scrollWidth, scrollHeight, hostOf, focusedIn,
   control: getter(HTMLLabelElement.prototype, "control"),
 };
 cb.intersect = intersect;

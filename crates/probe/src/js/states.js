@@ -25,7 +25,7 @@ const inEditable = (element) => {
     const stated = attr(up, "contenteditable");
     if (stated !== null && stated.toLowerCase() !== "inherit") return isEditingHost(up);
   }
-  return document.designMode === "on";
+  return getter(Document.prototype, "designMode")(document) === "on";
 };
 
 const statesOf = (element) => {
@@ -42,8 +42,7 @@ const statesOf = (element) => {
   if (readonly) states.readonly = true;
   if ((takesText || tag === "select" || inEditable(element)) && !disabled && !readonly) states.editable = true;
   if (((tag === "input" || tag === "select" || tag === "textarea") && hasAttribute(element, "required")) || flag(element, "aria-required") === true) states.required = true;
-  const root = rootNode(element);
-  if ((root === document ? getter(Document.prototype, "activeElement")(document) : root.activeElement) === element) states.focused = true;
+  if (focusedIn(rootNode(element)) === element) states.focused = true;
   const invalid = attr(element, "aria-invalid")?.trim().toLowerCase();
   if (invalid ? invalid !== "false" : (takesText || tag === "select" || tag === "input") && matches(element, ":user-invalid")) states.invalid = true;
   if (tag === "select" ? getter(HTMLSelectElement.prototype, "multiple")(element) : flag(element, "aria-multiselectable") === true) states.multiselectable = true;

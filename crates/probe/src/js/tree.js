@@ -15,7 +15,7 @@ const getter = (prototype, name) => {
 };
 const method = (prototype, name) => {
   const value = prototype[name];
-  return (object, first) => value.call(object, first);
+  return (object, first, second, third) => value.call(object, first, second, third);
 };
 const parentNode = getter(Node.prototype, "parentNode");
 const firstChild = getter(Node.prototype, "firstChild");
@@ -40,6 +40,26 @@ const clientRects = method(Element.prototype, "getClientRects");
 const checkVisibility = method(Element.prototype, "checkVisibility");
 const characterData = getter(CharacterData.prototype, "data");
 const assignedNodes = method(HTMLSlotElement.prototype, "assignedNodes");
+const elementChildren = getter(Element.prototype, "children");
+const scrollWidth = getter(Element.prototype, "scrollWidth");
+const scrollHeight = getter(Element.prototype, "scrollHeight");
+const clientWidth = getter(Element.prototype, "clientWidth");
+const clientHeight = getter(Element.prototype, "clientHeight");
+const shadowHost = getter(ShadowRoot.prototype, "host");
+/** The host of a shadow root; null of any other root: the top of a detached tree may be a form. */
+const hostOf = (root) => (nodeType(root) === 11 && "host" in root ? shadowHost(root) : null);
+/** What has the focus in a document or a shadow root. */
+const focusedIn = (root) => (nodeType(root) === 9 ? focusedInDocument(root) : hostOf(root) ? focusedInShadow(root) : null);
+const focusedInDocument = getter(Document.prototype, "activeElement");
+const focusedInShadow = getter(ShadowRoot.prototype, "activeElement");
+const hitIn = method(ShadowRoot.prototype, "elementFromPoint");
+const rootOfDocument = getter(Document.prototype, "documentElement");
+const bodyOfDocument = getter(Document.prototype, "body");
+const scrollerOfDocument = getter(Document.prototype, "scrollingElement");
+const rootElement = () => rootOfDocument(document);
+const bodyElement = () => bodyOfDocument(document);
+const pageScroller = () => scrollerOfDocument(document) ?? rootElement();
+const newRange = method(Document.prototype, "createRange");
 const XHTML = "http://www.w3.org/1999/xhtml";
 const SVG = "http://www.w3.org/2000/svg";
 const MATHML = "http://www.w3.org/1998/Math/MathML";
@@ -85,7 +105,7 @@ cb.isConnected = isConnected;
 const closedRoots = new WeakMap();
 cb.registerClosedRoot = (root) => {
   if (!(root instanceof ShadowRoot)) return;
-  closedRoots.set(root.host, root);
+  closedRoots.set(shadowHost(root), root);
   cb.noteRoot(root);
 };
 /** Shadow roots that somebody met, for whoever watches the document. */
@@ -120,7 +140,7 @@ const slotOf = (node) => {
 const flatParent = (node) => {
   const parent = parentNode(node);
   if (!parent) return null;
-  if (nodeType(parent) === 11) return parent.host ?? null;
+  if (nodeType(parent) === 11) return hostOf(parent);
   if (!isElement(parent)) return null;
   return shadowOf(parent) ? slotOf(node) ?? parent : parent;
 };
@@ -128,13 +148,13 @@ const flatParent = (node) => {
 const composedParent = (node) => {
   const parent = parentNode(node);
   if (!parent) return null;
-  if (nodeType(parent) === 11) return parent.host ?? null;
+  if (nodeType(parent) === 11) return hostOf(parent);
   return isElement(parent) ? parent : null;
 };
 /** The child nodes in the flat tree. */
 const flatChildren = (node) => {
   const root = isElement(node) ? shadowOf(node) : null;
-  if (root) return Array.from(root.childNodes);
+  if (root) return Array.from(childNodes(root));
   if (isElement(node) && isHtml(node, "slot") && nodeType(rootNode(node)) === 11) {
     const assigned = assignedNodes(node);
     if (assigned.length) return assigned;
@@ -180,7 +200,7 @@ cb.elementAt = (x, y) => {
   let hit = Reflect.apply(Document.prototype.elementFromPoint, document, [x, y]);
   for (let depth = 0; hit && depth < 64; depth++) {
     const shadow = shadowOf(hit);
-    const inner = shadow ? shadow.elementFromPoint(x, y) : null;
+    const inner = shadow ? hitIn(shadow, x, y) : null;
     if (!inner || inner === hit || rootNode(inner) !== shadow) break;
     hit = inner;
   }

@@ -8,7 +8,7 @@ const isVisible = (element) => {
     for (const child of flatChildren(element)) {
       if (isElement(child) && isVisible(child)) return true;
       if (nodeType(child) === 3 && characterData(child).trim()) {
-        const range = document.createRange();
+        const range = newRange(document);
         range.selectNode(child);
         const box = range.getBoundingClientRect();
         if (box.width > 0 && box.height > 0) return true;
@@ -41,13 +41,19 @@ const paddingBox = (element) => {
   if (area) return area;
   const box = rectOf(element);
   const scale = scaleOf(element, box);
-  area = { x: box.x + element.clientLeft * scale.x, y: box.y + element.clientTop * scale.y, width: element.clientWidth * scale.x, height: element.clientHeight * scale.y };
+  area = { x: box.x + clientLeft(element) * scale.x, y: box.y + clientTop(element) * scale.y, width: clientWidth(element) * scale.x, height: clientHeight(element) * scale.y };
   memo?.padding.set(element, area);
   return area;
 };
+const clientLeft = getter(Element.prototype, "clientLeft");
+const clientTop = getter(Element.prototype, "clientTop");
+const offsetWidth = getter(HTMLElement.prototype, "offsetWidth");
+const offsetHeight = getter(HTMLElement.prototype, "offsetHeight");
 const scaleOf = (element, box) => {
-  const width = element.offsetWidth;
-  const height = element.offsetHeight;
+  // Only the boxes of HTML are laid out in whole pixels of their own.
+  if (namespace(element) !== XHTML) return { x: 1, y: 1 };
+  const width = offsetWidth(element);
+  const height = offsetHeight(element);
   const near = (ratio) => (Number.isFinite(ratio) && ratio > 0 ? (Math.abs(ratio - 1) < 0.005 ? 1 : ratio) : 1);
   return { x: near(box.width / width), y: near(box.height / height) };
 };
@@ -62,12 +68,14 @@ const flowOf = (position) => (position === "fixed" ? "fixed" : position === "abs
  */
 const clipFrom = (start, flow) => {
   const chain = [];
+  const html = rootElement();
+  const body = bodyElement();
   let clip = OPEN;
   for (let up = start; up; up = flatParent(up)) {
     const known = memo?.clip.get(up)?.[flow];
     if (known) { clip = known; break; }
     const look = lookOf(up);
-    const root = up === document.documentElement || up === document.body;
+    const root = up === html || up === body;
     const holds = !root && (flow === "fixed" ? look.holdsFixed : flow === "absolute" ? look.position !== "static" || look.holdsFixed : true);
     chain.push([up, flow, holds && look.clips ? look : null]);
     if (holds) flow = flowOf(look.position);
@@ -146,10 +154,10 @@ const isShown = (element) => {
 /** How far the page scrolls, and where it is scrolled to. */
 const extent = () => {
   if (memo?.extent) return memo.extent;
-  const scroller = document.scrollingElement ?? document.documentElement;
+  const scroller = pageScroller();
   const { innerWidth: width, innerHeight: height, scrollX, scrollY } = globalThis;
-  const root = document.documentElement;
-  const found = { width, height, scrollX, scrollY, pageWidth: Math.max(scroller?.scrollWidth ?? 0, width), pageHeight: Math.max(scroller?.scrollHeight ?? 0, height), rtl: !!root && styleOf(root).direction === "rtl" };
+  const root = rootElement();
+  const found = { width, height, scrollX, scrollY, pageWidth: Math.max(scroller ? scrollWidth(scroller) : 0, width), pageHeight: Math.max(scroller ? scrollHeight(scroller) : 0, height), rtl: !!root && styleOf(root).direction === "rtl" };
   if (memo) memo.extent = found;
   return found;
 };
@@ -218,11 +226,16 @@ cb.standInOf = (element) => {
 };
 /** What scrolls an element, short of the page itself. */
 cb.scrollerOf = (element) => {
-  for (let up = flatParent(element); up && up !== document.documentElement && up !== document.body; up = flatParent(up)) {
-    if (lookOf(up).scrolls && (up.scrollHeight > up.clientHeight + 1 || up.scrollWidth > up.clientWidth + 1)) return up;
+  const root = rootElement();
+  const body = bodyElement();
+  for (let up = flatParent(element); up && up !== root && up !== body; up = flatParent(up)) {
+    if (lookOf(up).scrolls && overflows(up)) return up;
   }
   return null;
 };
+/** Whether an element holds more than it shows. */
+const overflows = (element) => scrollHeight(element) > clientHeight(element) + 1 || scrollWidth(element) > clientWidth(element) + 1;
+cb.overflows = overflows;
 /** The content box of a frame's owner in this frame, and the viewport that its content has. */
 cb.ownerBox = (element) => cb.once(() => {
   if (!element || !isConnected(element)) return null;
@@ -230,10 +243,10 @@ cb.ownerBox = (element) => cb.once(() => {
   const scale = scaleOf(element, box);
   const style = styleOf(element);
   const number = (text) => Number.parseFloat(text) || 0;
-  const left = element.clientLeft + number(style.paddingLeft);
-  const top = element.clientTop + number(style.paddingTop);
-  const layoutWidth = element.clientWidth - number(style.paddingLeft) - number(style.paddingRight);
-  const layoutHeight = element.clientHeight - number(style.paddingTop) - number(style.paddingBottom);
+  const left = clientLeft(element) + number(style.paddingLeft);
+  const top = clientTop(element) + number(style.paddingTop);
+  const layoutWidth = clientWidth(element) - number(style.paddingLeft) - number(style.paddingRight);
+  const layoutHeight = clientHeight(element) - number(style.paddingTop) - number(style.paddingBottom);
   const content = { x: box.x + left * scale.x, y: box.y + top * scale.y, width: layoutWidth * scale.x, height: layoutHeight * scale.y };
   return { content, layoutWidth, layoutHeight, clip: clipped(element, content, false), shown: isVisible(element) && fadeOf(element) >= 0.05 };
 });

@@ -21,14 +21,15 @@
   const placeOf = ({ box, inView }) => [hundredths(box.x), hundredths(box.y), hundredths(box.width), hundredths(box.height), inView ? 1 : 0];
   const answer = (options, { run, unwalked }) => {
     const entries = withoutDoubles(run.entries);
-    const scroller = document.scrollingElement ?? document.documentElement;
+    const scroller = cb.tools.pageScroller();
+    const html = cb.tools.rootElement();
     const description = metaOf('meta[name="description"]') || metaOf('meta[property="og:description"]');
     const page = {
-      url: cut(String(document.location?.href ?? ""), 2000), origin: cut(String(globalThis.origin), 300), title: shortText(cb.tools.title(document), 200),
-      viewport: { width: run.view.width, height: run.view.height, scrollX: globalThis.scrollX, scrollY: globalThis.scrollY, pageWidth: scroller?.scrollWidth ?? 0, pageHeight: scroller?.scrollHeight ?? 0, devicePixelRatio: globalThis.devicePixelRatio },
+      url: cut(String(globalThis.location?.href ?? ""), 2000), origin: cut(String(globalThis.origin), 300), title: shortText(cb.tools.title(document), 200),
+      viewport: { width: run.view.width, height: run.view.height, scrollX: globalThis.scrollX, scrollY: globalThis.scrollY, pageWidth: scroller ? cb.tools.scrollWidth(scroller) : 0, pageHeight: scroller ? cb.tools.scrollHeight(scroller) : 0, devicePixelRatio: globalThis.devicePixelRatio },
       owners: run.owners, headings: run.headings, landmarks: run.landmarks, live: run.live, suspects: run.suspects, secrets: run.secrets, elements: order.length, candidates: run.candidates, beyond: run.beyond, offView: run.offView, unwalked,
       modal: run.modal ? shortText(cb.nameOf(run.modal) || headingIn(run.modal), 200) : undefined,
-      meta: { pageType: metaOf('meta[property="og:type"]') || schemaType(), description, language: document.documentElement ? shortText(attr(document.documentElement, "lang") ?? "", 40) : "", hasPassword: count(document, "input[type=password]") > 0 },
+      meta: { pageType: metaOf('meta[property="og:type"]') || schemaType(), description, language: html ? shortText(attr(html, "lang") ?? "", 40) : "", hasPassword: count(document, "input[type=password]") > 0 },
     };
     const covers = entries.flatMap(({ cover }, i) => (cover ? [[i, cover.ratio, cover.by]] : []));
     const last = kept[options.scope];

@@ -13,8 +13,9 @@
     /** The closed shadow roots that the wire found. */
     registered: (root) => {
       cb.registerClosedRoot(root);
-      resort(infos.get(root.host) ?? null);
-      targets.push(root.host);
+      const host = cb.tools.hostOf(root);
+      resort(infos.get(host) ?? null);
+      if (host) targets.push(host);
       return true;
     },
     /** What the wire found an element to listen for, maybe nothing any more; whether it is of this document, and news. */
@@ -30,14 +31,14 @@
     texts: (limit) => JSON.stringify(cb.once(() => {
       const blocks = [];
       let budget = limit;
-      const stack = [{ element: document.body ?? document.documentElement, nearest: 0, depth: 0 }];
+      const stack = [{ element: cb.tools.bodyElement() ?? cb.tools.rootElement(), nearest: 0, depth: 0 }];
       while (stack.length && budget > 0) {
         const { element, nearest, depth } = stack.pop();
         if (!element || depth > 1000 || ["script", "style", "template", "noscript"].includes(tagOf(element)) || cb.isHidden(element)) continue;
         const here = actable(element) ? cb.idOf(element) : nearest;
         const children = cb.childrenOf(element);
-        const inline = children.every((child) => cb.tools.nodeType(child) !== 1 || /^inline|contents/.test(lookOf(child).display) && !child.querySelector?.("p,div,li,td,h1,h2,h3"));
-        const direct = children.some((child) => cb.tools.nodeType(child) === 3 && /\S/.test(child.data));
+        const inline = children.every((child) => cb.tools.nodeType(child) !== 1 || /^inline|contents/.test(lookOf(child).display) && !cb.tools.queryAll(child, "p,div,li,td,h1,h2,h3").length);
+        const direct = children.some((child) => cb.tools.nodeType(child) === 3 && /\S/.test(cb.tools.characterData(child)));
         if (direct || inline) {
           const text = cut(cb.textOf(element), 5000);
           if (text) {

@@ -35,7 +35,7 @@
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true, attributeOldValue: true });
     if (listened.has(root)) return;
     listened.add(root);
-    for (const name of EVENTS) root.addEventListener(name, onEvent, { capture: true, passive: true });
+    for (const name of EVENTS) cb.tools.listen(root, name, onEvent, { capture: true, passive: true });
   };
 
   const REFERRING = "[aria-labelledby],[aria-describedby],[aria-errormessage],[aria-owns],[aria-controls],[aria-activedescendant],[list]";
@@ -74,7 +74,7 @@
     if (type === 9) { everything = true; return; }
     const inShadow = cb.tools.nodeType(cb.tools.rootNode(target)) === 11;
     // Slots hand elements around: all that a host shows is found anew.
-    if (inShadow) { const root = cb.tools.rootNode(target); if (root.host) resort(around(root.host)); }
+    if (inShadow) { const host = cb.tools.hostOf(cb.tools.rootNode(target)); if (host) resort(around(host)); }
     const info = infos.get(target);
     if (info && cb.shadowOf(target)) resort(info);
     else if (info) {
@@ -104,10 +104,10 @@
     const info = infos.get(target);
     if (name === "id") { ids.add(attr(target, "id")); ids.add(record.oldValue); if (info) info.shifts = true; }
     if (name === "for" && info?.tag === "label") { if (info.control) dropRow(info.control); const control = cb.tools.control(target); if (control) dropRow(control); }
-    if (name === "slot" || name === "name" && tagOf(target) === "slot") { const host = cb.composedParentOf(target); if (host) resort(around(name === "slot" ? host : cb.tools.rootNode(target).host ?? host)); }
+    if (name === "slot" || name === "name" && tagOf(target) === "slot") { const host = cb.composedParentOf(target); if (host) resort(around(name === "slot" ? host : cb.tools.hostOf(cb.tools.rootNode(target)) ?? host)); }
     if (info) renewAll(info);
     else { const outer = around(target); if (outer) { drop(outer); touch(outer); } }
-    if (name === "role" || name === "lang" || name === "dir") { if (target === document.documentElement) everything = true; }
+    if (name === "role" || name === "lang" || name === "dir") { if (target === cb.tools.rootElement()) everything = true; }
   };
   /** Drops what the changes since the last walk make doubtful; whether there were any. */
   const sortChanges = () => {
@@ -118,7 +118,7 @@
     targets = [];
     if (everything) return true;
     const ids = new Map();
-    const idsIn = (node) => { const root = cb.tools.rootNode(node); const key = cb.tools.nodeType(root) === 11 && root.host ? root : document; if (!ids.has(key)) ids.set(key, new Set()); return ids.get(key); };
+    const idsIn = (node) => { const root = cb.tools.rootNode(node); const key = cb.tools.hostOf(root) ? root : document; if (!ids.has(key)) ids.set(key, new Set()); return ids.get(key); };
     for (const record of noted) {
       if (everything) return true;
       if (record.type === "childList") changedChildren(record, idsIn(record.target));

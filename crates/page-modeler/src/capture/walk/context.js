@@ -8,7 +8,7 @@
       for (const child of cb.childrenOf(node).slice(0, 20)) {
         if (cb.tools.nodeType(child) === 1) look(child, depth + 1);
         else if (cb.tools.nodeType(child) === 3) {
-          const text = collapse(child.data.slice(0, 60));
+          const text = collapse(cb.tools.characterData(child).slice(0, 60));
           if (text && /^[a-z0-9_]{2,40}$/.test(text) && ICON_FONT.test(cb.styleOf(node).fontFamily)) found.push(text);
         }
       }
@@ -21,9 +21,9 @@
   const shortText = (text, limit = 80) => cut(collapse(text.slice(0, 20_000)), limit);
   /** The beginning of what is written in an element, hidden or not. */
   const textHead = (element, limit = 2000) => {
-    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    const walker = cb.tools.textsIn(element);
     let text = "";
-    while (text.length < limit && walker.nextNode()) text += walker.currentNode.data.slice(0, limit);
+    while (text.length < limit && walker.nextNode()) text += cb.tools.characterData(walker.currentNode).slice(0, limit);
     return text;
   };
   /** The visible text of a container without what can be acted on in it. */
@@ -33,7 +33,7 @@
       if (text.length > limit * 2 || depth > 12) return;
       for (const child of cb.childrenOf(node)) {
         if (text.length > limit * 2) return;
-        if (cb.tools.nodeType(child) === 3) text += child.data.slice(0, limit * 3);
+        if (cb.tools.nodeType(child) === 3) text += cb.tools.characterData(child).slice(0, limit * 3);
         else if (cb.tools.nodeType(child) === 1) {
           const tag = tagOf(child);
           if (["script", "style", "template", "button", "input", "select", "textarea"].includes(tag) || cb.isHidden(child)) continue;
@@ -90,7 +90,7 @@
     return heading ? shortText(textHead(heading)) : "";
   };
   const ownHeading = (container) => {
-    for (const child of container.children ?? []) if (/^h[1-6]$/.test(tagOf(child))) return shortText(textHead(child));
+    for (const child of cb.tools.elementChildren(container)) if (/^h[1-6]$/.test(tagOf(child))) return shortText(textHead(child));
     return "";
   };
   const FIELDS = new Set(["text", "password", "multiline", "select", "check", "number", "range", "color", "file", "dateTime", "richText"]);

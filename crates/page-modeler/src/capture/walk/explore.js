@@ -14,5 +14,5 @@
     return 0;
   };
   const resolved = (text) => {
-    try { return cut(new URL(text, document.baseURI).href, 2000); } catch { return cut(text, 2000); }
+    try { return cut(new URL(text, cb.tools.baseUri(document)).href, 2000); } catch { return cut(text, 2000); }
   };

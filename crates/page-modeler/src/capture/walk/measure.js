@@ -16,9 +16,10 @@
     return told;
   };
   const focusedElement = () => {
-    let focused = cb.tools.focused(document);
+    let focused = cb.tools.focusedIn(document);
     for (let depth = 0; focused && depth < 64; depth++) {
-      const inner = cb.shadowOf(focused)?.activeElement;
+      const root = cb.shadowOf(focused);
+      const inner = root && cb.tools.focusedIn(root);
       if (!inner) break;
       focused = inner;
     }
@@ -37,11 +38,11 @@
   let surroundings = null;
   let animated = [];
   const readSurroundings = () => {
-    const scroller = document.scrollingElement ?? document.documentElement;
+    const scroller = cb.tools.pageScroller();
     return {
       // What all of a page depends on.
-      all: [document.baseURI, document.location?.href, globalThis.devicePixelRatio, cb.tools.isDesigned(document), document.documentElement, document.body, roots.map(sheetsOf).join("|")],
-      width: globalThis.innerWidth, height: globalThis.innerHeight, pageWidth: scroller?.scrollWidth ?? 0, pageHeight: scroller?.scrollHeight ?? 0,
+      all: [cb.tools.baseUri(document), globalThis.location?.href, globalThis.devicePixelRatio, cb.tools.isDesigned(document), cb.tools.rootElement(), cb.tools.bodyElement(), roots.map(sheetsOf).join("|")],
+      width: globalThis.innerWidth, height: globalThis.innerHeight, pageWidth: scroller ? cb.tools.scrollWidth(scroller) : 0, pageHeight: scroller ? cb.tools.scrollHeight(scroller) : 0,
       scroll: `${globalThis.scrollX} ${globalThis.scrollY}`, referred: referredFields(), focused: focusedElement(), title: cb.tools.title(document),
     };
   };
@@ -61,7 +62,7 @@
   /** What is being animated may have become transparent; what was until now, too. */
   const compareAnimations = () => {
     const now = [];
-    for (const animation of document.getAnimations()) {
+    for (const animation of cb.tools.animations(document)) {
       const target = animation.effect?.target;
       const info = target && infos.get(target);
       if (info && now.length < 2000) now.push(info);

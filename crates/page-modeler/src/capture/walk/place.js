@@ -12,7 +12,7 @@
     if (known) return known;
     known = new Map();
     const counts = new Map();
-    for (const child of parent.children ?? []) {
+    for (let child = firstElement(parent); child; child = nextElement(child)) {
       const count = (counts.get(tagOf(child)) ?? 0) + 1;
       counts.set(tagOf(child), count);
       known.set(child, count);

@@ -28,7 +28,7 @@
     put("placeholder", shortText(attr(element, "placeholder") ?? "", 200));
     put("alt", shortText(attr(element, "alt") ?? "", 200));
     put("testId", info.testId);
-    if (tag === "a" || tag === "area") { const to = element.href; put("destination", cut(typeof to === "string" ? to : to?.baseVal ?? "", 2000)); }
+    if (tag === "a" || tag === "area") { put("destination", cut(cb.tools.destinationOf(element), 2000)); }
     const form = cb.tools.closest(element, "form");
     if (form) put("form", cut(attr(form, "name") || attr(form, "id") || (attr(form, "action") ?? "").split(/[?#]/)[0], 200));
     if (stand !== element) row.stand = cb.idOf(stand);

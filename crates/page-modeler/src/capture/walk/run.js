@@ -116,7 +116,7 @@
     if (!entry.inView && run.modal && !cb.contains(run.modal, element)) entry.cover = { ratio: 1, by: describe(run.modal) };
   };
   const scrollerOf = (stand) => { const scroller = cb.scrollerOf(stand); return scroller ? describe(scroller) : ""; };
-  const isPageScroller = (element) => element === document.documentElement || element === document.body;
+  const isPageScroller = (element) => element === cb.tools.rootElement() || element === cb.tools.bodyElement();
 
   const headingOf = (info) => {
     if (info.heading === undefined) {
@@ -183,7 +183,7 @@
     }
     if (!info.kids) list(info);
     info.scroller = parent ? parent.scroller : "";
-    if (info.kids.length && !isPageScroller(element) && (info.scrolls ??= lookOf(element).scrolls) && (element.scrollHeight > element.clientHeight + 1 || element.scrollWidth > element.clientWidth + 1)) info.scroller = describe(element);
+    if (info.kids.length && !isPageScroller(element) && (info.scrolls ??= lookOf(element).scrolls) && cb.overflows(element)) info.scroller = describe(element);
   };
 
   const walk = (options, began) => {
@@ -214,7 +214,7 @@
     const visited = [];
     let unwalked = 0;
     let stopped = false;
-    const root = document.documentElement;
+    const root = cb.tools.rootElement();
     const stack = [];
     if (root) {
       let info = infos.get(root);
@@ -233,7 +233,7 @@
     // What stands in what was not walked counts too.
     if (unwalked) unwalked = Math.max(unwalked, cb.tools.queryAll(document, "*").length - visited.length);
     order = visited;
-    roots = roots.filter((root) => root === document || cb.tools.isConnected(root.host));
+    roots = roots.filter((root) => root === document || cb.tools.isConnected(root));
     surroundings = readSurroundings();
     extents = "same";
     epoch++;

@@ -1,6 +1,7 @@
   // The page in a few lines: landmarks and what it says about itself.
   const count = (container, selector) => cb.tools.queryAll(container, selector).length;
   const plural = (number, one, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;
+  const cellsOf = cb.tools.elementChildren;
   const summaryOf = (element, tag, role) => {
     const id = attr(element, "id");
     const label = attr(element, "aria-label");
@@ -8,8 +9,8 @@
     if (tag === "form" || role === "form" || role === "search") return `${name}: ${plural(count(element, "input:not([type=hidden]),select,textarea"), "input")}`;
     if (tag === "table" || role === "table" || role === "grid") {
       const rows = Array.from(cb.tools.queryAll(element, "tr,[role=row]"));
-      const cells = rows[0] ? rows[0].children.length : 0;
-      const headers = rows.filter((row) => row.children.length && Array.from(row.children).every((cell) => tagOf(cell) === "th" || attr(cell, "role") === "columnheader")).length;
+      const cells = rows[0] ? cellsOf(rows[0]).length : 0;
+      const headers = rows.filter((row) => cellsOf(row).length && Array.from(cellsOf(row)).every((cell) => tagOf(cell) === "th" || attr(cell, "role") === "columnheader")).length;
       return `${name}: ${plural(cells, "col")}, ${plural(rows.length - headers, "row")}`;
     }
     if (tag === "ul" || tag === "ol" || role === "list") return `${name}: ${plural(count(element, ":scope > li, :scope > [role=listitem]"), "item")}`;
