@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::args::Output;
 use crate::progress;
+use crate::text::json_plain;
 
 /// Done.
 pub(crate) const OK: u8 = 0;
@@ -41,8 +42,8 @@ impl From<Exit> for ExitCode {
 /// Prints a document on standard output. A reader that has gone away is no error of ours.
 pub(crate) fn print_json(document: &impl Serialize) {
     let mut stdout = std::io::stdout().lock();
-    let written = serde_json::to_writer_pretty(&mut stdout, document).is_ok() && stdout.write_all(b"\n").is_ok();
-    if written {
+    let Ok(text) = serde_json::to_string_pretty(document) else { return };
+    if writeln!(stdout, "{}", json_plain(&text)).is_ok() {
         stdout.flush().ok();
     }
 }

@@ -1,5 +1,7 @@
 //! Text from pages, models and files on its way to a terminal.
 
+use std::fmt::Write as _;
+
 /// The text with everything escaped that could move a cursor, change colours or reorder what is read.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -18,6 +20,23 @@ pub(crate) fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
+/// A JSON document with everything escaped, as JSON has it, that could move a cursor, end a line or reorder what is
+/// read.
+pub(crate) fn json_plain(document: &str) -> String {
+    let mut out = String::with_capacity(document.len());
+    for c in document.chars() {
+        if (c.is_control() && c != '\n') || is_format(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Bidirectional controls, zero-width characters, variation selectors beyond emoji, tags.
 fn is_format(c: char) -> bool {
     matches!(c,
@@ -28,6 +47,14 @@ fn is_format(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_keeps_its_meaning_and_breaks_no_line_of_a_terminal() {
+        let document = serde_json::json!({ "value": "a\n\u{2028}b\u{85}\u{202e}\u{e0041}é" });
+        let text = json_plain(&serde_json::to_string_pretty(&document).unwrap());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), document);
+        assert!(text.chars().all(|c| matches!(c, ' '..='~' | 'é' | '\n')), "{text}");
+    }
 
     #[test]
     fn escape_sequences_and_bidi_controls_are_spelled_out() {

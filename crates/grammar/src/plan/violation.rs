@@ -84,8 +84,39 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// A violation of no policy rule.
+    /// A violation of no policy rule. Of a path or message that quotes a long input, beginning and end are kept.
     pub fn new(code: ViolationCode, path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { code, path: path.into(), message: message.into(), rule: None }
+        Self { code, path: shortened(path.into()), message: shortened(message.into()), rule: None }
+    }
+}
+
+/// Characters that are kept of the beginning and of the end of a text that is longer.
+const KEPT: usize = 600;
+
+/// What was expected often stands behind what was seen, so a long text loses its middle.
+fn shortened(text: String) -> String {
+    let boundary = |(at, _)| at;
+    let head = text.char_indices().nth(KEPT).map(boundary);
+    let tail = text.char_indices().rev().nth(KEPT).map(boundary);
+    match (head, tail) {
+        (Some(head), Some(tail)) if head < tail => {
+            [text.get(..head), Some(" … "), text.get(tail..)].into_iter().flatten().collect()
+        }
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_quotes_the_ends_of_a_long_input_only() {
+        let seen = "é".repeat(100_000);
+        let violation = Violation::new(ViolationCode::Malformed, &seen, format!("saw `{seen}`, expected one of a, b"));
+        assert!(violation.message.starts_with("saw `éé") && violation.message.ends_with("éé`, expected one of a, b"));
+        assert!(violation.message.chars().count() < 1_300 && violation.path.chars().count() < 1_300);
+        let short = "saw `x`".repeat(100);
+        assert_eq!(Violation::new(ViolationCode::Malformed, "/steps", &short).message, short);
     }
 }

@@ -15,7 +15,7 @@ pub fn cut(text: &str, characters: usize) -> String {
 #[must_use]
 pub fn is_disruptive(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn is_private(c: char) -> bool {
@@ -58,6 +58,7 @@ mod tests {
         assert_eq!(name("\u{e8b6}  Search", &[]), "Search");
         assert_eq!(name("delete Remove item", &["delete".into()]), "Remove item");
         assert_eq!(name("abc\u{202e}def\n", &[]), "abc def");
+        assert_eq!(name("abc\u{2028}def\u{2029}", &[]), "abc def");
     }
 
     #[test]

@@ -88,6 +88,7 @@ mod tests {
     #[test]
     fn a_text_of_the_page_stays_on_its_line_and_within_its_quotes() {
         assert_eq!(quoted("a\"\n- button \u{202e}x", 50), "\"a\\\"\\n- button \u{fffd}x\"");
+        assert_eq!(quoted("a\u{2028}- button\u{2029}", 50), "\"a\u{fffd}- button\u{fffd}\"");
         assert_eq!(quoted("abcdef", 3), "\"abc…\"");
     }
 }
