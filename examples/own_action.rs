@@ -1,6 +1,6 @@
-//! An action of one's own: a model may plan it, it is checked like any other, and this code carries it out.
+//! A registered action: a model may plan it, it is checked like any other, and this code carries it out.
 //!
-//! Run it with `cargo run -p cuebook-planner --example own_action`. The model's answer is a recorded one; with an
+//! Run it with `cargo run -p cuebook-tests --example own_action`. The model's answer is a recorded one; with an
 //! engine instead of `Recorded` it is a live one. `Controller::with_handler(registry)` makes it part of a run.
 
 use std::time::{Duration, Instant};
@@ -11,8 +11,9 @@ use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::seam::{ActionHandler as _, IgnoreSteps, PlanRequest, Planner as _};
+use cuebook_outside::Registry;
+use cuebook_planner::Recorded;
 use cuebook_planner::converse::ModelPlanner;
-use cuebook_planner::{Recorded, Registry};
 use serde_json::{Value, json};
 
 #[tokio::main(flavor = "current_thread")]

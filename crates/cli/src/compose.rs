@@ -8,12 +8,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cuebook_cdp::{Browser, LaunchOptions, Sandbox, Window, find_chrome};
 use cuebook_datalayer::{ArtifactStore, JsonlLog, RunDir, ValueRedactor};
-use cuebook_executor::{ExecutorOptions, LiveExecutor, OutsideHandler, OutsideOptions, ScreenshotMode};
+use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::id::{CredentialRef, PageId};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunReport, RunResult};
 use cuebook_grammar::seam::{Redactor, SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::{DigestKey, Secret};
+use cuebook_outside::{OutsideHandler, OutsideOptions};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_repair::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Sight, Work};
 use url::Url;

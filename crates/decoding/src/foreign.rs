@@ -1,97 +1,39 @@
-//! Argument schemas of registered actions, read into the intermediate form.
-//!
-//! Only a closed subset can bound a decode: objects with named members, strings, integers with bounds,
-//! booleans, enums of scalars, and arrays of those. Anything else is refused, and its action is left out.
+//! Arguments of registered actions, written into the intermediate form within the bounds of a grammar.
 
-use serde_json::{Map, Value};
+use cuebook_grammar::arguments::Shape;
 
 use crate::ir::{Member, Node, Presence, Text};
 use crate::spec::Caps;
 
-/// How deep argument schemas may nest.
-const DEPTH: usize = 4;
-/// The most items of an array that states no bound.
-const ITEMS: u32 = 8;
+/// The most items of an array that states no bound, and of any.
+const ITEMS: (u32, u32) = (8, 100);
+/// The least and the greatest integer where no bound is stated.
+const INTEGERS: (i64, i64) = (-1_000_000, 1_000_000);
 
-/// The node for an argument schema; `None` if it is beyond the subset.
-pub(super) fn node(schema: &Value, caps: &Caps) -> Option<Node> {
-    read(schema, caps, 0)
-}
-
-fn read(schema: &Value, caps: &Caps, depth: usize) -> Option<Node> {
-    const KNOWN: [&str; 17] = [
-        "$schema",
-        "title",
-        "description",
-        "default",
-        "examples",
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "enum",
-        "const",
-        "maxLength",
-        "minLength",
-        "minimum",
-        "maximum",
-        "items",
-        "maxItems",
-    ];
-    let schema = schema.as_object().filter(|_| depth <= DEPTH)?;
-    if schema.keys().any(|key| !KNOWN.contains(&key.as_str())) {
-        return None;
-    }
-    if let Some(constant) = schema.get("const") {
-        return is_scalar(constant).then(|| Node::Enum(vec![constant.clone()]));
-    }
-    if let Some(values) = schema.get("enum") {
-        let values = values.as_array().filter(|values| !values.is_empty() && values.iter().all(is_scalar))?;
-        return Some(Node::Enum(values.clone()));
-    }
-    match schema.get("type")?.as_str()? {
-        "object" => object(schema, caps, depth),
-        "string" => {
-            let bound = |key: &str| schema.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
-            let max = bound("maxLength").unwrap_or(caps.text).min(caps.answer);
-            let min = bound("minLength").unwrap_or(0);
-            (min <= max).then_some(Node::Text(Text::Free { min, max }))
+/// The node for arguments of a shape; `None` if nothing fits both the shape and the bounds.
+pub(super) fn node(shape: &Shape, caps: &Caps) -> Option<Node> {
+    let whole = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    Some(match shape {
+        Shape::Object(properties) => {
+            let members = properties.iter().map(|property| {
+                let presence = if property.is_required { Presence::Required } else { Presence::Optional };
+                Some(Member { name: property.name.clone(), node: node(&property.shape, caps)?, presence })
+            });
+            Node::Object(members.collect::<Option<_>>()?)
         }
-        "integer" => {
-            let bound = |key: &str| schema.get(key).map_or(Some(None), |n| n.as_i64().map(Some));
-            let (min, max) = (bound("minimum")?.unwrap_or(-1_000_000), bound("maximum")?.unwrap_or(1_000_000));
-            (min <= max).then_some(Node::Integer { min, max })
+        Shape::Array { item, max } => {
+            let max = max.map_or(ITEMS.0, whole).min(ITEMS.1);
+            Node::Array { item: Box::new(node(item, caps)?), min: 0, max }
         }
-        "boolean" => Some(Node::Boolean),
-        "array" => {
-            let item = read(schema.get("items")?, caps, depth + 1)?;
-            let max = schema.get("maxItems").map_or(Some(ITEMS), |n| n.as_u64().and_then(|n| u32::try_from(n).ok()))?;
-            Some(Node::Array { item: Box::new(item), min: 0, max: max.min(100) })
+        Shape::Text { min, max } => {
+            let (min, max) = (whole(*min), max.map_or(caps.text, whole).min(caps.answer));
+            (min <= max).then_some(Node::Text(Text::Free { min, max }))?
         }
-        _ => None,
-    }
-}
-
-fn object(schema: &Map<String, Value>, caps: &Caps, depth: usize) -> Option<Node> {
-    let none = Map::new();
-    let properties = match schema.get("properties") {
-        Some(properties) => properties.as_object()?,
-        None => &none,
-    };
-    let required: Vec<&str> = match schema.get("required") {
-        Some(required) => required.as_array()?.iter().map(Value::as_str).collect::<Option<_>>()?,
-        None => Vec::new(),
-    };
-    if required.iter().any(|name| !properties.contains_key(*name)) {
-        return None;
-    }
-    let members = properties.iter().map(|(name, schema)| {
-        let presence = if required.contains(&name.as_str()) { Presence::Required } else { Presence::Optional };
-        Some(Member { name: name.clone(), node: read(schema, caps, depth + 1)?, presence })
-    });
-    members.collect::<Option<Vec<_>>>().map(Node::Object)
-}
-
-fn is_scalar(value: &Value) -> bool {
-    value.is_string() || value.is_boolean() || value.as_i64().is_some()
+        Shape::Integer { min, max } => {
+            let (min, max) = (min.unwrap_or(INTEGERS.0), max.unwrap_or(INTEGERS.1));
+            (min <= max).then_some(Node::Integer { min, max })?
+        }
+        Shape::Boolean => Node::Boolean,
+        Shape::OneOf(values) => Node::Enum(values.clone()),
+    })
 }

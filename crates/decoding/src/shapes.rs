@@ -12,6 +12,7 @@ use crate::foreign;
 use crate::ir::{Document, DocumentBuilder, Member, Node, Text, Union, Variant, member, optional, words};
 use crate::spec::{Caps, LeftOut, fetch_origins, url_origins};
 use cuebook_grammar::action::{ActionKind, Owner};
+use cuebook_grammar::arguments::Shape;
 use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::PLAN_VERSION;
@@ -443,7 +444,7 @@ impl Shaper<'_> {
     fn calls(&mut self) -> Vec<Vec<Member>> {
         let mut lists = Vec::new();
         for action in self.ground.policy.registered_actions() {
-            match foreign::node(&action.schema, self.ground.caps) {
+            match Shape::read(&action.schema).and_then(|shape| foreign::node(&shape, self.ground.caps)) {
                 Some(args @ Node::Object(_)) => {
                     let args = self.builder.define("args", args);
                     lists.push(vec![member("name", words([action.name.as_str()])), member("args", args)]);

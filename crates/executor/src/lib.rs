@@ -42,7 +42,7 @@
 //! ```
 //!
 //! `examples/execute.rs` does so from the launch of a browser on; `docs/acting.md` and `docs/conditions.md` say what
-//! each verb needs and how it is judged. [`OutsideHandler`] carries out what lies outside of the page.
+//! each verb needs and how it is judged.
 //!
 //! Invariants:
 //! - Input reaches the element that the step means, or nobody: a guard in every frame stops the rest.
@@ -65,7 +65,6 @@ mod hit_target;
 mod input;
 mod network;
 mod options;
-mod outside;
 mod postconditions;
 mod projection;
 mod redaction;
@@ -79,4 +78,3 @@ mod verdicts;
 pub use error::ExecutorError;
 pub use executor::LiveExecutor;
 pub use options::{BeforeUnload, ExecutorOptions, PeopleInput, ScreenshotMode};
-pub use outside::{OutsideHandler, OutsideOptions};

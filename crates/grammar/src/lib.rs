@@ -19,6 +19,7 @@ pub mod text_match;
 pub mod verdict;
 
 pub mod action;
+pub mod arguments;
 pub mod condition;
 pub mod effect;
 pub mod facts;
@@ -36,10 +37,12 @@ pub mod risk;
 #[cfg(feature = "arbitrary")]
 pub mod arbitrary;
 
+mod handled;
 pub mod outcome;
 pub mod planning;
 pub mod record;
 pub mod report;
 pub mod seam;
 
+pub use handled::Delivery;
 pub use schema::{Document, schema_of};

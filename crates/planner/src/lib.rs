@@ -21,7 +21,6 @@ pub mod engine;
 #[cfg(feature = "http")]
 mod http;
 pub mod prompt;
-pub mod registry;
 mod words;
 
 pub use converse::{Budget, ChatEngine, Limits, ModelError, ModelPlanner};
@@ -37,4 +36,3 @@ pub use engine::scripted::{Scripted, ScriptedError};
 #[cfg(feature = "token-mask")]
 pub use engine::token_mask::{LogitsSource, TokenMask};
 pub use prompt::{Prompts, TemplateError};
-pub use registry::{Registry, RegistryError};

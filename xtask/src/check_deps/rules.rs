@@ -17,14 +17,16 @@ impl Allowed {
 }
 
 /// Crates by folder. One that is not here may not exist.
-pub(super) const TABLE: [(&str, Allowed); 13] = [
+pub(super) const TABLE: [(&str, Allowed); 15] = [
     ("grammar", Allowed::Only(&[])),
     ("decoding", Allowed::Only(&["grammar"])),
+    ("extract", Allowed::Only(&["grammar"])),
     ("cdp", Allowed::Only(&[])),
     ("probe", Allowed::Only(&["grammar", "cdp"])),
     ("page-modeler", Allowed::Only(&["grammar", "cdp", "probe"])),
     ("planner", Allowed::Only(&["grammar", "decoding"])),
-    ("executor", Allowed::Only(&["grammar", "cdp", "probe"])),
+    ("executor", Allowed::Only(&["grammar", "cdp", "probe", "extract"])),
+    ("outside", Allowed::Only(&["grammar"])),
     ("repair", Allowed::Only(&["grammar"])),
     ("datalayer", Allowed::Only(&["grammar"])),
     ("site", Allowed::Only(&[])),

@@ -1,6 +1,7 @@
 //! The verbs, one file for each kind.
 
 mod check;
+mod clean_html;
 mod click;
 mod dialog;
 mod enter_text;

@@ -8,14 +8,15 @@ use cuebook_decoding::emit::Target;
 use cuebook_decoding::read::{self, Form};
 use cuebook_decoding::{GrammarSpec, PlanStream, StreamError};
 use cuebook_grammar::action::Action;
+use cuebook_grammar::arguments::Shape;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::step::Step;
+use cuebook_grammar::wire::ReadError;
 use serde_json::{Map, Value, json};
 
 use super::engine::Dialect;
-use crate::registry::{Misfit, misfit};
 
 /// The most bytes of an answer.
 const MAX_BYTES: usize = 1 << 20;
@@ -269,7 +270,7 @@ impl<'a> Reader<'a> {
         let Action::Call(call) = &step.action else { return None };
         let registered = self.policy.registered(&call.name)?;
         let args = call.args.clone().map_or_else(|| Value::Object(Map::new()), Value::Object);
-        let Misfit { path, message } = misfit(&registered.schema, &args)?;
+        let ReadError { path, message } = Shape::read(&registered.schema)?.fit(&args).err()?;
         Some(Violation::new(ViolationCode::InvalidArgument, format!("/steps/{index}/args{path}"), message))
     }
 

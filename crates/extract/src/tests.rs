@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::fill;
-use crate::actions::extract::metadata::Told;
+use crate::{Metadata, fill};
 
 fn filled(schema: &Value, body: &str) -> Value {
-    fill(schema, &format!("<body>{body}</body>"), &Told::default(), "https://a.test/page").data()
+    fill(schema, &format!("<body>{body}</body>"), &Metadata::default(), "https://a.test/page").data()
 }
 
 fn object(properties: Value) -> Value {
@@ -94,13 +93,13 @@ fn optional_members_that_may_be_null_are_null() {
 fn what_a_page_states_for_machines_counts() {
     let schema =
         object(json!({ "name": { "type": "string" }, "price": { "type": "number" }, "brand": { "type": "string" } }));
-    let told = Told {
+    let metadata = Metadata {
         json_ld: vec![
             r#"{"@type":"Product","name":"Mug","brand":{"name":"Acme"},"offers":{"price":"3.50"}}"#.to_owned(),
         ],
-        ..Told::default()
+        ..Metadata::default()
     };
-    let data = fill(&schema, "<body><p>Buy it</p></body>", &told, "https://a.test/").data();
+    let data = fill(&schema, "<body><p>Buy it</p></body>", &metadata, "https://a.test/").data();
     assert_eq!(data, json!({ "name": "Mug", "price": 3.5, "brand": "Acme" }));
 }
 

@@ -12,10 +12,8 @@ use crate::run::Run;
 use crate::stop::{Part, Stop, probe_stop};
 
 /// What reads, on top of the probe's core; it comes into a document with the first step that extracts.
-pub(super) const READ: Extension = Extension {
-    name: "read",
-    source: concat!("(cb) => {\n\"use strict\";\n", include_str!("../../js/extract.js"), "}"),
-};
+pub(super) const READ: Extension =
+    Extension { name: "read", source: concat!("(cb) => {\n\"use strict\";\n", include_str!("../js/extract.js"), "}") };
 
 /// The deepest nesting of frames that is read.
 const MAX_FRAME_DEPTH: usize = 8;
@@ -24,14 +22,14 @@ const MAX_BYTES: usize = 8 << 20;
 
 /// A page, or a part of it, written down.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct CleanHtml {
     pub(super) html: String,
     /// What was left out, by what ran out: `characters`, `nodes`, `depth`, `frames`.
     pub(super) truncated: BTreeSet<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Told {
+struct Answer {
     html: String,
     frames: Vec<u64>,
     truncated: Vec<String>,
@@ -39,11 +37,11 @@ struct Told {
 
 impl Run<'_> {
     /// Writes down what `id` shows, or the whole document, with its frames. `None`: it left the document.
-    pub(super) async fn written(&mut self, world: &ProbeWorld, id: &Value) -> Part<Option<Written>> {
+    pub(super) async fn written(&mut self, world: &ProbeWorld, id: &Value) -> Part<Option<CleanHtml>> {
         let mut truncated = BTreeSet::new();
         let mut room = MAX_BYTES;
         let html = self.write_frame(world.clone(), id.clone(), 0, &mut room, &mut truncated).await?;
-        Ok(html.map(|html| Written { html, truncated }))
+        Ok(html.map(|html| CleanHtml { html, truncated }))
     }
 
     fn write_frame<'s>(
@@ -55,12 +53,12 @@ impl Run<'_> {
         truncated: &'s mut BTreeSet<String>,
     ) -> BoxFuture<'s, Part<Option<String>>> {
         Box::pin(async move {
-            let told: Option<Told> = self.ask(&world, "(cb, id) => cb.read.html(id)", &[id], Stage::Act).await?;
-            let Some(told) = told else { return Ok(None) };
-            truncated.extend(told.truncated.into_iter().take(10).map(|what| what.chars().take(20).collect()));
-            *room = room.saturating_sub(told.html.len());
-            let mut html = told.html;
-            for (index, owner) in told.frames.into_iter().enumerate() {
+            let answer: Option<Answer> = self.ask(&world, "(cb, id) => cb.read.html(id)", &[id], Stage::Act).await?;
+            let Some(answer) = answer else { return Ok(None) };
+            truncated.extend(answer.truncated.into_iter().take(10).map(|what| what.chars().take(20).collect()));
+            *room = room.saturating_sub(answer.html.len());
+            let mut html = answer.html;
+            for (index, owner) in answer.frames.into_iter().enumerate() {
                 let slot = format!("<frame-slot n=\"{index}\"></frame-slot>");
                 let inner = if depth < MAX_FRAME_DEPTH && *room > 0 {
                     self.write_inner(&world, owner, depth, room, truncated).await?
@@ -98,7 +96,7 @@ impl Run<'_> {
         };
         match self.write_frame(inner, Value::Null, depth + 1, room, truncated).await {
             Err(Stop::Failed(failure)) if failure.cause == cuebook_grammar::outcome::Cause::TargetStale => Ok(None),
-            told => told,
+            other => other,
         }
     }
 }

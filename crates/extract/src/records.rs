@@ -5,37 +5,37 @@ use std::collections::HashMap;
 use dom_query::{NodeId, NodeRef};
 use serde_json::Value;
 
-use crate::actions::extract::schema::convert::Content;
-use crate::actions::extract::schema::pairs::{Pair, content_of, pairs_of, text_of};
-use crate::actions::extract::schema::words::Words;
+use crate::convert::Content;
+use crate::pairs::{Pair, content_of, pairs_of, text_of};
+use crate::words::Words;
 
 /// One of a set.
 #[derive(Clone, Debug)]
-pub(super) struct Record<'a> {
-    pub(super) pairs: Vec<Pair>,
+pub(crate) struct Record<'a> {
+    pub(crate) pairs: Vec<Pair>,
     /// The part of the page that it is, for what is nested in it.
-    pub(super) node: Option<NodeRef<'a>>,
+    pub(crate) node: Option<NodeRef<'a>>,
 }
 
 /// A set of like things.
 #[derive(Clone, Debug)]
-pub(super) struct Set<'a> {
-    pub(super) records: Vec<Record<'a>>,
+pub(crate) struct Set<'a> {
+    pub(crate) records: Vec<Record<'a>>,
     /// What the set is called: its caption, the heading before it, names of what holds it.
-    pub(super) called: Vec<Words>,
+    pub(crate) called: Vec<Words>,
     /// How many of its things were left out.
-    pub(super) left: usize,
+    pub(crate) left: usize,
 }
 
 /// The most things of one set.
-pub(super) const MAX_RECORDS: usize = 2_000;
+pub(crate) const MAX_RECORDS: usize = 2_000;
 /// The most sets that are compared.
 const MAX_SETS: usize = 400;
 /// The most elements that are looked at.
 const MAX_NODES: usize = 100_000;
 
 /// Every set in `scope`, tables first.
-pub(super) fn sets_in<'a>(scope: &NodeRef<'a>) -> Vec<Set<'a>> {
+pub(crate) fn sets_in<'a>(scope: &NodeRef<'a>) -> Vec<Set<'a>> {
     let mut sets = Vec::new();
     let mut groups = Vec::new();
     for node in std::iter::once(*scope).chain(scope.descendants_it()).take(MAX_NODES) {
@@ -183,7 +183,7 @@ fn kind_of(node: &NodeRef<'_>) -> Option<String> {
 }
 
 /// What an element is called by its attributes, and by the heading or label before it.
-pub(super) fn names_of(node: &NodeRef<'_>) -> Vec<Words> {
+pub(crate) fn names_of(node: &NodeRef<'_>) -> Vec<Words> {
     let mut names: Vec<Words> = ["id", "aria-label", "class", "itemprop", "data-testid", "data-field"]
         .iter()
         .filter_map(|name| node.attr(name))
@@ -213,7 +213,7 @@ pub(super) fn names_of(node: &NodeRef<'_>) -> Vec<Words> {
 
 impl<'a> Record<'a> {
     /// Its pairs, read now if they were not.
-    pub(super) fn ready(&mut self) {
+    pub(crate) fn ready(&mut self) {
         if self.pairs.is_empty()
             && let Some(node) = &self.node
         {
@@ -225,7 +225,7 @@ impl<'a> Record<'a> {
 }
 
 /// Sets that a page states as data: arrays of objects.
-pub(super) fn stated<'a>(data: &[Value]) -> Vec<Set<'a>> {
+pub(crate) fn stated<'a>(data: &[Value]) -> Vec<Set<'a>> {
     let mut sets: Vec<Set<'a>> = Vec::new();
     let mut by_type: HashMap<String, Vec<&Value>> = HashMap::new();
     for item in data {
@@ -269,7 +269,7 @@ fn set_of<'a>(items: &[&Value], name: &str) -> Set<'a> {
 }
 
 /// The members of an object as pairs, those of objects in it a little less surely.
-pub(super) fn pairs_in(value: &Value) -> Vec<Pair> {
+pub(crate) fn pairs_in(value: &Value) -> Vec<Pair> {
     let mut pairs = Vec::new();
     members(value, 1.0, 0, &mut pairs);
     pairs
@@ -308,7 +308,7 @@ fn members(value: &Value, weight: f32, depth: usize, pairs: &mut Vec<Pair>) {
 }
 
 /// The things of a list that is called one of these, as contents.
-pub(super) fn plain_lists<'a>(scope: &NodeRef<'a>) -> Vec<(Vec<Words>, Vec<NodeRef<'a>>)> {
+pub(crate) fn plain_lists<'a>(scope: &NodeRef<'a>) -> Vec<(Vec<Words>, Vec<NodeRef<'a>>)> {
     let mut lists = Vec::new();
     let mut seen: Vec<NodeId> = Vec::new();
     for node in scope.descendants_it().take(MAX_NODES) {

@@ -2,7 +2,7 @@
 
 /// The words of a name, in lower case, in one form each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Words(Vec<String>);
+pub(crate) struct Words(Vec<String>);
 
 /// Words that pages and schemas use for the same thing; the first stands for all.
 const SAME: &[&[&str]] = &[
@@ -28,7 +28,7 @@ const MAX_WORDS: usize = 12;
 
 impl Words {
     /// The words of `name`.
-    pub(super) fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         let mut words = Vec::new();
         let mut word = String::new();
         let mut was_lower = false;
@@ -49,12 +49,12 @@ impl Words {
         Self(words)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// How well a label fits a wanted name, from 0 to 1: all words, all of the wanted ones, or a part of them.
-    pub(super) fn fits(&self, label: &Self) -> f32 {
+    pub(crate) fn fits(&self, label: &Self) -> f32 {
         if self.0.is_empty() || label.0.is_empty() {
             return 0.0;
         }

@@ -4,21 +4,22 @@ use std::ffi::OsStr;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::Delivery;
+use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::policy::{CommandLine, Policy};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 
-use super::{Done, blocked, failure, out_of_time, told};
+use crate::done::{Done, Failed, content, refused};
 
 /// How long the output of a command is read after its end: what it left running may hold it open.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Runs a command, and tells its exit code and outputs.
-pub(super) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit: usize, until: Instant) -> Done {
+/// Runs a command, and returns its exit code and outputs.
+pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit: usize, until: Instant) -> Done {
     let outside = policy.outside();
-    let mut command = match outside.command(line).map_err(blocked)? {
+    let mut command = match outside.command(line).map_err(|denied| Failed::blocked(Delivery::NotSent, denied))? {
         CommandLine::Program { program, args } => {
             let mut command = Command::new(program);
             command.args(args);
@@ -35,10 +36,14 @@ pub(super) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
     }
     #[cfg(unix)]
     command.process_group(0);
+    if Instant::now() >= until {
+        return Err(Failed::late(Delivery::NotSent));
+    }
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            return failure(Cause::InvalidArgument, format!("expected a command that can be started: {error}"));
+            let message = format!("expected a command that can be started: {error}");
+            return refused(Delivery::NotSent, Cause::InvalidArgument, message);
         }
     };
     let group = Group::of(&child);
@@ -52,10 +57,10 @@ pub(super) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
     let status = loop {
         tokio::select! {
             status = child.wait() => break status,
-            told = &mut reading, if read.is_none() => read = Some(told),
+            outputs = &mut reading, if read.is_none() => read = Some(outputs),
             () = tokio::time::sleep_until(until.into()) => {
                 drop(group);
-                return out_of_time();
+                return Err(Failed::late(Delivery::Sent));
             }
         }
     };
@@ -66,25 +71,28 @@ pub(super) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
     drop(group);
     let status = match status {
         Ok(status) => status,
-        Err(error) => return failure(Cause::EffectUnknown, format!("expected a command that ends: {error}")),
+        Err(error) => {
+            let message = format!("expected a command that ends: {error}");
+            return refused(Delivery::Sent, Cause::EffectUnknown, message);
+        }
     };
     let was_held = read.is_none();
     let (out, err) = read.unwrap_or_default();
     if !status.success() {
         let seen = status.code().map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
         let start: String = String::from_utf8_lossy(&err.bytes).chars().take(500).collect();
-        let mut failed =
-            StepFailure::new(Stage::Act, Cause::PostconditionFailed, format!("expected exit code 0, saw {seen}"));
-        failed.facts.expected = Some("exit code 0".to_owned());
-        failed.facts.seen = Some(if start.is_empty() { seen } else { format!("{seen}: {start}") });
-        return Err(Box::new(failed));
+        let message = format!("expected exit code 0, saw {seen}");
+        let mut failed = Failed::new(Delivery::Sent, Cause::PostconditionFailed, message);
+        failed.failure.facts.expected = Some("exit code 0".to_owned());
+        failed.failure.facts.seen = Some(if start.is_empty() { seen } else { format!("{seen}: {start}") });
+        return Err(failed);
     }
     let left_out = out.left_out.saturating_add(err.left_out);
-    let mut data = json!({ "exitCode": status.code(), "stdout": told(out.bytes), "stderr": told(err.bytes) });
+    let mut data = json!({ "exitCode": status.code(), "stdout": content(out.bytes), "stderr": content(err.bytes) });
     if left_out > 0 || was_held {
         data["truncated"] = json!({ "bytes": left_out, "stillOpen": was_held });
     }
-    Ok(data)
+    Ok((Delivery::Sent, data))
 }
 
 #[cfg(unix)]

@@ -6,19 +6,19 @@
 
 use dom_query::NodeRef;
 
-use crate::actions::extract::schema::convert::{Content, is_money};
-use crate::actions::extract::schema::words::Words;
+use crate::convert::{Content, is_money};
+use crate::words::Words;
 
 /// A content and what it is called.
 #[derive(Clone, Debug)]
-pub(super) struct Pair {
-    pub(super) label: Words,
-    pub(super) content: Content,
-    pub(super) weight: f32,
+pub(crate) struct Pair {
+    pub(crate) label: Words,
+    pub(crate) content: Content,
+    pub(crate) weight: f32,
 }
 
 impl Pair {
-    pub(super) fn new(label: &str, content: Content, weight: f32) -> Self {
+    pub(crate) fn new(label: &str, content: Content, weight: f32) -> Self {
         Self { label: Words::of(label), content, weight }
     }
 }
@@ -34,7 +34,7 @@ const MAX_LABEL: usize = 40;
 const MAX_LABELLED: usize = 400;
 
 /// Every pair in `scope`, in the order of the document.
-pub(super) fn pairs_of(scope: &NodeRef<'_>) -> Vec<Pair> {
+pub(crate) fn pairs_of(scope: &NodeRef<'_>) -> Vec<Pair> {
     let mut pairs = Pairs::default();
     pairs.attributes(scope);
     for node in scope.descendants_it().take(MAX_NODES) {
@@ -197,7 +197,7 @@ impl Pairs {
 }
 
 /// What an element shows.
-pub(super) fn content_of(node: &NodeRef<'_>) -> Content {
+pub(crate) fn content_of(node: &NodeRef<'_>) -> Content {
     let attribute = |name: &str| node.attr(name).map(|text| text.to_string()).filter(|text| !text.is_empty());
     let mut content = Content { text: text_of(node), ..Content::default() };
     content.exact = attribute("content").or_else(|| attribute("datetime")).or_else(|| attribute("data-value"));
@@ -220,7 +220,7 @@ pub(super) fn content_of(node: &NodeRef<'_>) -> Content {
 }
 
 /// The text of an element, white space collapsed, at most a few thousand characters.
-pub(super) fn text_of(node: &NodeRef<'_>) -> String {
+pub(crate) fn text_of(node: &NodeRef<'_>) -> String {
     let mut raw = String::new();
     for inner in node.descendants_it().take(MAX_NODES) {
         if raw.len() > MAX_TEXT * 2 {

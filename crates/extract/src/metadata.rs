@@ -3,27 +3,27 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// The answer of the page.
+/// What the page script answers: title, meta elements, linked data, headings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Told {
-    pub(super) title: String,
-    pub(super) language: String,
-    pub(super) meta: Map<String, Value>,
+pub struct Metadata {
+    pub(crate) title: String,
+    pub(crate) language: String,
+    pub(crate) meta: Map<String, Value>,
     #[serde(default)]
-    pub(super) canonical: Option<String>,
+    pub(crate) canonical: Option<String>,
     /// Unread JSON of scripts.
-    pub(super) json_ld: Vec<String>,
+    pub(crate) json_ld: Vec<String>,
     /// Items of microdata.
-    pub(super) items: Vec<Value>,
-    pub(super) headings: Vec<Value>,
-    pub(super) landmarks: Vec<Value>,
-    pub(super) headings_left: u64,
+    pub(crate) items: Vec<Value>,
+    pub(crate) headings: Vec<Value>,
+    pub(crate) landmarks: Vec<Value>,
+    pub(crate) headings_left: u64,
 }
 
-impl Told {
+impl Metadata {
     /// Every object that JSON-LD describes at the top, graphs opened up. What is no JSON is left out.
-    pub(super) fn linked_data(&self) -> Vec<Value> {
+    pub(crate) fn linked_data(&self) -> Vec<Value> {
         let mut all = Vec::new();
         for text in &self.json_ld {
             match serde_json::from_str(text) {
@@ -55,7 +55,8 @@ impl Told {
     }
 
     /// The answer of the step.
-    pub(super) fn data(self, url: &str) -> Value {
+    #[must_use]
+    pub fn data(self, url: &str) -> Value {
         let linked = self.linked_data();
         let page_type = self.page_type(&linked);
         let is_graph =
@@ -88,16 +89,16 @@ mod tests {
 
     #[test]
     fn the_kind_of_a_page_is_that_of_its_thing() {
-        let told = Told {
+        let metadata = Metadata {
             title: "Mug".into(),
             json_ld: vec![
                 r#"{"@type":"WebSite"}"#.into(),
                 "{ no json".into(),
                 r#"{"@graph":[{"@type":["Product","Thing"],"name":"Mug"}]}"#.into(),
             ],
-            ..Told::default()
+            ..Metadata::default()
         };
-        let data = told.data("https://a.test/");
+        let data = metadata.data("https://a.test/");
         assert_eq!(data["pageType"], "Product");
         assert_eq!(data["jsonLd"].as_array().map(Vec::len), Some(2));
         assert!(data.get("microdata").is_none());

@@ -1,9 +1,9 @@
-//! Actions of one's own: name, schema of arguments, what they do to the world, and the code that does it.
+//! Registered actions: name, schema of arguments, what they do to the world, and the code that does it.
 //!
 //! ```
 //! use cuebook_grammar::effect::EffectClass;
 //! use cuebook_grammar::policy::Policy;
-//! use cuebook_planner::Registry;
+//! use cuebook_outside::Registry;
 //! use serde_json::{Value, json};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -33,21 +33,19 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use cuebook_decoding::specialise;
+use cuebook_grammar::Delivery;
 use cuebook_grammar::action::Action;
+use cuebook_grammar::arguments::Shape;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::effect::EffectClass;
-use cuebook_grammar::facts::{EventFacts, Facts, Sample};
-use cuebook_grammar::id::PageId;
-use cuebook_grammar::observation::Observation;
-use cuebook_grammar::outcome::{Cause, Evidence, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
-use cuebook_grammar::plan::{BoundStep, StatedCondition};
+use cuebook_grammar::outcome::{Cause, StepOutcome};
+use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::policy::{Policy, RegisteredAction};
 use cuebook_grammar::seam::ActionHandler;
 use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
-use crate::words::one_line;
+use crate::done::{Failed, outcome, shown};
 
 /// How long an action may take where its step says nothing.
 const TIME: Duration = Duration::from_secs(30);
@@ -76,7 +74,7 @@ pub enum RegistryError {
     Schema(String),
 }
 
-/// No other actions.
+/// Carries out nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoOthers;
 
@@ -89,20 +87,27 @@ impl ActionHandler for NoOthers {
 
     async fn handle(&mut self, step: &BoundStep, _: Deadline) -> Result<StepOutcome, Infallible> {
         let verb = step.action().kind().meta().name;
-        let message = format!("expected somebody who carries out `{verb}`, saw nobody");
-        Ok(StepOutcome::Failed(Box::new(StepFailure::new(Stage::Act, Cause::Unsupported, message))))
+        let message = format!("no handler carries out `{verb}`");
+        let failed = Failed::new(Delivery::NotSent, Cause::Unsupported, message);
+        Ok(outcome(step, Err(failed), Duration::ZERO))
     }
 }
 
 /// Registered actions, and another handler for what is not registered here.
 pub struct Registry<H = NoOthers> {
-    entries: Vec<(RegisteredAction, Code)>,
+    entries: Vec<Entry>,
     others: H,
+}
+
+struct Entry {
+    action: RegisteredAction,
+    shape: Shape,
+    code: Code,
 }
 
 impl<H> fmt::Debug for Registry<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.entries.iter().map(|(action, _)| action.name.as_str())).finish()
+        f.debug_list().entries(self.entries.iter().map(|entry| entry.action.name.as_str())).finish()
     }
 }
 
@@ -139,29 +144,28 @@ impl<H> Registry<H> {
         F: Future<Output = Result<Value, E>> + Send + 'static,
         E: Into<Failure>,
     {
-        let shown = one_line(name, 60);
+        let name_shown = shown(name, 60);
         let is_name = (1..=60).contains(&name.len())
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-        let short_name = ShortText::new(name).ok().filter(|_| is_name).ok_or(RegistryError::Name(shown.clone()))?;
+        let short_name =
+            ShortText::new(name).ok().filter(|_| is_name).ok_or(RegistryError::Name(name_shown.clone()))?;
         let is_verb = cuebook_grammar::action::ActionKind::ALL.iter().any(|kind| kind.meta().name == name);
-        if is_verb || self.entries.iter().any(|(known, _)| known.name.as_str() == name) {
-            return Err(RegistryError::Taken(shown));
+        if is_verb || self.entries.iter().any(|known| known.action.name.as_str() == name) {
+            return Err(RegistryError::Taken(name_shown));
         }
         let description = ShortText::new(description)
             .ok()
             .filter(|text| text.chars().count() <= 200)
-            .ok_or_else(|| RegistryError::Description(shown.clone()))?;
+            .ok_or_else(|| RegistryError::Description(name_shown.clone()))?;
         let action = RegisteredAction { name: short_name, schema, effect, description };
-        let blank = Observation::blank(PageId::new("none"), "about:blank");
-        let spec = specialise(&blank, &Policy::default().registering(action.clone()));
-        if !spec.left_out().registered.is_empty() {
-            return Err(RegistryError::Schema(shown));
-        }
+        let Some(shape @ Shape::Object(_)) = Shape::read(&action.schema) else {
+            return Err(RegistryError::Schema(name_shown));
+        };
         let code = move |args: Value| -> Running {
             let running = code(args);
             Box::pin(async move { running.await.map_err(Into::into) })
         };
-        self.entries.push((action, Box::new(code)));
+        self.entries.push(Entry { action, shape, code: Box::new(code) });
         Ok(self)
     }
 
@@ -174,7 +178,7 @@ impl<H> Registry<H> {
     /// The policy with every action of the registry opened to planners.
     #[must_use]
     pub fn opened_in(&self, policy: Policy) -> Policy {
-        self.entries.iter().fold(policy, |policy, (action, _)| policy.registering(action.clone()))
+        self.entries.iter().fold(policy, |policy, entry| policy.registering(entry.action.clone()))
     }
 }
 
@@ -182,59 +186,46 @@ impl<H: ActionHandler> ActionHandler for Registry<H> {
     type Error = H::Error;
 
     fn actions(&self) -> Vec<RegisteredAction> {
-        let mut actions: Vec<RegisteredAction> = self.entries.iter().map(|(action, _)| action.clone()).collect();
+        let mut actions: Vec<RegisteredAction> = self.entries.iter().map(|entry| entry.action.clone()).collect();
         actions.extend(self.others.actions());
         actions
     }
 
     async fn handle(&mut self, step: &BoundStep, deadline: Deadline) -> Result<StepOutcome, H::Error> {
         let Action::Call(call) = step.action() else { return self.others.handle(step, deadline).await };
-        let Some((action, code)) = self.entries.iter().find(|(action, _)| action.name == call.name) else {
+        let Some(Entry { action, shape, code }) = self.entries.iter().find(|entry| entry.action.name == call.name)
+        else {
             return self.others.handle(step, deadline).await;
         };
         let args = call.args.clone().map_or_else(|| Value::Object(serde_json::Map::new()), Value::Object);
         let began = Instant::now();
-        let done = match misfit(&action.schema, &args) {
-            Some(Misfit { path, message }) => Err(failure(Cause::InvalidArgument, format!("args{path}: {message}"))),
-            None => {
+        let done = match shape.fit(&args) {
+            Err(misfit) => {
+                let message = format!("args{}: {}", misfit.path, misfit.message);
+                Err(Failed::new(Delivery::NotSent, Cause::InvalidArgument, message))
+            }
+            Ok(()) => {
                 let until = deadline.within(began, step.timeout().unwrap_or(TIME)).instant();
                 match tokio::time::timeout_at(until.into(), code(args)).await {
-                    Ok(Ok(data)) => Ok(data),
+                    Ok(Ok(data)) => Ok((Delivery::Sent, data)),
+                    // Code that ran may have done something, whatever it says.
                     Ok(Err(error)) => {
-                        let message =
-                            format!("expected `{}` to succeed: {}", action.name, one_line(&told(error.as_ref()), 400));
-                        Err(begun(failure(Cause::PostconditionFailed, message)))
+                        let message = format!("`{}` failed: {}", action.name, shown(&chain(error.as_ref()), 400));
+                        Err(Failed::new(Delivery::Unknown, Cause::PostconditionFailed, message))
                     }
                     Err(_) => {
                         let message = format!("expected `{}` to end before the deadline of the step", action.name);
-                        Err(begun(failure(Cause::DeadlineExceeded, message)))
+                        Err(Failed::new(Delivery::Unknown, Cause::DeadlineExceeded, message))
                     }
                 }
             }
         };
-        let evidence = evidence(step, done.is_ok(), began.elapsed());
-        Ok(match done {
-            Ok(data) => StepOutcome::Succeeded(StepSuccess { evidence, data: Some(data), ..StepSuccess::default() }),
-            Err(mut failure) => {
-                let input_sent = failure.evidence.input_sent;
-                failure.evidence = Evidence { input_sent, ..evidence };
-                StepOutcome::Failed(failure)
-            }
-        })
+        Ok(outcome(step, done, began.elapsed()))
     }
 }
 
-fn failure(cause: Cause, message: String) -> Box<StepFailure> {
-    Box::new(StepFailure::new(Stage::Act, cause, message))
-}
-
-/// The failure of code that ran: it may have done something, and a repair does not just run it again.
-fn begun(mut failure: Box<StepFailure>) -> Box<StepFailure> {
-    failure.evidence.input_sent = true;
-    failure
-}
-
-fn told(error: &(dyn Error + 'static)) -> String {
+/// An error with its sources.
+fn chain(error: &(dyn Error + 'static)) -> String {
     let mut out = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
@@ -245,107 +236,10 @@ fn told(error: &(dyn Error + 'static)) -> String {
     out
 }
 
-/// What no page shows: that the action was carried out is its effect.
-fn evidence(step: &BoundStep, is_done: bool, took: Duration) -> Evidence {
-    let events = EventFacts { any_effect: is_done.then_some(true), ..EventFacts::default() };
-    let facts = Facts { samples: vec![Sample::default()], events, ..Facts::default() };
-    let judged = |stated: &StatedCondition| Judged {
-        condition: stated.condition.clone(),
-        verdict: stated.condition.evaluate(&facts),
-        vacuous: false,
-        default: stated.is_default,
-        latency_ms: None,
-    };
-    let post: Vec<Judged> = step.post().iter().map(judged).collect();
-    let act_ms = u32::try_from(took.as_millis()).unwrap_or(u32::MAX);
-    Evidence {
-        post_facts: (!post.is_empty()).then_some(facts),
-        post,
-        input_sent: is_done,
-        timings: Timings { act_ms, ..Timings::default() },
-        ..Evidence::default()
-    }
-}
-
-/// Where arguments do not fit their schema.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Misfit {
-    /// JSON pointer into the arguments.
-    pub(crate) path: String,
-    /// Expected against seen.
-    pub(crate) message: String,
-}
-
-/// The first misfit of a value, for the closed subset of JSON Schema that grammars bound. What lies beyond the subset
-/// is not judged.
-pub(crate) fn misfit(schema: &Value, value: &Value) -> Option<Misfit> {
-    fit(schema, value, "").err()
-}
-
-fn fit(schema: &Value, value: &Value, path: &str) -> Result<(), Misfit> {
-    let no = |expected: String| {
-        let message = format!("expected {expected}, saw {}", one_line(&value.to_string(), 80));
-        Err(Misfit { path: path.to_owned(), message })
-    };
-    if let Some(constant) = schema.get("const").filter(|constant| *constant != value) {
-        return no(constant.to_string());
-    }
-    let listed = schema.get("enum").and_then(Value::as_array);
-    if let Some(listed) = listed.filter(|listed| !listed.contains(value)) {
-        return no(format!("one of {}", one_line(&Value::Array(listed.clone()).to_string(), 200)));
-    }
-    let bound = |name: &str| schema.get(name).and_then(Value::as_i64);
-    let count = |name: &str| schema.get(name).and_then(Value::as_u64);
-    match schema.get("type").and_then(Value::as_str) {
-        Some("object") => {
-            let Some(object) = value.as_object() else { return no("an object".to_owned()) };
-            let properties = schema.get("properties").and_then(Value::as_object);
-            for name in schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-            {
-                if !object.contains_key(name) {
-                    return no(format!("`{name}`"));
-                }
-            }
-            for (name, member) in object {
-                let Some(inner) = properties.and_then(|properties| properties.get(name)) else {
-                    return no(format!("no `{}`", one_line(name, 60)));
-                };
-                fit(inner, member, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")))?;
-            }
-            Ok(())
-        }
-        Some("array") => {
-            let Some(items) = value.as_array() else { return no("an array".to_owned()) };
-            if let Some(most) = count("maxItems").filter(|most| items.len() as u64 > *most) {
-                return no(format!("at most {most} items"));
-            }
-            let inner = schema.get("items").unwrap_or(&Value::Null);
-            items.iter().enumerate().try_for_each(|(index, item)| fit(inner, item, &format!("{path}/{index}")))
-        }
-        Some("string") => {
-            let Some(text) = value.as_str() else { return no("a string".to_owned()) };
-            let length = text.chars().count() as u64;
-            match (count("minLength"), count("maxLength")) {
-                (Some(least), _) if length < least => no(format!("at least {least} characters")),
-                (_, Some(most)) if length > most => no(format!("at most {most} characters")),
-                _ => Ok(()),
-            }
-        }
-        Some("integer") => {
-            let Some(number) = value.as_i64() else { return no("an integer".to_owned()) };
-            match (bound("minimum"), bound("maximum")) {
-                (Some(least), _) if number < least => no(format!("at least {least}")),
-                (_, Some(most)) if number > most => no(format!("at most {most}")),
-                _ => Ok(()),
-            }
-        }
-        Some("boolean") if !value.is_boolean() => no("true or false".to_owned()),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use cuebook_grammar::id::PageId;
+    use cuebook_grammar::observation::Observation;
     use cuebook_grammar::plan::{Author, PlanDraft};
     use serde_json::json;
 
@@ -417,7 +311,7 @@ mod tests {
             assert_eq!((failure.cause, failure.evidence.input_sent), (cause, true));
         }
         let StepOutcome::Failed(failure) = call(json!({ "to": "nobody" })).await else { panic!("done") };
-        assert_eq!(failure.message, "expected `send` to succeed: no such address");
+        assert_eq!(failure.message, r"`send` failed: no such\naddress");
     }
 
     #[test]

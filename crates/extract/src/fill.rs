@@ -10,21 +10,16 @@
 //! - The answer is judged by the schema itself before it is given.
 //! - Depth, members, things and text are bounded, whatever the schema and the page say.
 
-mod convert;
-mod pairs;
-mod records;
-mod words;
-
 use std::collections::BTreeSet;
 
 use dom_query::{Document, NodeRef};
 use serde_json::{Map, Value, json};
 
-use crate::actions::extract::metadata::Told;
-use convert::{Content, Scalar, convert};
-use pairs::{Pair, content_of, pairs_of};
-use records::{MAX_RECORDS, Record, Set, names_of, pairs_in, plain_lists, sets_in, stated};
-use words::Words;
+use crate::convert::{Content, Scalar, convert};
+use crate::metadata::Metadata;
+use crate::pairs::{Pair, content_of, pairs_of};
+use crate::records::{MAX_RECORDS, Record, Set, names_of, pairs_in, plain_lists, sets_in, stated};
+use crate::words::Words;
 
 /// The largest schema, in bytes of JSON.
 const MAX_SCHEMA: usize = 64 << 10;
@@ -38,7 +33,8 @@ const MIN_FIT: f32 = 0.35;
 const MAX_COMPLAINTS: usize = 20;
 
 /// Whether the schema asks for nothing.
-pub(super) fn is_empty(schema: &Value) -> bool {
+#[must_use]
+pub fn is_empty(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => {
             members.keys().all(|key| key.starts_with('$') || key == "title" || key == "description")
@@ -49,33 +45,50 @@ pub(super) fn is_empty(schema: &Value) -> bool {
     }
 }
 
+/// Why a schema cannot be filled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// It is larger than what is walked.
+    #[error("expected a schema of at most {MAX_SCHEMA} bytes, saw {bytes}")]
+    TooLarge {
+        /// Its length as JSON.
+        bytes: usize,
+    },
+    /// It is no JSON Schema.
+    #[error("expected a JSON Schema, saw {:.300}", .0.to_string())]
+    Invalid(#[source] Box<jsonschema::ValidationError<'static>>),
+}
+
 /// Refuses what is no schema, or too much of one.
-pub(super) fn admit(schema: &Value) -> Result<(), String> {
-    let length = schema.to_string().len();
-    if length > MAX_SCHEMA {
-        return Err(format!("expected a schema of at most {MAX_SCHEMA} bytes, saw {length}"));
+///
+/// # Errors
+/// [`SchemaError`].
+pub fn admit(schema: &Value) -> Result<(), SchemaError> {
+    let bytes = schema.to_string().len();
+    if bytes > MAX_SCHEMA {
+        return Err(SchemaError::TooLarge { bytes });
     }
-    jsonschema::validator_for(schema).map(drop).map_err(|error| {
-        let why: String = error.to_string().chars().take(300).collect();
-        format!("expected a JSON Schema, saw {why}")
-    })
+    jsonschema::validator_for(schema).map(drop).map_err(|error| SchemaError::Invalid(Box::new(error)))
 }
 
 /// What came of a schema.
 #[derive(Debug, Default)]
-pub(super) struct Filled {
+pub struct Filled {
     value: Value,
     /// JSON pointers to members that nothing on the page fits.
     unfilled: Vec<String>,
     /// What the schema itself says against the answer.
     invalid: Vec<String>,
-    pub(super) truncated: BTreeSet<String>,
+    /// What was left out, by what ran out: `depth`, `items`, and what the caller adds.
+    pub truncated: BTreeSet<String>,
 }
 
 impl Filled {
     /// The answer of the step. An object that fits the schema stands for itself; members that begin with `$`
     /// tell what is missing. What is no object then stands under `value`.
-    pub(super) fn data(self) -> Value {
+    #[must_use]
+    pub fn data(self) -> Value {
         let mut notes = Map::new();
         if !self.unfilled.is_empty() {
             notes.insert("$unfilled".to_owned(), json!(self.unfilled));
@@ -101,13 +114,14 @@ impl Filled {
 }
 
 /// Fills `schema` from a page's clean HTML and what it says of itself.
-pub(super) fn fill(schema: &Value, html: &str, told: &Told, url: &str) -> Filled {
+#[must_use]
+pub fn fill(schema: &Value, html: &str, metadata: &Metadata, url: &str) -> Filled {
     let document = Document::from(html);
-    let linked = told.linked_data();
+    let linked = metadata.linked_data();
     let root = document.body().unwrap_or_else(|| document.root());
     let mut pairs = pairs_of(&root);
-    pairs.extend(page_pairs(told, &linked, url));
-    let data: Vec<Value> = linked.into_iter().chain(told.items.iter().cloned()).collect();
+    pairs.extend(page_pairs(metadata, &linked, url));
+    let data: Vec<Value> = linked.into_iter().chain(metadata.items.iter().cloned()).collect();
     let mut filler = Filler { root: schema, data: &data, unfilled: Vec::new(), truncated: BTreeSet::new() };
     let scope = Scope { pairs: &pairs, node: Some(&root), is_page: true };
     let value = filler.value(schema, &Words::default(), &scope, "", 0).unwrap_or(Value::Null);
@@ -125,21 +139,21 @@ pub(super) fn fill(schema: &Value, html: &str, told: &Told, url: &str) -> Filled
 }
 
 /// What the page says of itself, as pairs; a little less sure than what it shows.
-fn page_pairs(told: &Told, linked: &[Value], url: &str) -> Vec<Pair> {
-    let mut pairs: Vec<Pair> = linked.iter().chain(&told.items).flat_map(pairs_in).collect();
+fn page_pairs(metadata: &Metadata, linked: &[Value], url: &str) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = linked.iter().chain(&metadata.items).flat_map(pairs_in).collect();
     for pair in &mut pairs {
         pair.weight *= 0.9;
     }
-    for (name, value) in &told.meta {
+    for (name, value) in &metadata.meta {
         let name = name.rsplit(':').next().unwrap_or(name);
         if let Some(text) = value.as_str() {
             let link = text.starts_with("http").then(|| text.to_owned());
             pairs.push(Pair::new(name, Content { text: text.to_owned(), url: link, exact: None }, 0.6));
         }
     }
-    pairs.push(Pair::new("title", Content::text(told.title.clone()), 0.55));
-    pairs.push(Pair::new("language", Content::text(told.language.clone()), 0.5));
-    let own = told.canonical.clone().filter(|canonical| !canonical.is_empty()).unwrap_or_else(|| url.to_owned());
+    pairs.push(Pair::new("title", Content::text(metadata.title.clone()), 0.55));
+    pairs.push(Pair::new("language", Content::text(metadata.language.clone()), 0.5));
+    let own = metadata.canonical.clone().filter(|canonical| !canonical.is_empty()).unwrap_or_else(|| url.to_owned());
     pairs.push(Pair::new("url", Content { text: own.clone(), url: Some(own), exact: None }, 0.65));
     pairs
 }
@@ -497,6 +511,3 @@ fn split(name: &Words, pairs: &[Pair]) -> Vec<Content> {
     let Some((Value::String(text), _)) = found else { return Vec::new() };
     text.split([',', ';', '•', '|', '\n']).map(str::trim).filter(|part| !part.is_empty()).map(Content::text).collect()
 }
-
-#[cfg(test)]
-mod tests;

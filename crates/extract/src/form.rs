@@ -4,7 +4,7 @@ use cuebook_grammar::secret::DigestKey;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// One field as the page tells it.
+/// One field as the page script reports it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Field {
@@ -54,9 +54,9 @@ struct Form {
     fields: Vec<Field>,
 }
 
-/// The answer of the page: one form, or all of them.
+/// What the page script answers: one form, or all of them.
 #[derive(Debug, Deserialize)]
-pub(super) struct Told {
+pub struct Forms {
     #[serde(default)]
     forms: Option<Vec<Form>>,
     #[serde(default)]
@@ -81,9 +81,10 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-impl Told {
-    /// The answer of the step: what sensitive fields hold is told as a digest.
-    pub(super) fn data(self, key: &DigestKey) -> Value {
+impl Forms {
+    /// The answer of the step: what sensitive fields hold becomes a digest.
+    #[must_use]
+    pub fn data(self, key: &DigestKey) -> Value {
         let hide = |mut form: Form| {
             for field in form.fields.iter_mut().filter(|field| field.sensitive) {
                 field.value = field.value.as_ref().and_then(Value::as_str).map(|text| match text {

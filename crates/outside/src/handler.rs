@@ -1,31 +1,19 @@
-//! What lies outside of the page: requests, files and commands, within what the operator declared.
-//!
-//! The policy that a step was bound under says what is declared; a step that reaches beyond it fails with
-//! `policyBlocked` and the rule. Nothing of the page's takes part: no cookies, no credentials, no session.
-//!
-//! Invariants:
-//! - An address is judged after its name was resolved, and the connection goes to the address that was judged.
-//!   Each hop of a redirect is judged like the first.
-//! - A path is opened from the declared directory downwards; no link and no `..` leads out of it.
-//! - No shell reads a command, unless that very line was declared for one. What a command started ends with it.
-//! - Every answer is bounded, and says so where something was left out.
-
-mod fetch;
-mod files;
-mod shell;
+//! The handler: which of its verbs a step asks for, and the deadline of each.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
+use cuebook_grammar::Delivery;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::facts::{EventFacts, Facts, Sample};
-use cuebook_grammar::outcome::{Cause, Evidence, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
-use cuebook_grammar::plan::{BoundStep, StatedCondition};
-use cuebook_grammar::policy::{Denied, RegisteredAction};
+use cuebook_grammar::outcome::{Cause, StepOutcome};
+use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::policy::RegisteredAction;
 use cuebook_grammar::seam::ActionHandler;
-use serde_json::Value;
+
+use crate::done::{outcome, refused};
+use crate::{fetch, files, shell};
 
 /// Bounds of what is done outside of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +35,7 @@ impl Default for OutsideOptions {
 /// Carries out `fetch`, `readFile`, `writeFile` and `shell`.
 ///
 /// ```
-/// use cuebook_executor::{OutsideHandler, OutsideOptions};
+/// use cuebook_outside::{OutsideHandler, OutsideOptions};
 /// use cuebook_grammar::deadline::Deadline;
 /// use cuebook_grammar::id::PageId;
 /// use cuebook_grammar::observation::Observation;
@@ -117,75 +105,9 @@ impl ActionHandler for OutsideHandler {
             other => {
                 let message =
                     format!("expected fetch, readFile, writeFile or shell, saw `{}`", other.kind().meta().name);
-                failure(Cause::Unsupported, message)
+                refused(Delivery::NotSent, Cause::Unsupported, message)
             }
         };
-        let took = u32::try_from(began.elapsed().as_millis()).unwrap_or(u32::MAX);
-        // The check adds `anyEffect` only, and what is done here is an effect that no page shows.
-        let events = EventFacts { any_effect: done.is_ok().then_some(true), ..EventFacts::default() };
-        // Nothing of a page was seen, but a verdict is one on a moment.
-        let facts = Facts { samples: vec![Sample::default()], events, ..Facts::default() };
-        let judged = |stated: &StatedCondition| Judged {
-            condition: stated.condition.clone(),
-            verdict: stated.condition.evaluate(&facts),
-            vacuous: false,
-            default: stated.is_default,
-            latency_ms: None,
-        };
-        let post: Vec<Judged> = step.post().iter().map(judged).collect();
-        let evidence = Evidence {
-            post_facts: (!post.is_empty()).then_some(facts),
-            post,
-            timings: Timings { act_ms: took, ..Timings::default() },
-            ..Evidence::default()
-        };
-        Ok(match done {
-            Ok(data) => StepOutcome::Succeeded(StepSuccess { evidence, data: Some(data), ..StepSuccess::default() }),
-            Err(mut failure) => {
-                failure.evidence = evidence;
-                StepOutcome::Failed(failure)
-            }
-        })
+        Ok(outcome(step, done, began.elapsed()))
     }
 }
-
-/// What a step outside of the page comes to.
-type Done = Result<Value, Box<StepFailure>>;
-
-fn failure<T>(cause: Cause, message: impl Into<String>) -> Result<T, Box<StepFailure>> {
-    Err(Box::new(StepFailure::new(Stage::Act, cause, message)))
-}
-
-fn blocked(denied: Denied) -> Box<StepFailure> {
-    let mut failure = StepFailure::new(Stage::Act, Cause::PolicyBlocked, denied.message);
-    failure.facts.rule = Some(denied.rule);
-    Box::new(failure)
-}
-
-fn out_of_time<T>() -> Result<T, Box<StepFailure>> {
-    failure(Cause::DeadlineExceeded, "expected to be done before the deadline of the step")
-}
-
-/// Text as it is, other bytes in Base64.
-fn told(bytes: Vec<u8>) -> Value {
-    use base64::Engine as _;
-    match String::from_utf8(bytes) {
-        Ok(text) => Value::String(text),
-        Err(error) => {
-            let bytes = error.into_bytes();
-            serde_json::json!({ "base64": base64::engine::general_purpose::STANDARD.encode(&bytes) })
-        }
-    }
-}
-
-/// Runs what blocks, until the deadline at most.
-async fn blocking(until: Instant, work: impl FnOnce() -> Done + Send + 'static) -> Done {
-    match tokio::time::timeout_at(until.into(), tokio::task::spawn_blocking(work)).await {
-        Ok(Ok(done)) => done,
-        Ok(Err(_)) => failure(Cause::Unsupported, "expected this to be possible, saw it break"),
-        Err(_) => out_of_time(),
-    }
-}
-
-#[cfg(test)]
-mod tests;

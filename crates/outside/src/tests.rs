@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use cuebook_grammar::Delivery;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::Observation;
@@ -16,7 +17,8 @@ use cuebook_grammar::profile::Profile;
 use cuebook_grammar::seam::ActionHandler as _;
 use serde_json::{Value, json};
 
-use super::{OutsideHandler, OutsideOptions};
+use crate::blocking::blocking;
+use crate::{OutsideHandler, OutsideOptions};
 
 async fn run(file: &Value, step: Value) -> StepOutcome {
     let file = PolicyFile::read(&file.to_string()).unwrap();
@@ -49,6 +51,14 @@ async fn failed(file: &Value, step: Value) -> StepFailure {
     match run(file, step).await {
         StepOutcome::Failed(failure) => *failure,
         StepOutcome::Succeeded(success) => panic!("expected a failure, saw {success:?}"),
+    }
+}
+
+/// Whether the record says that the step reached the world, and what became of it.
+async fn sent(file: &Value, step: Value) -> (bool, Option<Cause>) {
+    match run(file, step).await {
+        StepOutcome::Succeeded(success) => (success.evidence.input_sent, None),
+        StepOutcome::Failed(failure) => (failure.evidence.input_sent, Some(failure.cause)),
     }
 }
 
@@ -137,6 +147,59 @@ async fn files_that_are_missing_too_large_or_none_fail() {
     }
 }
 
+#[tokio::test]
+async fn a_written_file_was_sent_and_a_read_or_refused_one_was_not() {
+    let root = tempfile::tempdir().unwrap();
+    let file = json!({ "roots": { "write": [root.path()] } });
+    assert_eq!(sent(&file, write("a.txt")).await, (true, None));
+    assert_eq!(sent(&file, read("a.txt")).await, (false, None));
+    assert_eq!(sent(&file, write("missing/a")).await, (false, Some(Cause::InvalidArgument)));
+    assert_eq!(sent(&file, write("../a")).await, (false, Some(Cause::PolicyBlocked)));
+}
+
+#[tokio::test]
+async fn work_whose_deadline_was_reported_does_not_act_any_more() {
+    let (acted, release) = (Arc::new(Mutex::new(false)), Arc::new(std::sync::Barrier::new(2)));
+    let (acts, released) = (acted.clone(), release.clone());
+    let (ended, end) = std::sync::mpsc::channel();
+    let late = blocking(Instant::now(), move |gate| {
+        released.wait();
+        let passed = gate.pass().map(|()| *acts.lock().unwrap() = true);
+        ended.send(()).unwrap();
+        passed.map(|()| (Delivery::Sent, Value::Null))
+    });
+    let failed = late.await.unwrap_err();
+    assert_eq!((failed.delivery, failed.failure.cause), (Delivery::NotSent, Cause::DeadlineExceeded));
+    release.wait();
+    tokio::task::spawn_blocking(move || end.recv().unwrap()).await.unwrap();
+    assert!(!*acted.lock().unwrap());
+}
+
+#[tokio::test]
+async fn work_that_acts_at_the_deadline_is_awaited_and_says_what_it_did() {
+    let (passed, is_passed) = std::sync::mpsc::channel();
+    let release = Arc::new(std::sync::Barrier::new(2));
+    let released = release.clone();
+    let until = Instant::now() + Duration::from_millis(100);
+    let acting = blocking(until, move |gate| {
+        gate.pass()?;
+        passed.send(()).unwrap();
+        released.wait();
+        Ok((Delivery::Sent, json!("done")))
+    });
+    let releasing = tokio::spawn(async move {
+        tokio::time::sleep_until((until + Duration::from_millis(20)).into()).await;
+        tokio::task::spawn_blocking(move || {
+            is_passed.recv().unwrap();
+            release.wait();
+        })
+        .await
+        .unwrap();
+    });
+    assert_eq!(acting.await.unwrap(), (Delivery::Sent, json!("done")));
+    releasing.await.unwrap();
+}
+
 // ---------------------------------------------------------------------------------------- commands
 
 fn shell(command: &str) -> Value {
@@ -158,7 +221,7 @@ async fn a_declared_command_runs_without_shell_and_environment() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_command_that_fails_or_floods_is_told_so() {
+async fn a_command_that_fails_or_floods_says_so() {
     let file = json!({ "commands": ["false", "nowhere-to-be-found"], "shellLines": ["echo no >&2; exit 3", "yes | head -c 30000"] });
     let failure = failed(&file, shell("echo no >&2; exit 3")).await;
     assert_eq!(failure.cause, Cause::PostconditionFailed);
@@ -190,6 +253,17 @@ async fn what_a_late_command_started_ends_with_it() {
         }
     }
     assert!(!root.path().join("late").exists());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_that_ran_was_sent_however_it_ended() {
+    let file = json!({ "commands": ["true", "false", "sleep 60", "nowhere-to-be-found"] });
+    assert_eq!(sent(&file, shell("true")).await, (true, None));
+    assert_eq!(sent(&file, shell("false")).await, (true, Some(Cause::PostconditionFailed)));
+    let late = json!({ "type": "shell", "command": "sleep 60", "timeoutMs": 200 });
+    assert_eq!(sent(&file, late).await, (true, Some(Cause::DeadlineExceeded)));
+    assert_eq!(sent(&file, shell("nowhere-to-be-found")).await, (false, Some(Cause::InvalidArgument)));
 }
 
 // ---------------------------------------------------------------------------------------- requests
@@ -294,6 +368,19 @@ async fn fields_that_belong_to_the_connection_or_a_session_are_no_part_of_a_plan
 async fn a_server_that_never_answers_costs_the_deadline_and_no_more() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = format!("http://{}", listener.local_addr().unwrap());
-    let step = json!({ "type": "fetch", "url": here, "timeoutMs": 300 });
-    assert_eq!(failed(&json!({ "hosts": [here] }), step).await.cause, Cause::DeadlineExceeded);
+    let step = json!({ "type": "fetch", "url": here, "method": "POST", "timeoutMs": 300 });
+    assert_eq!(sent(&json!({ "hosts": [here] }), step).await, (true, Some(Cause::DeadlineExceeded)));
+}
+
+#[tokio::test]
+async fn a_request_was_sent_unless_there_was_no_connection() {
+    let (port, _) = serve(SITE);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (here, nowhere) = (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{closed}"));
+    let file = json!({ "hosts": [here, nowhere] });
+    let post = |url: String| json!({ "type": "fetch", "url": url, "method": "POST", "body": "x" });
+    assert_eq!(sent(&file, post(format!("{here}/"))).await, (true, None));
+    assert_eq!(sent(&file, post(format!("{here}/nope"))).await, (true, Some(Cause::HttpError)));
+    assert_eq!(sent(&file, post(format!("{here}/metadata"))).await, (true, Some(Cause::PolicyBlocked)));
+    assert_eq!(sent(&file, post(format!("{nowhere}/"))).await, (false, Some(Cause::NavigationFailed)));
 }

@@ -1,19 +1,14 @@
 //! Reading out of the page.
 //!
 //! Invariants:
-//! - What a password-like field holds is told as a digest.
+//! - What a password-like field holds becomes a digest.
 //! - Every answer is bounded, and says so where something was left out: texts end in a line that begins with
 //!   `[truncated:`, objects have a `truncated` member.
 //! - Nothing here asks a model: the same page gives the same answer.
 
-mod form;
-mod markdown;
-mod metadata;
-mod page;
-mod schema;
-
 use std::collections::BTreeSet;
 
+use cuebook_extract::{Extent, Forms, Metadata, admit, fill, is_empty, markdown};
 use cuebook_grammar::action::{ExtractKind, ExtractQuery};
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{Cause, Stage};
@@ -22,10 +17,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::actions::Acted;
+use crate::actions::clean_html::{self, CleanHtml};
 use crate::run::Run;
 use crate::script::Reading;
 use crate::stop::{Part, Stop, failed, probe_stop};
-use markdown::{Extent, markdown};
 
 /// The most characters of a text that a step answers with.
 const MAX_TEXT: usize = 200_000;
@@ -48,7 +43,7 @@ impl Run<'_> {
     pub(crate) async fn extract(&mut self, query: &ExtractQuery) -> Part<Acted> {
         if !matches!(query.kind, ExtractKind::Text | ExtractKind::Value) {
             let (probe, until) = (self.probe.clone(), self.until);
-            self.race(Stage::Act, async move { probe.extend(page::READ, until).await })
+            self.race(Stage::Act, async move { probe.extend(clean_html::READ, until).await })
                 .await?
                 .map_err(|error| probe_stop(error, Stage::Act))?;
         }
@@ -64,13 +59,12 @@ impl Run<'_> {
             }
             ExtractKind::Markdown => Value::String(self.markdown(&world, &id).await?),
             ExtractKind::Form => {
-                let told: Option<form::Told> =
-                    self.ask(&world, "(cb, id) => cb.read.form(id)", &[id], Stage::Act).await?;
-                self.still_there(told)?.data(self.probe.digest_key())
+                let answer: Option<Forms> = self.ask(&world, "(cb, id) => cb.read.form(id)", &[id], Stage::Act).await?;
+                self.still_there(answer)?.data(self.probe.digest_key())
             }
             ExtractKind::Metadata => {
-                let told: metadata::Told = self.ask(&world, "(cb) => cb.read.metadata()", &[], Stage::Act).await?;
-                told.data(&self.page.url())
+                let answer: Metadata = self.ask(&world, "(cb) => cb.read.metadata()", &[], Stage::Act).await?;
+                answer.data(&self.page.url())
             }
             ExtractKind::Schema => {
                 let Some(wanted) = &query.schema else {
@@ -100,17 +94,17 @@ impl Run<'_> {
 
     async fn markup(&mut self, world: &ProbeWorld, id: Value, which: &str) -> Part<Value> {
         let args = [id, which.into()];
-        let told: Option<Markup> =
+        let answer: Option<Markup> =
             self.ask(world, "(cb, id, which) => cb.read.markup(id, which)", &args, Stage::Act).await?;
-        let Markup { text, length } = self.still_there(told)?;
+        let Markup { text, length } = self.still_there(answer)?;
         Ok(Value::String(noted(text, length)))
     }
 
     async fn attribute(&mut self, world: &ProbeWorld, id: Value, name: &str) -> Part<Value> {
         let args = [id, name.into()];
-        let told: Option<Attribute> =
+        let answer: Option<Attribute> =
             self.ask(world, "(cb, id, name) => cb.read.attribute(id, name)", &args, Stage::Act).await?;
-        Ok(match self.still_there(told)? {
+        Ok(match self.still_there(answer)? {
             Attribute { present: false, .. } => Value::Null,
             Attribute { sensitive: true, text, .. } => json!({"redacted": self.probe.digest_key().digest(&text)}),
             Attribute { text, .. } => Value::String(text),
@@ -118,8 +112,8 @@ impl Run<'_> {
     }
 
     async fn markdown(&mut self, world: &ProbeWorld, id: &Value) -> Part<String> {
-        let told = self.written(world, id).await?;
-        let page::Written { html, truncated } = self.still_there(told)?;
+        let answer = self.written(world, id).await?;
+        let CleanHtml { html, truncated } = self.still_there(answer)?;
         let extent = if id.is_null() { Extent::Page } else { Extent::Part };
         let url = self.page.url();
         let text = self.compute(move || markdown(&html, &url, extent)).await?;
@@ -127,24 +121,24 @@ impl Run<'_> {
     }
 
     async fn by_schema(&mut self, world: &ProbeWorld, id: &Value, wanted: &Value) -> Part<Value> {
-        if schema::is_empty(wanted) {
+        if is_empty(wanted) {
             let text = self.markdown(world, id).await?;
             return Ok(
                 json!({ "markdown": text, "$note": "the schema asks for nothing: this is the page as Markdown" }),
             );
         }
-        if let Err(message) = schema::admit(wanted) {
-            return failed(Stage::Act, Cause::InvalidArgument, message);
+        if let Err(error) = admit(wanted) {
+            return failed(Stage::Act, Cause::InvalidArgument, error.to_string());
         }
-        let told = self.written(world, id).await?;
-        let page::Written { html, truncated } = self.still_there(told)?;
-        let metadata: metadata::Told = if id.is_null() {
+        let answer = self.written(world, id).await?;
+        let CleanHtml { html, truncated } = self.still_there(answer)?;
+        let metadata: Metadata = if id.is_null() {
             self.ask(world, "(cb) => cb.read.metadata()", &[], Stage::Act).await?
         } else {
-            metadata::Told::default()
+            Metadata::default()
         };
         let (wanted, url) = (wanted.clone(), self.page.url());
-        let mut filled = self.compute(move || schema::fill(&wanted, &html, &metadata, &url)).await?;
+        let mut filled = self.compute(move || fill(&wanted, &html, &metadata, &url)).await?;
         filled.truncated.extend(truncated);
         Ok(filled.data())
     }
@@ -160,8 +154,8 @@ impl Run<'_> {
     /// Reads a compact form of the document.
     pub(crate) async fn get_dom(&mut self, target: Option<&TargetRef>) -> Part<Acted> {
         let (world, id) = self.place(target).await?;
-        let told: Option<Markup> = self.ask(&world, "(cb, id) => cb.act.dom(id)", &[id], Stage::Act).await?;
-        let Markup { text, length } = self.still_there(told)?;
+        let answer: Option<Markup> = self.ask(&world, "(cb, id) => cb.act.dom(id)", &[id], Stage::Act).await?;
+        let Markup { text, length } = self.still_there(answer)?;
         Ok(Acted { data: Some(noted(text, length).into()), ..Acted::default() })
     }
 
@@ -180,8 +174,8 @@ impl Run<'_> {
         Ok((world, Value::Null))
     }
 
-    fn still_there<T>(&self, told: Option<T>) -> Part<T> {
-        told.ok_or_else(|| self.removed())
+    fn still_there<T>(&self, answer: Option<T>) -> Part<T> {
+        answer.ok_or_else(|| self.removed())
     }
 
     fn removed(&self) -> Stop {

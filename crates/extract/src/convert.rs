@@ -4,17 +4,17 @@ use serde_json::{Number, Value};
 
 /// Something that a page shows.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Content {
+pub(crate) struct Content {
     /// As a person reads it.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Where it leads, or where its picture is.
-    pub(super) url: Option<String>,
+    pub(crate) url: Option<String>,
     /// As the page states it for machines.
-    pub(super) exact: Option<String>,
+    pub(crate) exact: Option<String>,
 }
 
 impl Content {
-    pub(super) fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
@@ -25,7 +25,7 @@ impl Content {
 
 /// The scalar kinds of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scalar {
+pub(crate) enum Scalar {
     Text,
     Number,
     Integer,
@@ -36,7 +36,7 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    pub(super) fn parse(kind: &str) -> Option<Self> {
+    pub(crate) fn parse(kind: &str) -> Option<Self> {
         Some(match kind {
             "string" => Self::Text,
             "number" => Self::Number,
@@ -49,7 +49,7 @@ impl Scalar {
 }
 
 /// The content as a value of this kind; `format` and `options` as the schema has them.
-pub(super) fn convert(
+pub(crate) fn convert(
     content: &Content,
     kind: Scalar,
     format: Option<&str>,
@@ -146,7 +146,7 @@ fn date(text: &str) -> Option<String> {
 }
 
 /// The first number in a text: `$1,234.50`, `1.234,50 €`, `-3`, `12 %`.
-pub(super) fn number(text: &str) -> Option<f64> {
+pub(crate) fn number(text: &str) -> Option<f64> {
     let chars: Vec<char> = text.chars().take(200).collect();
     let start = chars.iter().position(char::is_ascii_digit)?;
     let is_negative = chars
@@ -189,7 +189,7 @@ fn is_currency(c: char) -> bool {
 }
 
 /// Whether a text is an amount of money: a currency sign or code, and a number.
-pub(super) fn is_money(text: &str) -> bool {
+pub(crate) fn is_money(text: &str) -> bool {
     const CODES: [&str; 8] = ["USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "INR"];
     let text = text.trim();
     text.chars().count() <= 40

@@ -4,22 +4,24 @@ use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use cuebook_grammar::Delivery;
 use cuebook_grammar::action::Fetch;
-use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::policy::{Denied, Policy, Rule};
 use serde_json::{Map, Value, json};
 use ureq::http::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
 use ureq::http::{Method, Request, Uri};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
-use ureq::{Agent, Error};
+use ureq::{Agent, Error, Timeout};
 use url::Url;
 
-use super::{Done, blocked, blocking, failure, out_of_time, told};
+use crate::blocking::{Gate, blocking};
+use crate::done::{Done, Failed, content, refused, shown};
 
 /// The most redirects that are followed.
 const MAX_REDIRECTS: u32 = 10;
-/// The most header fields of an answer that are told, and characters of each.
+/// The most header fields of an answer that are reported, and characters of each.
 const MAX_FIELDS: usize = 100;
 const MAX_FIELD: usize = 2_000;
 /// What belongs to the connection or to a session, and not to a plan.
@@ -37,12 +39,12 @@ const NOT_STATED: [&str; 11] = [
     "expect",
 ];
 
-/// Makes the request, and tells status, header fields and body.
-pub(super) async fn fetch(policy: &Policy, action: &Fetch, limit: usize, until: Instant) -> Done {
-    let first = policy.fetching(&action.url).map_err(blocked)?;
+/// Makes the request, and returns status, header fields and body.
+pub(crate) async fn fetch(policy: &Policy, action: &Fetch, limit: usize, until: Instant) -> Done {
+    let first = policy.fetching(&action.url).map_err(|denied| Failed::blocked(Delivery::NotSent, denied))?;
     let hop = Hop { method: method_of(action)?, headers: headers_of(action)?, body: body_of(action), url: first };
     let policy = policy.clone();
-    blocking(until, move || follow(&policy, hop, limit, until)).await
+    blocking(until, move |gate| follow(&policy, hop, limit, until, gate)).await
 }
 
 /// One request of a chain.
@@ -53,29 +55,33 @@ struct Hop {
     body: Vec<u8>,
 }
 
-fn method_of(action: &Fetch) -> Result<Method, Box<StepFailure>> {
+fn method_of(action: &Fetch) -> Done<Method> {
     let stated = action.method.as_ref().map_or("GET", |method| method.as_str()).to_ascii_uppercase();
     match stated.as_str() {
         "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" => {}
         _ => {
-            let shown: String = stated.chars().take(20).flat_map(char::escape_debug).collect();
-            return failure(Cause::InvalidArgument, format!("expected a method such as GET or POST, saw `{shown}`"));
+            let shown = shown(&stated, 20);
+            let message = format!("expected a method such as GET or POST, saw `{shown}`");
+            return refused(Delivery::NotSent, Cause::InvalidArgument, message);
         }
     }
-    Method::from_bytes(stated.as_bytes()).or_else(|_| failure(Cause::InvalidArgument, "expected a method"))
+    Method::from_bytes(stated.as_bytes())
+        .or_else(|_| refused(Delivery::NotSent, Cause::InvalidArgument, "expected a method"))
 }
 
-fn headers_of(action: &Fetch) -> Result<HeaderMap, Box<StepFailure>> {
+fn headers_of(action: &Fetch) -> Done<HeaderMap> {
     let mut headers = HeaderMap::new();
     for (name, value) in action.headers.iter().flatten() {
-        let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
+        let shown = shown(name, 60);
         let lower = name.to_ascii_lowercase();
         if NOT_STATED.contains(&lower.as_str()) || lower.starts_with("proxy-") || lower.starts_with("sec-") {
-            return failure(Cause::InvalidArgument, format!("expected no header field `{shown}` in a plan"));
+            let message = format!("expected no header field `{shown}` in a plan");
+            return refused(Delivery::NotSent, Cause::InvalidArgument, message);
         }
         let (Ok(name), Ok(value)) = (HeaderName::from_bytes(lower.as_bytes()), HeaderValue::from_str(value.as_str()))
         else {
-            return failure(Cause::InvalidArgument, format!("expected a header field, saw `{shown}`"));
+            let message = format!("expected a header field, saw `{shown}`");
+            return refused(Delivery::NotSent, Cause::InvalidArgument, message);
         };
         headers.insert(name, value);
     }
@@ -86,14 +92,16 @@ fn body_of(action: &Fetch) -> Vec<u8> {
     action.body.as_ref().map(|body| body.as_str().as_bytes().to_vec()).unwrap_or_default()
 }
 
-fn follow(policy: &Policy, mut hop: Hop, limit: usize, until: Instant) -> Done {
+fn follow(policy: &Policy, mut hop: Hop, limit: usize, until: Instant, gate: &Gate) -> Done {
+    let mut before = Delivery::NotSent;
     for _ in 0..=MAX_REDIRECTS {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return out_of_time();
+            return Err(Failed::late(before));
         }
+        gate.pass()?;
         let refusal = Arc::new(Mutex::new(None));
-        let gate = Gate {
+        let addresses = Addresses {
             policy: policy.clone(),
             url: hop.url.clone(),
             refusal: refusal.clone(),
@@ -110,7 +118,7 @@ fn follow(policy: &Policy, mut hop: Hop, limit: usize, until: Instant) -> Done {
             .timeout_global(Some(left))
             .user_agent(concat!("cuebook/", env!("CARGO_PKG_VERSION")))
             .build();
-        let agent = Agent::with_parts(config, DefaultConnector::default(), gate);
+        let agent = Agent::with_parts(config, DefaultConnector::default(), addresses);
         let mut request = Request::builder().method(hop.method.clone()).uri(hop.url.as_str());
         if let Some(headers) = request.headers_mut() {
             headers.extend(hop.headers.clone());
@@ -124,9 +132,13 @@ fn follow(policy: &Policy, mut hop: Hop, limit: usize, until: Instant) -> Done {
             Ok(answer) => answer,
             Err(error) => {
                 let refused = refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
-                return Err(refused.map_or_else(|| why(&error), blocked));
+                return Err(match refused {
+                    Some(denied) => Failed::blocked(before, denied),
+                    None => why(&error, before),
+                });
             }
         };
+        before = Delivery::Sent;
         let (parts, body) = answer.into_parts();
         let status = parts.status.as_u16();
         let location = parts.headers.get(LOCATION).and_then(|value| value.to_str().ok());
@@ -136,12 +148,12 @@ fn follow(policy: &Policy, mut hop: Hop, limit: usize, until: Instant) -> Done {
         }
         return answered(&hop, status, &parts.headers, body, limit);
     }
-    failure(Cause::NavigationFailed, format!("expected at most {MAX_REDIRECTS} redirects, saw more"))
+    refused(Delivery::Sent, Cause::NavigationFailed, format!("expected at most {MAX_REDIRECTS} redirects, saw more"))
 }
 
 /// The next hop, if the policy lets it be made.
-fn next(policy: &Policy, hop: Hop, status: u16, location: &str) -> Result<Hop, Box<StepFailure>> {
-    let redirect = |message: String| blocked(Denied { rule: Rule::Redirect, message });
+fn next(policy: &Policy, hop: Hop, status: u16, location: &str) -> Done<Hop> {
+    let redirect = |message: String| Failed::blocked(Delivery::Sent, Denied { rule: Rule::Redirect, message });
     let url = hop.url.join(location).map_err(|error| redirect(format!("expected a URL to be led to, saw {error}")))?;
     let url = policy.fetching(url.as_str()).map_err(|denied| redirect(format!("led elsewhere: {}", denied.message)))?;
     let is_same = url.origin() == hop.url.origin();
@@ -173,7 +185,7 @@ fn answered(hop: &Hop, status: u16, headers: &HeaderMap, body: ureq::Body, limit
         .take(most.saturating_add(1))
         .read_to_end(&mut bytes);
     if let Err(error) = read {
-        return Err(why(&Error::from(error)));
+        return Err(why(&Error::from(error), Delivery::Sent));
     }
     let is_cut = bytes.len() > limit;
     bytes.truncate(limit);
@@ -189,30 +201,45 @@ fn answered(hop: &Hop, status: u16, headers: &HeaderMap, body: ureq::Body, limit
     let kept = bytes.len();
     if status >= 400 {
         let start: String = String::from_utf8_lossy(&bytes).chars().take(500).collect();
-        let mut failure =
-            StepFailure::new(Stage::Act, Cause::HttpError, format!("expected success, saw status {status}"));
-        failure.facts.status = Some(status);
-        failure.facts.seen = Some(start).filter(|start| !start.is_empty());
-        return Err(Box::new(failure));
+        let message = format!("expected success, saw status {status}");
+        let mut failed = Failed::new(Delivery::Sent, Cause::HttpError, message);
+        failed.failure.facts.status = Some(status);
+        failed.failure.facts.seen = Some(start).filter(|start| !start.is_empty());
+        return Err(failed);
     }
     let mut fields = Map::new();
     for (name, value) in headers.iter().take(MAX_FIELDS).filter(|(name, _)| *name != "set-cookie") {
         let value: String = String::from_utf8_lossy(value.as_bytes()).chars().take(MAX_FIELD).collect();
-        let told = match fields.get(name.as_str()).and_then(Value::as_str) {
+        let all = match fields.get(name.as_str()).and_then(Value::as_str) {
             Some(before) => format!("{before}, {value}"),
             None => value,
         };
-        fields.insert(name.as_str().to_owned(), Value::String(told));
+        fields.insert(name.as_str().to_owned(), Value::String(all));
     }
-    let mut data = json!({ "url": hop.url.as_str(), "status": status, "headers": fields, "body": told(bytes) });
+    let mut data = json!({ "url": hop.url.as_str(), "status": status, "headers": fields, "body": content(bytes) });
     if is_cut {
         data["truncated"] = json!({ "bytes": kept });
     }
-    Ok(data)
+    Ok((Delivery::Sent, data))
 }
 
-/// What a failed request means for the step.
-fn why(error: &Error) -> Box<StepFailure> {
+/// What a failed request means for the step; `before` is what came of the hops before it. A request may have arrived
+/// unless there was no connection to send it over.
+fn why(error: &Error, before: Delivery) -> Failed {
+    let is_unconnected = matches!(
+        error,
+        Error::HostNotFound
+            | Error::ConnectionFailed
+            | Error::Timeout(Timeout::Resolve | Timeout::Connect)
+            | Error::Tls(_)
+            | Error::BadUri(_)
+            | Error::Http(_)
+    );
+    let is_refused = matches!(error, Error::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused);
+    let delivery = match before {
+        Delivery::NotSent if !is_unconnected && !is_refused => Delivery::Unknown,
+        before => before,
+    };
     let is_late = match error {
         Error::Timeout(_) => true,
         Error::Io(error) => error.kind() == std::io::ErrorKind::TimedOut,
@@ -224,19 +251,19 @@ fn why(error: &Error) -> Box<StepFailure> {
         let seen: String = error.to_string().chars().take(200).collect();
         (Cause::NavigationFailed, format!("expected an answer, saw {seen}"))
     };
-    Box::new(StepFailure::new(Stage::Act, cause, message))
+    Failed::new(delivery, cause, message)
 }
 
 /// Resolves names, and lets no address through that the policy does not.
 #[derive(Debug)]
-struct Gate {
+struct Addresses {
     policy: Policy,
     url: Url,
     refusal: Arc<Mutex<Option<Denied>>>,
     inner: DefaultResolver,
 }
 
-impl Resolver for Gate {
+impl Resolver for Addresses {
     fn resolve(
         &self,
         uri: &Uri,

@@ -1,0 +1,65 @@
+//! What came of an action, and whether it reached the world.
+
+use std::time::Duration;
+
+use cuebook_grammar::Delivery;
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure, StepOutcome};
+use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::policy::Denied;
+use serde_json::Value;
+
+/// What was read or answered, or why nothing was.
+pub(crate) type Done<T = (Delivery, Value)> = Result<T, Failed>;
+
+/// A failure, and whether the action may have taken effect all the same.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) delivery: Delivery,
+    pub(crate) failure: Box<StepFailure>,
+}
+
+impl Failed {
+    pub(crate) fn new(delivery: Delivery, cause: Cause, message: impl Into<String>) -> Self {
+        Self { delivery, failure: Box::new(StepFailure::new(Stage::Act, cause, message)) }
+    }
+
+    pub(crate) fn blocked(delivery: Delivery, denied: Denied) -> Self {
+        let mut failed = Self::new(delivery, Cause::PolicyBlocked, denied.message);
+        failed.failure.facts.rule = Some(denied.rule);
+        failed
+    }
+
+    pub(crate) fn late(delivery: Delivery) -> Self {
+        Self::new(delivery, Cause::DeadlineExceeded, "expected to be done before the deadline of the step")
+    }
+}
+
+/// As [`Failed::new`], as the end of a function.
+pub(crate) fn refused<T>(delivery: Delivery, cause: Cause, message: impl Into<String>) -> Done<T> {
+    Err(Failed::new(delivery, cause, message))
+}
+
+/// The outcome of `step`, which took `took`.
+pub(crate) fn outcome(step: &BoundStep, done: Done, took: Duration) -> StepOutcome {
+    match done {
+        Ok((delivery, data)) => StepOutcome::handled(step, delivery, Ok(data), took),
+        Err(Failed { delivery, failure }) => StepOutcome::handled(step, delivery, Err(failure), took),
+    }
+}
+
+/// The beginning of a text that others wrote, in one line.
+pub(crate) fn shown(text: &str, most: usize) -> String {
+    text.chars().take(most).flat_map(char::escape_debug).collect()
+}
+
+/// Text as it is, other bytes in Base64.
+pub(crate) fn content(bytes: Vec<u8>) -> Value {
+    use base64::Engine as _;
+    match String::from_utf8(bytes) {
+        Ok(text) => Value::String(text),
+        Err(error) => {
+            let bytes = error.into_bytes();
+            serde_json::json!({ "base64": base64::engine::general_purpose::STANDARD.encode(&bytes) })
+        }
+    }
+}
