@@ -37,6 +37,8 @@ pub const UNWRITTEN: &[(&str, &str, &str)] = &[
     ("hover", "modifiers", "for operators"),
     ("type", "delayMs", "a repair's to choose"),
     ("dragTo", "durationMs", "a repair's to choose"),
+    ("dragTo", "position", "a point of the picture is for the point verbs"),
+    ("dragTo", "toPosition", "a point of the picture is for the point verbs"),
     ("longPress", "durationMs", "its default serves"),
     ("clickPoint", "viewport", "whoever shows the picture knows its size"),
     ("dragPoints", "viewport", "whoever shows the picture knows its size"),

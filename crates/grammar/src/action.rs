@@ -489,6 +489,12 @@ body! {
         /// How long the way takes; 300 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<Millis>,
+        /// Where the target is taken, from the top left corner of its box; its middle unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        position: Option<Point>,
+        /// Where on `to` it is dropped, likewise.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to_position: Option<Point>,
     }
 }
 body! {

@@ -356,8 +356,11 @@ pub fn action() -> BoxedStrategy<Action> {
             }),
         (target_ref(), option::of(point()))
             .prop_map(|(target_ref, position)| Action::Hover(Hover { target_ref, position })),
-        (target_ref(), target_ref(), option::of(millis()))
-            .prop_map(|(target_ref, to, duration_ms)| Action::DragTo(DragTo { target_ref, to, duration_ms })),
+        (target_ref(), target_ref(), option::of(millis()), option::of(point()), option::of(point())).prop_map(
+            |(target_ref, to, duration_ms, position, to_position)| {
+                Action::DragTo(DragTo { target_ref, to, duration_ms, position, to_position })
+            }
+        ),
         (target_ref(), option::of(millis()))
             .prop_map(|(target_ref, duration_ms)| Action::LongPress(LongPress { target_ref, duration_ms })),
         (point(), option::of(viewport_size()))

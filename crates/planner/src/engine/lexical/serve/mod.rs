@@ -198,6 +198,8 @@ fn drag(page: &Page<'_>, what: &Phrase, to: &Phrase) -> Served {
             target_ref: TargetRef::from(from.candidate.id),
             to: TargetRef::from(end.candidate.id),
             duration_ms: None,
+            position: None,
+            to_position: None,
         });
         let confidence = from.confidence.min(end.confidence);
         Served::Steps(vec![Proposed { confidence, leaves: true, ..on(action, from) }])
