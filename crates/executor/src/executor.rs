@@ -21,6 +21,7 @@ use crate::network::Network;
 use crate::options::{ExecutorOptions, PeopleInput};
 use crate::run::{Happened, Run};
 use crate::script::{ACT, guard_for};
+use crate::sent::Flight;
 use crate::step::IsFirst;
 use crate::stop::{Part, Stop, probe_stop};
 
@@ -34,6 +35,7 @@ pub struct LiveExecutor<S, A> {
     options: ExecutorOptions,
     probes: HashMap<TargetId, Probe>,
     traffic: HashMap<TargetId, Network>,
+    flights: HashMap<TargetId, Flight>,
     has_run: bool,
 }
 
@@ -56,6 +58,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
             options,
             probes: HashMap::new(),
             traffic: HashMap::new(),
+            flights: HashMap::new(),
             has_run: false,
         }
     }
@@ -71,6 +74,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         let Some(tab) = self.browser.page(&target) else {
             self.probes.remove(&target);
             self.traffic.remove(&target);
+            self.flights.remove(&target);
             let reason = if self.browser.is_alive() {
                 cuebook_cdp::GoneReason::Detached
             } else {
@@ -125,6 +129,8 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         let tab = probe.page().clone();
         let network = self.traffic.entry(tab.target_id().clone()).or_insert_with(|| Network::watch(&tab)).clone();
         network.settle();
+        let flight = || Flight::new(tokio::runtime::Handle::current());
+        let flight = self.flights.entry(tab.target_id().clone()).or_insert_with(flight).clone();
         let run = Run {
             options: &self.options,
             browser: &self.browser,
@@ -148,6 +154,8 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             clock: None,
             taken: None,
             is_armed: false,
+            flight,
+            sealed: None,
         };
         let is_first = if self.has_run { IsFirst::No } else { IsFirst::Yes };
         self.has_run = true;

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_probe::{ProbeError, ProbeWorld};
-use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 
 use crate::options::PeopleInput;
@@ -82,23 +81,32 @@ pub(crate) struct Limit {
     pub(crate) people: PeopleInput,
 }
 
-/// What may still be on its way to the page when guards close.
+/// What is known of the press before the whole gesture was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
-    /// The browser has acknowledged all of it.
-    Nothing,
-    /// Input that was not acknowledged.
-    Input,
+pub(crate) enum Began {
+    /// The target saw it.
+    Seen,
+    Unknown,
 }
 
-impl Rest {
-    pub(crate) const fn of<T, E>(sent: &Part<Result<T, E>>) -> Self {
-        if matches!(sent, Ok(Ok(_))) { Self::Nothing } else { Self::Input }
+impl Began {
+    /// Asks the target's document, which may go away before the gesture ends.
+    pub(crate) async fn now(target: &ProbeWorld, until: Instant) -> Self {
+        let report =
+            target.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], until.min(Instant::now() + REPORT));
+        match report.await {
+            Ok(Some(report)) if !report.seen.is_empty() => Self::Seen,
+            _ => Self::Unknown,
+        }
     }
+}
 
-    pub(crate) const fn after<T, E, R>(delivered: &Part<(Result<T, E>, R)>) -> Self {
-        if matches!(delivered, Ok((Ok(_), _))) { Self::Nothing } else { Self::Input }
-    }
+/// A gesture of which the target saw the beginning, and nothing saw the rest.
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    pub(crate) failure: Box<StepFailure>,
+    /// It is how pages answer a press: an effect says that it did something.
+    pub(crate) is_answer: bool,
 }
 
 /// All that there is to tell of a text, on its way.
@@ -233,64 +241,73 @@ impl Run<'_> {
         })
     }
 
-    /// Closes all guards again; nobody waits for it.
-    pub(crate) fn close_guards(&self, rest: Rest) {
-        // Past the deadline of the step too: it is what makes sure that nothing fires later.
-        let until = Instant::now() + Duration::from_secs(1);
-        let args = [(rest == Rest::Input).into()];
-        let calls = self.watchers.values().map(|watcher| {
-            let (world, args) = (watcher.world.clone(), args.clone());
-            async move {
-                world.call::<Option<GestureReport>>("(cb, unsettled) => cb.act.shut(unsettled)", &args, until).await
+    /// Judges how a pointer gesture arrived. One of which the target saw the beginning was sent: what the page then
+    /// kept from it is a matter of the postconditions. `began`: the target saw the press, as far as was heard.
+    pub(crate) fn arrived(&mut self, report: Option<&GestureReport>, began: Began) -> Part<()> {
+        let Some(report) = report else {
+            let message = "expected the target to see the gesture, saw its document replaced before it told";
+            let failure = self.act_failure(Cause::EffectUnknown, message.to_owned(), None);
+            return self.seal(failure, began == Began::Seen);
+        };
+        if report.done {
+            return Ok(());
+        }
+        let is_begun = !report.seen.is_empty();
+        let gone = Block {
+            event: "click".to_owned(),
+            reason: BlockReason::Stale,
+            by: String::new(),
+            takes: false,
+            popped: false,
+        };
+        let (failure, is_answer) = match &report.blocked {
+            Some(block) => (self.blocked(block, is_begun), block.is_answer()),
+            None if !report.connected => (self.blocked(&gone, is_begun), true),
+            None => {
+                let seen = if is_begun { report.seen.join(", ") } else { "nothing".to_owned() };
+                let message = format!("expected the target to see the whole gesture, saw {seen}");
+                (self.act_failure(Cause::EffectUnknown, message, None), true)
             }
-        });
-        // The first poll sends; what comes back tells nothing new.
-        let _ = join_all(calls).now_or_never();
+        };
+        if is_begun { self.seal(failure, is_answer) } else { Err(failure) }
     }
 
-    /// Whether a pointer gesture arrived.
-    pub(crate) fn judge_delivery(&self, report: Option<&GestureReport>) -> Part<()> {
-        match report {
-            Some(report) if report.done => Ok(()),
-            Some(GestureReport { blocked: Some(block), .. }) => Err(self.blocked(block)),
-            Some(report) if !report.connected => Err(self.blocked(&Block {
-                event: "click".to_owned(),
-                reason: BlockReason::Stale,
-                by: String::new(),
-                takes: false,
-            })),
-            Some(report) => {
-                let seen = if report.seen.is_empty() { "nothing".to_owned() } else { report.seen.join(", ") };
-                Err(self.act_failure(
-                    Cause::EffectUnknown,
-                    format!("expected the target to see the whole gesture, saw {seen}"),
-                    None,
-                ))
+    /// The rest of a gesture was kept from everything. Where nothing but an effect could say what came of it, that
+    /// has to be the page's answer to the press.
+    fn seal(&mut self, failure: Stop, is_answer: bool) -> Part<()> {
+        let is_stated = self.step.post().iter().any(|stated| !stated.is_default);
+        match failure {
+            Stop::Failed(failure) if is_answer || is_stated => {
+                self.sealed = Some(Sealed { failure, is_answer });
+                Ok(())
             }
-            None => Err(self.act_failure(
-                Cause::EffectUnknown,
-                "expected the target to see the gesture, saw its document replaced before it told".to_owned(),
-                None,
-            )),
+            failure => Err(failure),
         }
     }
 
     /// The failure for an event that the guard stopped.
-    pub(crate) fn blocked(&self, block: &Block) -> Stop {
+    pub(crate) fn blocked(&self, block: &Block, is_begun: bool) -> Stop {
         let event: String = block.event.chars().filter(char::is_ascii_alphanumeric).take(20).collect();
         let by = if block.by.is_empty() { "nothing".to_owned() } else { block.by.chars().take(200).collect() };
+        let rest = if is_begun { "the press was sent and the rest of the gesture stopped" } else { "nothing was hit" };
         let (cause, blocker, message) = match block.reason {
-            BlockReason::Stale => (
+            BlockReason::Stale => {
+                (Cause::TargetStale, None, format!("expected the target during {event}, saw it removed; {rest}"))
+            }
+            BlockReason::Hidden => (
+                Cause::NotVisible,
+                None,
+                format!("expected the target to stay visible during {event}, saw it hidden; {rest}"),
+            ),
+            BlockReason::Changed => (
                 Cause::TargetStale,
                 None,
-                format!("expected the target during {event}, saw it removed; nothing was hit"),
+                format!("expected the target to stay what it was during {event}, saw {by}; {rest}"),
             ),
             BlockReason::Moved => (
                 Cause::NotStable,
                 Some(by.clone()),
-                format!(
-                    "expected the target to stay during {event}, saw it move and {by} in its place; nothing was hit"
-                ),
+                format!("expected the target to stay during {event}, saw it move and {by} in its place; {rest}"),
             ),
             BlockReason::Focus => (
                 Cause::NotEditable,
@@ -299,11 +316,9 @@ impl Run<'_> {
                     "expected the focus to stay on the target during {event}, saw it on {by}; nothing was entered there"
                 ),
             ),
-            BlockReason::Covered | BlockReason::Elsewhere => (
-                Cause::Covered,
-                Some(by.clone()),
-                format!("expected {event} at the target, saw it go to {by}; it was stopped"),
-            ),
+            BlockReason::Covered | BlockReason::Elsewhere => {
+                (Cause::Covered, Some(by.clone()), format!("expected {event} at the target, saw it go to {by}; {rest}"))
+            }
         };
         self.act_failure(cause, message, blocker)
     }

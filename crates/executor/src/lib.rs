@@ -71,6 +71,7 @@ mod redaction;
 mod resolve;
 mod run;
 mod script;
+mod sent;
 mod step;
 mod stop;
 mod verdicts;

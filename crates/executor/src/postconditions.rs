@@ -24,7 +24,8 @@ use serde_json::{Value, json};
 use crate::facts::{Gathered, Lookup, Question, ask_for, is_live, turns_on_geometry};
 use crate::hit_target::{Gesture, Limit};
 use crate::run::{Run, Watcher};
-use crate::script::{Armed, Changes, FrameSample, GestureKind};
+use crate::script::{Changes, FrameSample, GestureKind, Opened};
+use crate::sent::Armed;
 use crate::stop::{Part, Stop, failed, probe_stop};
 
 /// A condition that is awaited.
@@ -45,7 +46,7 @@ const BEAT: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 enum Told {
-    Armed(FrameId, ProbeWorld, Instant, Result<Armed, ProbeError>),
+    Armed(FrameId, ProbeWorld, Instant, Result<Opened, ProbeError>),
     Changed(FrameId, Result<Changes, ProbeError>),
 }
 
@@ -100,9 +101,21 @@ impl Run<'_> {
         self.step.post().iter().map(|stated| stated.condition.clone()).chain(own).collect()
     }
 
-    /// Watches, and opens the guard for `gesture`. The first call arms the postconditions: the page is
-    /// sampled, and what becomes true from here on counts.
-    pub(crate) async fn arm(&mut self, gesture: Option<Gesture>) -> Part<()> {
+    /// Arms the postconditions: the page is sampled, and what becomes true from here on counts.
+    pub(crate) async fn watch(&mut self) -> Part<()> {
+        self.arm_frames(None).await
+    }
+
+    /// The same, and sets the guards for `gesture`, once all input of gestures before it was answered.
+    pub(crate) async fn arm(&mut self, gesture: Gesture) -> Part<Armed> {
+        let flight = self.flight.clone();
+        self.race(Stage::Act, async move { flight.is_over().await }).await?;
+        let armed = Armed::arming(self.page.clone(), self.probe.clone(), self.flight.clone());
+        self.arm_frames(Some(gesture)).await?;
+        Ok(armed.in_worlds(self.watchers.values().map(|watcher| watcher.world.clone()).collect()))
+    }
+
+    async fn arm_frames(&mut self, gesture: Option<Gesture>) -> Part<()> {
         if !self.is_armed {
             let conditions = self.conditions();
             let conditions: Vec<&Condition> = conditions.iter().collect();
@@ -146,7 +159,7 @@ impl Run<'_> {
                 };
                 let spec = gesture.map(|gesture| gesture.spec(frame.as_str(), world.document().as_str(), limit));
                 let args = [json!({"watch": watch, "gesture": spec, "by": limit.by, "ms": limit.ms})];
-                let armed = world.call::<Armed>("(cb, spec) => cb.act.arm(spec)", &args, by).await;
+                let armed = world.call::<Opened>("(cb, spec) => cb.act.arm(spec)", &args, by).await;
                 (frame, Some((world, watch.is_some() || is_watching)), armed)
             }
         }));
@@ -445,6 +458,7 @@ impl Run<'_> {
                 return;
             }
             let (probe, plan, until) = (self.probe.clone(), self.watch_plan(), self.until);
+            let flight = self.flight.clone();
             tellings.push(Box::pin(async move {
                 let since = Instant::now();
                 let world = loop {
@@ -456,8 +470,10 @@ impl Run<'_> {
                         Err(_) => return Told::Changed(frame, Err(ProbeError::Gone)),
                     }
                 };
-                let args = [json!({"watch": plan.spec(&world), "gesture": null})];
-                let armed = world.call::<Armed>("(cb, spec) => cb.act.arm(spec)", &args, until).await;
+                let shut = flight.newcomer();
+                let args = [json!({"watch": plan.spec(&world), "gesture": null, "shut": shut.is_some()})];
+                let armed = world.call::<Opened>("(cb, spec) => cb.act.arm(spec)", &args, until).await;
+                drop(shut);
                 Told::Armed(frame, world, since, armed)
             }));
         }

@@ -22,10 +22,11 @@ use futures_util::FutureExt as _;
 
 use crate::downloads::Downloading;
 use crate::facts::Gathered;
-use crate::hit_target::Reporting;
+use crate::hit_target::{Reporting, Sealed};
 use crate::network::Network;
 use crate::options::{BeforeUnload, ExecutorOptions};
 use crate::script::FrameSummary;
+use crate::sent::{Armed, Flight, Sent};
 use crate::stop::{Part, Stop, gone_stop, out_of_time};
 
 /// The element that a step acts on.
@@ -123,6 +124,10 @@ pub(crate) struct Run<'a> {
     /// What a field made of what it was given.
     pub(crate) taken: Option<Taken>,
     pub(crate) is_armed: bool,
+    /// The input of the tab that was not answered yet, that of former steps included.
+    pub(crate) flight: Flight,
+    /// A gesture that the target saw the beginning of.
+    pub(crate) sealed: Option<Sealed>,
 }
 
 /// The most characters of a dialog's message, or of a URL, that are kept.
@@ -176,6 +181,12 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Begins an armed gesture.
+    pub(crate) fn send(&mut self, armed: Armed) -> Part<Sent> {
+        self.about_to_send()?;
+        Ok(armed.send())
+    }
+
     /// Milliseconds from the input to `moment`.
     pub(crate) fn at_ms(&self, moment: Instant) -> u32 {
         let since = self.input_at.map_or(Duration::ZERO, |input| moment.saturating_duration_since(input));
@@ -196,6 +207,7 @@ impl Run<'_> {
                     self.happened.new_document = true;
                     self.gathered.tell_url(&cut(&url), Some(""));
                 }
+                self.flight.shut_newcomer(&self.probe, frame.clone());
                 self.happened.dirty.insert(frame);
                 self.name_frames();
                 self.sampled();

@@ -51,6 +51,8 @@ pub(crate) struct Need {
     pub(crate) scroll: bool,
     /// That point receives the event.
     pub(crate) hit: bool,
+    /// What lies within it may receive it, even if it is a control by itself: nothing is pressed.
+    pub(crate) within: bool,
     /// A label may stand for a control that is hidden behind it.
     pub(crate) stand_in: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,6 +145,10 @@ pub(crate) enum BlockReason {
     Elsewhere,
     /// The target left the document.
     Stale,
+    /// The target is not shown any more.
+    Hidden,
+    /// Activating the target would do something else than before.
+    Changed,
     /// The target moved from under the pointer.
     Moved,
     /// Something came between.
@@ -161,6 +167,9 @@ pub(crate) struct Block {
     /// What it would have reached takes clicks itself.
     #[serde(default)]
     pub(crate) takes: bool,
+    /// What it would have reached is a list, a menu or a dialog that was not shown before.
+    #[serde(default)]
+    pub(crate) popped: bool,
 }
 
 impl Block {
@@ -170,8 +179,13 @@ impl Block {
         match self.reason {
             BlockReason::Elsewhere => true,
             BlockReason::Moved | BlockReason::Covered => self.takes,
-            BlockReason::Stale | BlockReason::Focus => false,
+            BlockReason::Stale | BlockReason::Hidden | BlockReason::Changed | BlockReason::Focus => false,
         }
+    }
+
+    /// Whether this is how pages answer a press: the target closes, or opens something over itself.
+    pub(crate) const fn is_answer(&self) -> bool {
+        matches!(self.reason, BlockReason::Stale | BlockReason::Hidden) || self.popped
     }
 }
 
@@ -228,7 +242,7 @@ pub(crate) struct FrameSample {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Armed {
+pub(crate) struct Opened {
     pub(crate) opened: bool,
     #[serde(default)]
     pub(crate) sample: Option<FrameSample>,

@@ -14,6 +14,7 @@ use cuebook_grammar::verdict::Verdict;
 use crate::actionability::Ready;
 use crate::actions::Acted;
 use crate::error::ExecutorError;
+use crate::hit_target::Sealed;
 use crate::options::ScreenshotMode;
 use crate::postconditions::Awaited;
 use crate::redaction::{scrub, scrub_text};
@@ -136,7 +137,7 @@ impl Run<'_> {
         self.preconditions().await?;
         *acted = self.act(secrets, artifacts).await?;
         if !self.is_armed && !self.conditions().is_empty() && self.page.dialog().is_none() {
-            self.arm(None).await?;
+            self.watch().await?;
         }
         Ok(())
     }
@@ -159,12 +160,12 @@ impl Run<'_> {
 
     /// Resolves the main target and waits until it is ready; a declared one that is replaced meanwhile is
     /// resolved again.
-    pub(crate) async fn ready_main(&mut self, need: Need) -> Part<Ready> {
+    pub(crate) async fn ready_main(&mut self, need: Need) -> Part<(Resolved, Ready)> {
         let by = self.ready_by();
         loop {
             let main = self.resolve_main(by).await?;
             match self.ready(&main.key, need, by).await {
-                Ok(ready) => return Ok(ready),
+                Ok(ready) => return Ok((main, ready)),
                 Err(stop) => self.again_or(stop)?,
             }
         }
@@ -324,12 +325,14 @@ impl Run<'_> {
             Err(Stop::Broken(error)) => return Err(error),
             Err(Stop::Failed(failure)) => Some(failure),
             Err(Stop::Dialog) => self.dialog_ruling(&facts),
-            Ok(()) | Err(Stop::Closed) => match rule(&self.evidence.post) {
-                Ruling::Done { unseen } => {
+            Ok(()) | Err(Stop::Closed) => match (rule(&self.evidence.post), self.sealed.take()) {
+                (Ruling::Done { .. }, Some(sealed)) if !self.answers(&sealed, &facts) => Some(unanswered(sealed)),
+                (Ruling::Done { unseen }, _) => {
                     self.evidence.no_observed_effect = unseen;
                     None
                 }
-                Ruling::Failed(cause, index) => Some(Box::new(self.unmet(cause, index, &facts))),
+                (Ruling::Failed(..), Some(sealed)) if !sealed.is_answer => Some(sealed.failure),
+                (Ruling::Failed(cause, index), _) => Some(Box::new(self.unmet(cause, index, &facts))),
             },
         };
         let evidence = scrub(std::mem::take(&mut self.evidence), &secrets);
@@ -345,6 +348,13 @@ impl Run<'_> {
                 StepOutcome::Succeeded(StepSuccess { evidence, data: acted.data, page })
             }
         })
+    }
+
+    /// Whether something says what came of a gesture of which the target saw the beginning only: a condition that
+    /// became true, or an effect, where the page is known to have answered the press.
+    fn answers(&self, sealed: &Sealed, facts: &Facts) -> bool {
+        let has_come_true = self.evidence.post.iter().any(|one| one.verdict.holds() && !one.vacuous && !one.default);
+        has_come_true || (sealed.is_answer && facts.events.any_effect == Some(true))
     }
 
     /// A dialog ended the step: what it stated may hold already, or can be told only once it is answered.
@@ -394,6 +404,16 @@ impl Run<'_> {
         };
         Some(PageId::new(page.target_id().as_str()))
     }
+}
+
+/// The failure of a gesture that was sent in part, where nothing says what came of it.
+fn unanswered(sealed: Sealed) -> Box<StepFailure> {
+    let Sealed { mut failure, is_answer } = sealed;
+    if is_answer {
+        failure.cause = Cause::EffectUnknown;
+        failure.message.push_str("; no condition or effect says what came of it");
+    }
+    failure
 }
 
 /// Whether the executor runs its first step.

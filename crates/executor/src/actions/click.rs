@@ -8,11 +8,11 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use futures_util::future::try_join_all;
 
 use crate::actionability::Ready;
-use crate::hit_target::{Gesture, Rest};
-use crate::input::mouse::{Mouse, modifier_bits};
+use crate::hit_target::{Began, Gesture};
+use crate::input::mouse::modifier_bits;
 use crate::run::Run;
 use crate::script::{Expected, Need};
-use crate::stop::{Part, Stop, call_stop, failed};
+use crate::stop::{Part, Stop, call_stop};
 
 /// How often a click is sent whose gesture the guard stops as a whole, because the target moved.
 const ATTEMPTS: usize = 3;
@@ -42,7 +42,7 @@ impl Run<'_> {
         let (mut moved, mut rendered) = (0, 0);
         let rendered_by = self.ready_by();
         loop {
-            let ready = match self.ready_main(need).await {
+            let (main, ready) = match self.ready_main(need).await {
                 // Why the gesture was stopped says more than that the target did not come back.
                 Err(Stop::Failed(failure)) => return Err(Stop::Failed(missed.unwrap_or(failure))),
                 ready => ready?,
@@ -50,9 +50,6 @@ impl Run<'_> {
             if action.dry_run == Some(true) {
                 return Ok(());
             }
-            let Some(main) = self.main.clone() else {
-                return failed(Stage::Resolve, Cause::TargetNotFound, "expected a target, saw none");
-            };
             let expects = expected(button, &main.facts.tag, count);
             let failure = match self.try_click(&main.key, &ready, button, count, modifiers, expects).await? {
                 Landed::There => return Ok(()),
@@ -112,16 +109,14 @@ impl Run<'_> {
         expects: Expected,
     ) -> Part<Landed> {
         let target = NodeKey { node: ready.receiver, ..key.clone() };
-        match self.arm(Some(Gesture::mouse(target, expects))).await {
+        let armed = match self.arm(Gesture::mouse(target, expects)).await {
             Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale => {
-                self.close_guards(Rest::Nothing);
                 return Ok(Landed::Nowhere(failure));
             }
             armed => armed?,
-        }
-        self.about_to_send()?;
-        let session = self.page.session().clone();
-        let mouse = Mouse { session: &session, modifiers, until: self.until };
+        };
+        let mut sending = self.send(armed)?;
+        let mut mouse = sending.mouse(modifiers);
         let point = ready.point;
         // One burst: what the page does on the move finds the press already under way, and guarded.
         let mut calls = vec![mouse.move_to(point)];
@@ -129,13 +124,12 @@ impl Run<'_> {
             calls.push(mouse.press(point, button, nth));
             calls.push(mouse.release(point, button, nth));
         }
-        let delivered = self.deliver(&ready.world, try_join_all(calls)).await;
-        self.close_guards(Rest::after(&delivered));
-        let (sent, report) = delivered?;
+        let (sent, report) = self.deliver(&ready.world, try_join_all(calls)).await?;
+        drop(sending);
         let is_untouched = sent.is_ok() && report.as_ref().is_some_and(|report| report.seen.is_empty());
         let is_swapped =
             report.as_ref().and_then(|report| report.blocked.as_ref()).is_some_and(|block| block.is_swap());
-        match self.judge_delivery(report.as_ref()) {
+        match self.arrived(report.as_ref(), Began::Unknown) {
             Err(Stop::Failed(failure)) if is_untouched && is_swapped => return Ok(Landed::Swapped(failure)),
             Err(Stop::Failed(failure)) if is_untouched => return Ok(Landed::Nowhere(failure)),
             judged => judged?,

@@ -27,7 +27,7 @@ impl Run<'_> {
         if self.page.closed() || Instant::now() >= self.until {
             return Ok(());
         }
-        self.arm(None).await?;
+        self.watch().await?;
         self.gathered.was_at(&url);
         Ok(())
     }

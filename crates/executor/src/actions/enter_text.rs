@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use cuebook_cdp::{Call, CallError, FrameId, RawReply, Session};
+use cuebook_cdp::{CallError, FrameId, RawReply, Session};
 use cuebook_grammar::action::TypeText;
 use cuebook_grammar::id::{CredentialRef, NodeKey};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
@@ -17,11 +17,12 @@ use cuebook_probe::ProbeWorld;
 use futures_util::future::try_join_all;
 use serde_json::json;
 
-use crate::hit_target::{Gesture, Outcome, Rest};
+use crate::hit_target::{Gesture, Outcome};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
 use crate::run::{Run, Taken};
 use crate::script::{Field, FieldKind, Focused, GestureReport, Need, SetWhole};
+use crate::sent::{Sending, Sent};
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
 /// Characters beyond this are inserted and not typed one by one.
@@ -45,17 +46,17 @@ impl Run<'_> {
             FieldKind::Text | FieldKind::Rich => {}
             FieldKind::Select | FieldKind::Other => return not_a_field(self),
         }
-        self.begin_entry(&entry, "end").await?;
+        let (sent, _) = self.begin_entry(&entry, "end").await?;
         let delay = action.delay_ms.map(|delay| delay.duration()).filter(|delay| !delay.is_zero());
-        let typed = self.enter(&entry, text.expose(), delay).await;
-        self.end_entry(&entry, typed).await
+        let typed = self.enter(&entry, &sent, text.expose(), delay).await;
+        self.end_entry(&entry, sent, typed).await
     }
 
     /// Types characters after what is there.
     pub(crate) async fn type_into(&mut self, entry: &Entry, text: &str) -> Part<()> {
-        self.begin_entry(entry, "end").await?;
-        let typed = self.enter(entry, text, None).await;
-        self.end_entry(entry, typed).await
+        let (sent, _) = self.begin_entry(entry, "end").await?;
+        let typed = self.enter(entry, &sent, text, None).await;
+        self.end_entry(entry, sent, typed).await
     }
 
     /// Finds the field of the step's target and waits until it takes text. A secret needs a field that
@@ -136,21 +137,22 @@ impl Run<'_> {
     }
 
     /// Arms, gives the focus and places the caret.
-    pub(crate) async fn begin_entry(&mut self, entry: &Entry, caret: &str) -> Part<Focused> {
-        self.arm(Some(Gesture::keys(Some(entry.key.clone())))).await?;
+    pub(crate) async fn begin_entry(&mut self, entry: &Entry, caret: &str) -> Part<(Sent, Focused)> {
+        let armed = self.arm(Gesture::keys(Some(entry.key.clone()))).await?;
         let focused = self.focus_field(entry, caret).await?;
+        let sent = self.send(armed)?;
         if caret == "end" && !focused.at_end && !focused.empty {
-            self.press_named(entry, "End").await?;
+            self.press_named(entry, &sent, "End").await?;
         }
-        Ok(focused)
+        Ok((sent, focused))
     }
 
     /// The same for text that replaces what is there, in one piece; what comes of it is asked for.
-    pub(crate) async fn begin_insertion(&mut self, entry: &Entry) -> Part<Outcome> {
-        self.arm(Some(Gesture::text(entry.key.clone()))).await?;
+    pub(crate) async fn begin_insertion(&mut self, entry: &Entry) -> Part<(Sent, Outcome)> {
+        let armed = self.arm(Gesture::text(entry.key.clone())).await?;
         let asked = self.ask_for_outcome(&entry.world).await;
         self.focus_field(entry, "all").await?;
-        Ok(asked)
+        Ok((self.send(armed)?, asked))
     }
 
     async fn focus_field(&mut self, entry: &Entry, caret: &str) -> Part<Focused> {
@@ -172,31 +174,37 @@ impl Run<'_> {
         Ok(focused)
     }
 
-    pub(crate) async fn press_named(&mut self, entry: &Entry, name: &str) -> Part<()> {
+    pub(crate) async fn press_named(&mut self, entry: &Entry, sent: &Sent, name: &str) -> Part<()> {
         let Some(chord) = layout::chord(name) else { return Ok(()) };
-        let keyboard = Keyboard { session: &entry.session, until: self.until };
-        let calls = keyboard.chord(&chord);
-        self.sent(calls).await
+        let calls = Keyboard { sent, session: &entry.session }.chord(&chord);
+        self.all_of(calls).await
     }
 
-    async fn sent(&mut self, calls: Vec<Call<RawReply>>) -> Part<()> {
+    async fn all_of(&mut self, calls: Vec<Sending>) -> Part<()> {
         self.race(Stage::Act, try_join_all(calls)).await?.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 
     /// Sends the characters.
-    async fn enter(&mut self, entry: &Entry, text: &str, delay: Option<Duration>) -> Part<()> {
-        let session = entry.session.clone();
-        let keyboard = Keyboard { session: &session, until: self.until };
+    async fn enter(&mut self, entry: &Entry, sent: &Sent, text: &str, delay: Option<Duration>) -> Part<()> {
+        let keyboard = Keyboard { sent, session: &entry.session };
         let characters: Vec<char> = text.chars().collect();
         if delay.is_none() && characters.len() > TYPED {
             self.about_to_send()?;
-            return self.sent(vec![keyboard.insert(text)]).await;
+            return self.all_of(vec![keyboard.insert(text)]).await;
         }
-        for character in characters {
+        let count = characters.len();
+        for (nth, character) in characters.into_iter().enumerate() {
             self.about_to_send()?;
+            let frame = self.page.frame(&FrameId::from(entry.key.frame.as_str()));
+            if frame.is_none_or(|frame| frame.document.as_str() != entry.key.document) {
+                // The rest would go to whatever has the focus in the document that came.
+                let message =
+                    format!("expected the field to take {count} characters, saw its document replaced after {nth}");
+                return Err(self.act_failure(Cause::TargetStale, message, None));
+            }
             // The next key is not on its way before this one has arrived: a dialog that it opens, or a page that
             // stops answering, would find the rest of the text waiting.
-            self.sent(keyboard.character(character)).await?;
+            self.all_of(keyboard.character(character)).await?;
             if let Some(delay) = delay {
                 self.pause(Stage::Act, delay).await?;
             }
@@ -204,16 +212,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Closes the guards and tells whether something went elsewhere.
-    pub(crate) async fn end_entry(&mut self, entry: &Entry, entered: Part<()>) -> Part<()> {
+    /// Ends the entry and tells whether something went elsewhere.
+    pub(crate) async fn end_entry(&mut self, entry: &Entry, sent: Sent, entered: Part<()>) -> Part<()> {
         if matches!(entered, Err(Stop::Dialog)) {
-            self.close_guards(Rest::Input);
             return entered;
         }
         // A document that is gone took its report along; what it led to is in the effects.
         let report =
             self.ask::<Option<GestureReport>>(&entry.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
-        self.close_guards(if entered.is_ok() { Rest::Nothing } else { Rest::Input });
+        drop(sent);
         entered?;
         self.judge_entry(report)
     }
@@ -221,9 +228,10 @@ impl Run<'_> {
     /// The same for text that was inserted in one piece.
     pub(crate) fn end_insertion(
         &mut self,
+        sent: Sent,
         inserted: Part<(Result<RawReply, CallError>, Option<GestureReport>)>,
     ) -> Part<()> {
-        self.close_guards(Rest::after(&inserted));
+        drop(sent);
         let report = match inserted {
             Ok((Err(error), _)) => return Err(call_stop(error, Stage::Act)),
             Ok((Ok(_), report)) => Ok(report),
@@ -235,7 +243,7 @@ impl Run<'_> {
 
     fn judge_entry(&self, report: Part<Option<GestureReport>>) -> Part<()> {
         match report {
-            Ok(Some(GestureReport { blocked: Some(block), .. })) => Err(self.blocked(&block)),
+            Ok(Some(GestureReport { blocked: Some(block), .. })) => Err(self.blocked(&block, false)),
             Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale => Ok(()),
             Err(stop) => Err(stop),
             Ok(_) => Ok(()),
@@ -244,12 +252,11 @@ impl Run<'_> {
 
     /// Dates, times, colours and ranges are set by the browser's own setter, with the events that follow.
     pub(crate) async fn set_whole(&mut self, entry: &Entry, value: &str) -> Part<()> {
-        self.arm(Some(Gesture::keys(Some(entry.key.clone())))).await?;
+        self.watch().await?;
         self.about_to_send()?;
         let args = [entry.field.id.into(), value.into()];
         let set: Option<SetWhole> =
             self.ask(&entry.world, "(cb, id, value) => cb.act.setWhole(id, value)", &args, Stage::Act).await?;
-        self.close_guards(Rest::Nothing);
         match set {
             Some(SetWhole { fits: true, took }) => {
                 self.taken = (took != value && took.len() <= 100).then_some(Taken::Spelling(took));

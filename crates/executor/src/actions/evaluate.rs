@@ -65,7 +65,7 @@ struct Exception {
 impl Run<'_> {
     /// Evaluates an expression in the page; a promise is awaited, and the value comes back as JSON.
     pub(crate) async fn evaluate(&mut self, action: &Evaluate) -> Part<Acted> {
-        self.arm(None).await?;
+        self.watch().await?;
         self.about_to_send()?;
         let params = Params {
             expression: action.script.as_str(),

@@ -124,7 +124,7 @@ impl Run<'_> {
         // The page that is left may hang: what it was like is not worth the step.
         let until = self.until;
         self.until = self.within(Duration::from_secs(1));
-        let armed = self.arm(None).await;
+        let armed = self.watch().await;
         self.until = until;
         match armed {
             Err(Stop::Failed(failure)) if matches!(failure.cause, Cause::DeadlineExceeded | Cause::TargetStale) => {

@@ -1,21 +1,20 @@
 //! The pointer beyond clicks: hovering, holding, dragging, and plain points.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use cuebook_cdp::{Delivery, FrameId, RawReply, Session};
+use cuebook_cdp::{Delivery, FrameId, Session};
 use cuebook_grammar::action::{DragTo, Hover, LongPress, MouseButton};
 use cuebook_grammar::geometry::{Point, ViewportSize};
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use futures_util::future::try_join_all;
-use serde::Serialize;
 use serde_json::Value;
 
-use crate::hit_target::{Gesture, Rest};
-use crate::input::mouse::Mouse;
+use crate::hit_target::{Began, Gesture};
 use crate::projection::projections;
 use crate::run::Run;
 use crate::script::{Expected, GestureKind, GestureReport, Need};
+use crate::sent::DragKind;
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
 const HOLD: Duration = Duration::from_millis(600);
@@ -23,57 +22,38 @@ const DRAG: Duration = Duration::from_millis(300);
 /// Moves of a drag.
 const MOVES: u32 = 10;
 
-#[derive(Serialize)]
-struct Intercept {
-    enabled: bool,
-}
-
-#[derive(Serialize)]
-struct DragEvent<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    x: f64,
-    y: f64,
-    data: &'a Value,
-}
-
 impl Run<'_> {
     /// Moves the pointer over the target.
     pub(crate) async fn hover(&mut self, action: &Hover) -> Part<()> {
-        let ready = self.ready_main(Need { enabled: false, ..Need::pointer(action.position) }).await?;
-        let Some(main) = self.main.clone() else { return Ok(()) };
+        let need = Need { enabled: false, within: true, ..Need::pointer(action.position) };
+        let (main, ready) = self.ready_main(need).await?;
         let target = NodeKey { node: ready.receiver, ..main.key };
-        self.arm(Some(Gesture::mouse(target, Expected { types: &[], count: 1 }))).await?;
-        self.about_to_send()?;
-        let session = self.page.session().clone();
-        let mouse = Mouse { session: &session, modifiers: 0, until: self.until };
-        let call = mouse.move_to(ready.point);
-        let moved = self.race(Stage::Act, call).await;
-        self.close_guards(Rest::of(&moved));
-        moved?.map(drop).map_err(|error| call_stop(error, Stage::Act))
+        let armed = self.arm(Gesture::mouse(target, Expected { types: &[], count: 1 })).await?;
+        let mut sent = self.send(armed)?;
+        let call = sent.mouse(0).move_to(ready.point);
+        self.race(Stage::Act, call).await?.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 
     /// Presses and holds.
     pub(crate) async fn long_press(&mut self, action: &LongPress) -> Part<()> {
-        let ready = self.ready_main(Need::pointer(None)).await?;
-        let Some(main) = self.main.clone() else { return Ok(()) };
+        let (main, ready) = self.ready_main(Need::pointer(None)).await?;
         let hold = action.duration_ms.map_or(HOLD, |duration| duration.duration());
         let target = NodeKey { node: ready.receiver, ..main.key };
         let expects = Expected { types: &["mouseup"], count: 1 };
-        self.arm(Some(Gesture::mouse(target, expects))).await?;
-        self.about_to_send()?;
-        let session = self.page.session().clone();
-        let mouse = Mouse { session: &session, modifiers: 0, until: self.until };
+        let armed = self.arm(Gesture::mouse(target, expects)).await?;
+        let mut sending = self.send(armed)?;
         let point = ready.point;
+        let mut mouse = sending.mouse(0);
+        let world = ready.world.clone();
+        let until = self.until;
         let gesture = async {
             try_join_all([mouse.move_to(point), mouse.press(point, MouseButton::Left, 1)]).await?;
-            tokio::time::sleep(hold).await;
-            mouse.release(point, MouseButton::Left, 1).await
+            let (began, ()) = tokio::join!(Began::now(&world, until), tokio::time::sleep(hold));
+            mouse.release(point, MouseButton::Left, 1).await.map(|_| began)
         };
-        let delivered = self.deliver(&ready.world, gesture).await;
-        self.close_guards(Rest::after(&delivered));
-        let (sent, report) = delivered?;
-        self.judge_delivery(report.as_ref())?;
+        let (sent, report) = self.deliver(&ready.world, gesture).await?;
+        drop(sending);
+        self.arrived(report.as_ref(), sent.as_ref().map_or(Began::Unknown, |began| *began))?;
         sent.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 
@@ -81,56 +61,53 @@ impl Run<'_> {
     /// the page uses them. Only those cross from one frame to another.
     pub(crate) async fn drag_to(&mut self, action: &DragTo) -> Part<()> {
         let by = self.ready_by();
-        let need = Need { enabled: false, ..Need::pointer(None) };
+        let need = Need { enabled: false, ..Need::pointer(action.position) };
+        let end_need = Need { enabled: false, within: true, ..Need::pointer(action.to_position) };
         let end = self.resolve(&action.to, by).await?;
-        self.ready(&end.key, need, by).await?;
-        let start = self.ready_main(need).await?;
-        let Some(main) = self.main.clone() else { return Ok(()) };
+        self.ready(&end.key, end_need, by).await?;
+        let (main, start) = self.ready_main(need).await?;
         // Bringing the start into view may have moved the end.
-        let end_point = match self.ready(&end.key, Need { scroll: true, stable: true, ..Need::default() }, by).await {
-            Ok(ready) => ready.point,
-            Err(stop) => return Err(stop),
-        };
-        let start_again = self.ready(&main.key, need, by).await?.point;
-        let target = NodeKey { node: start.receiver, ..main.key.clone() };
+        let to = self.ready(&end.key, Need { hit: false, visible: false, ..end_need }, by).await?.point;
+        let from = self.ready(&main.key, need, by).await?.point;
         let gesture = Gesture {
             kind: GestureKind::Mouse,
-            target: Some(target),
+            target: Some(NodeKey { node: start.receiver, ..main.key }),
             end: Some(end.key.clone()),
             expects: Some(Expected { types: &["mouseup"], count: 1 }),
         };
-        self.arm(Some(gesture)).await?;
-        self.about_to_send()?;
+        let armed = self.arm(gesture).await?;
         let took = action.duration_ms.map_or(DRAG, |duration| duration.duration());
         let session = self.page.session().clone();
         let mut intercepted = self.page.session_events(&["Input.dragIntercepted"], 4);
         let own = start.world.world().session().clone();
-        let until = self.until;
-        let mouse = Mouse { session: &session, modifiers: 0, until };
-        let (from, to) = (start_again, end_point);
         let (over, over_at) = self.receiver_of(&end.key.frame.as_str().into(), to).await?;
+        let mut sending = self.send(armed)?;
+        let (world, until) = (start.world.clone(), self.until);
+        let sent = &mut sending;
         let gesture = async {
-            session.call_raw("Input.setInterceptDrags", Intercept { enabled: true }, until).await?;
+            sent.intercept_drags(&session).await?;
             if own != session {
                 // The process that the drag begins in may know it by itself; one that does not refuses.
-                let _ = own.call_raw("Input.setInterceptDrags", Intercept { enabled: true }, until).await;
+                let _ = sent.intercept_drags(&own).await;
             }
+            let mut mouse = sent.mouse(0);
             try_join_all([mouse.move_to(from), mouse.press(from, MouseButton::Left, 1)]).await?;
+            let began = Began::now(&world, until).await;
             let pause = took / MOVES;
             let mut data: Option<Value> = None;
             for step in 1..=MOVES {
                 let share = f64::from(step) / f64::from(MOVES);
                 let point = Point { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
                 match &data {
-                    Some(data) => drag_event(&session, "dragOver", point, data, until).await?,
-                    None => mouse.drag_to(point, MouseButton::Left).await?,
+                    Some(data) => sent.drag(&session, DragKind::Over, point, data).await?,
+                    None => sent.mouse(0).drag_to(point, MouseButton::Left).await?,
                 };
                 if data.is_none()
                     && let Some(Delivery::Event(event)) = intercepted.try_next()
                 {
                     let told: Value = event.parse()?;
                     let found = told.get("data").cloned().unwrap_or(Value::Null);
-                    drag_event(&session, "dragEnter", point, &found, until).await?;
+                    sent.drag(&session, DragKind::Enter, point, &found).await?;
                     data = Some(found);
                 }
                 tokio::time::sleep(pause).await;
@@ -138,28 +115,26 @@ impl Run<'_> {
             if let Some(data) = &data {
                 if over != session {
                     // The browser hands these to the process that it is told, wherever the pointer is.
-                    drag_event(&over, "dragEnter", over_at, data, until).await?;
+                    sent.drag(&over, DragKind::Enter, over_at, data).await?;
                 }
-                drag_event(&over, "dragOver", over_at, data, until).await?;
-                drag_event(&over, "drop", over_at, data, until).await?;
+                sent.drag(&over, DragKind::Over, over_at, data).await?;
+                sent.drag(&over, DragKind::Drop, over_at, data).await?;
             }
-            mouse.release(to, MouseButton::Left, 1).await?;
-            Ok::<bool, cuebook_cdp::CallError>(data.is_some())
+            sent.mouse(0).release(to, MouseButton::Left, 1).await?;
+            Ok::<_, cuebook_cdp::CallError>((data.is_some(), began))
         };
-        let delivered = self.deliver(&start.world, gesture).await;
-        self.close_guards(Rest::after(&delivered));
-        drop(session.call_raw("Input.setInterceptDrags", Intercept { enabled: false }, until));
-        let (sent, report) = delivered?;
-        let is_html_drag = sent.map_err(|error| call_stop(error, Stage::Act))?;
+        let (sent, report) = self.deliver(&start.world, gesture).await?;
+        drop(sending);
+        let (is_html_drag, began) = sent.map_err(|error| call_stop(error, Stage::Act))?;
         match report {
             // The data was dropped before the button is let go, which is then for nobody.
             Some(GestureReport { blocked: Some(block), .. })
                 if is_html_drag && !matches!(block.event.as_str(), "pointerup" | "mouseup") =>
             {
-                Err(self.blocked(&block))
+                Err(self.blocked(&block, began == Began::Seen))
             }
             _ if is_html_drag => Ok(()),
-            report => self.judge_delivery(report.as_ref()),
+            report => self.arrived(report.as_ref(), began),
         }
     }
 
@@ -217,10 +192,9 @@ impl Run<'_> {
         let size: (f64, f64) =
             self.ask(&world, "() => [globalThis.innerWidth, globalThis.innerHeight]", &[], Stage::Act).await?;
         let (from, to) = (rescaled(from, seen_in, size)?, rescaled(to, seen_in, size)?);
-        self.arm(Some(Gesture::anywhere(GestureKind::Mouse))).await?;
-        self.about_to_send()?;
-        let session = self.page.session().clone();
-        let mouse = Mouse { session: &session, modifiers: 0, until };
+        let armed = self.arm(Gesture::anywhere(GestureKind::Mouse)).await?;
+        let mut sending = self.send(armed)?;
+        let mut mouse = sending.mouse(0);
         let gesture = async {
             try_join_all([mouse.move_to(from), mouse.press(from, MouseButton::Left, 1)]).await?;
             if from != to {
@@ -235,26 +209,12 @@ impl Run<'_> {
             }
             mouse.release(to, MouseButton::Left, 1).await
         };
-        let sent = self.race(Stage::Act, gesture).await;
-        self.close_guards(Rest::of(&sent));
-        sent?.map(drop).map_err(|error| call_stop(error, Stage::Act))
+        self.race(Stage::Act, gesture).await?.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 }
 
 fn out_of_frame() -> Stop {
     StepFailure::new(Stage::Act, Cause::TargetStale, "expected the frame where the drag ends, saw it gone").into()
-}
-
-/// Sends one event of a drag to the process that draws what is under it.
-pub(crate) async fn drag_event(
-    session: &Session,
-    kind: &'static str,
-    point: Point,
-    data: &Value,
-    until: Instant,
-) -> Result<RawReply, cuebook_cdp::CallError> {
-    let event = DragEvent { kind, x: point.x, y: point.y, data };
-    session.call_raw("Input.dispatchDragEvent", event, until).await
 }
 
 /// A point of a picture in the viewport, kept within it.

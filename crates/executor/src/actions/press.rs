@@ -6,11 +6,11 @@ use cuebook_grammar::outcome::{Cause, Stage};
 use futures_util::future::try_join_all;
 use serde_json::json;
 
-use crate::hit_target::{Gesture, Rest};
+use crate::hit_target::Gesture;
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
 use crate::run::Run;
-use crate::script::{Focused, GestureKind, GestureReport, Need};
+use crate::script::{BlockReason, Focused, GestureKind, GestureReport, Need};
 use crate::stop::{Part, Stop, call_stop, failed};
 
 impl Run<'_> {
@@ -21,28 +21,19 @@ impl Run<'_> {
             let message = format!("expected keys as the DOM names them, such as `Enter` or `Control+K`, saw {keys:?}");
             return failed(Stage::Act, Cause::InvalidArgument, message);
         };
-        let (world, session) = if action.target_ref.is_some() {
-            let ready = self.ready_main(Need::default()).await?;
-            let Some(main) = self.main.clone() else { return Ok(()) };
-            self.arm(Some(Gesture::keys(Some(main.key.clone())))).await?;
+        let (world, session, armed) = if action.target_ref.is_some() {
+            let (main, ready) = self.ready_main(Need::default()).await?;
+            let armed = self.arm(Gesture::keys(Some(main.key.clone()))).await?;
             self.give_focus(&ready.world, main.key.node, "start").await?;
             let frame = self.page.frame(&FrameId::from(main.key.frame.as_str()));
-            (Some(ready.world), frame.map_or_else(|| self.page.session().clone(), |frame| frame.session))
+            (Some(ready.world), frame.map_or_else(|| self.page.session().clone(), |frame| frame.session), armed)
         } else {
-            self.arm(Some(Gesture::anywhere(GestureKind::Keys))).await?;
-            (None, self.page.session().clone())
+            let armed = self.arm(Gesture::anywhere(GestureKind::Keys)).await?;
+            (None, self.page.session().clone(), armed)
         };
-        self.about_to_send()?;
-        let keyboard = Keyboard { session: &session, until: self.until };
-        let calls = keyboard.chord(&chord);
-        let sent = self
-            .race(Stage::Act, try_join_all(calls))
-            .await
-            .and_then(|sent| sent.map(drop).map_err(|error| call_stop(error, Stage::Act)));
-        if matches!(sent, Err(Stop::Dialog)) {
-            self.close_guards(Rest::Input);
-            return sent;
-        }
+        let sending = self.send(armed)?;
+        let calls = Keyboard { sent: &sending, session: &session }.chord(&chord);
+        let sent = self.race(Stage::Act, try_join_all(calls)).await?.map_err(|error| call_stop(error, Stage::Act));
         let report = match &world {
             Some(world) => self
                 .ask::<Option<GestureReport>>(world, "(cb) => cb.act.gesture(0)", &[], Stage::Act)
@@ -51,20 +42,20 @@ impl Run<'_> {
                 .flatten(),
             None => None,
         };
-        self.close_guards(if sent.is_ok() { Rest::Nothing } else { Rest::Input });
         sent?;
         match report.and_then(|report| report.blocked) {
             // A key that moves the focus is let go elsewhere, which is nobody's fault.
-            Some(block) if block.event == "keydown" => Err(self.blocked(&block)),
+            Some(block) if block.event == "keydown" || block.reason == BlockReason::Changed => {
+                Err(self.blocked(&block, false))
+            }
             _ => Ok(()),
         }
     }
 
     /// Gives the target the focus. What takes none leaves the focus where it is, without an effect.
     pub(crate) async fn focus(&mut self) -> Part<()> {
-        let ready = self.ready_main(Need::default()).await?;
-        let Some(main) = self.main.clone() else { return Ok(()) };
-        self.arm(None).await?;
+        let (main, ready) = self.ready_main(Need::default()).await?;
+        self.watch().await?;
         match self.give_focus(&ready.world, main.key.node, "keep").await {
             Err(Stop::Failed(failure)) if failure.cause == Cause::NotEditable => Ok(()),
             given => given,

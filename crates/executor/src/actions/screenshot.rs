@@ -68,7 +68,7 @@ impl Run<'_> {
         let mut clip = None;
         let mut beyond = false;
         if action.target_ref.is_some() {
-            let ready = self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
+            let (_, ready) = self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
             let metrics = self.metrics().await?;
             let rect = ready.rect;
             // The box is told in its frame; the point, in the tab: the difference is the frame's place.

@@ -21,7 +21,7 @@ impl Run<'_> {
         let by = self.ready_by();
         let (world, id) = if action.target_ref.is_some() {
             let main = self.resolve_main(by).await?;
-            self.arm(None).await?;
+            self.watch().await?;
             if !moves {
                 self.about_to_send()?;
                 self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
@@ -29,7 +29,7 @@ impl Run<'_> {
             }
             (self.world_of(&main.key, Stage::Act).await?, Value::from(main.key.node))
         } else {
-            self.arm(None).await?;
+            self.watch().await?;
             let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
             let world = self
                 .race(Stage::Act, async move { probe.world(&frame, until).await })

@@ -54,7 +54,7 @@ impl Run<'_> {
                 self.again_or(stop)?;
                 continue;
             }
-            self.arm(None).await?;
+            self.watch().await?;
             if Instant::now() >= self.until {
                 return Err(crate::stop::out_of_time(Stage::Act));
             }

@@ -35,23 +35,20 @@ impl Run<'_> {
             FieldKind::Other => return not_a_field(self),
         }
         if text.is_empty() {
-            let focused = self.begin_entry(entry, "all").await?;
-            self.about_to_send()?;
-            let emptied = if focused.empty { Ok(()) } else { self.press_named(entry, "Delete").await };
-            return self.end_entry(entry, emptied).await;
+            let (sent, focused) = self.begin_entry(entry, "all").await?;
+            let emptied = if focused.empty { Ok(()) } else { self.press_named(entry, &sent, "Delete").await };
+            return self.end_entry(entry, sent, emptied).await;
         }
-        let asked = self.begin_insertion(entry).await?;
-        self.about_to_send()?;
-        let session = entry.session.clone();
-        let keyboard = Keyboard { session: &session, until: self.until };
-        let inserted = self.deliver_text(&entry.world, asked, keyboard.insert(text)).await;
-        self.end_insertion(inserted)
+        let (sent, asked) = self.begin_insertion(entry).await?;
+        let call = Keyboard { sent: &sent, session: &entry.session }.insert(text);
+        let inserted = self.deliver_text(&entry.world, asked, call).await;
+        self.end_insertion(sent, inserted)
     }
 
     /// Selects the text of a field or an element.
     pub(crate) async fn select_text(&mut self) -> Part<()> {
-        let ready = self.ready_main(Need { visible: true, ..Need::default() }).await?;
-        self.arm(None).await?;
+        let (_, ready) = self.ready_main(Need { visible: true, ..Need::default() }).await?;
+        self.watch().await?;
         self.about_to_send()?;
         let selected: bool =
             self.ask(&ready.world, "(cb, id) => cb.act.selectText(id)", &[ready.receiver.into()], Stage::Act).await?;

@@ -8,10 +8,10 @@ use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use serde::{Deserialize, Serialize};
 
-use crate::actions::pointer::drag_event;
-use crate::hit_target::{Gesture, Rest};
+use crate::hit_target::{Began, Gesture};
 use crate::run::Run;
 use crate::script::{Expected, Need};
+use crate::sent::DragKind;
 use crate::stop::{Part, call_stop, probe_stop};
 
 #[derive(Serialize)]
@@ -72,7 +72,7 @@ impl Run<'_> {
                 continue;
             };
             let Some(multiple) = taker.multiple else {
-                if !taker.pressed && self.drop_files(&main.key, &files).await? {
+                if !taker.pressed && self.drop_files(&files).await? {
                     return Ok(());
                 }
                 return self.choose_files(&files).await;
@@ -86,7 +86,7 @@ impl Run<'_> {
                 }
             }
             self.fits(&files, multiple)?;
-            self.arm(None).await?;
+            self.watch().await?;
             let (asked, until) = (world.clone(), self.until);
             let nodes =
                 self.race(Stage::Act, async move {
@@ -119,8 +119,7 @@ impl Run<'_> {
     /// Clicks the target and answers the chooser that it opens.
     async fn choose_files(&mut self, files: &[PathBuf]) -> Part<()> {
         let mut opened = self.page.session_events(&[CHOOSER], 4);
-        let ready = self.ready_main(Need { stand_in: true, ..Need::pointer(None) }).await?;
-        let Some(main) = self.main.clone() else { return Ok(()) };
+        let (main, ready) = self.ready_main(Need { stand_in: true, ..Need::pointer(None) }).await?;
         self.click_at(&main.key, &main.facts.tag, &ready, MouseButton::Left, 1, 0).await?;
         let by = self.within(self.options.post_timeout).min(self.answer_by());
         let waited = self.race(Stage::Act, tokio::time::timeout_at(by.into(), opened.next())).await?;
@@ -139,36 +138,33 @@ impl Run<'_> {
 
     /// Drags files over the target and drops them where the page takes them; `false` where it does not. What the
     /// page does not take is not dropped: the browser would open it.
-    async fn drop_files(&mut self, target: &NodeKey, files: &[PathBuf]) -> Part<bool> {
-        let ready = self.ready_main(Need { enabled: false, ..Need::pointer(None) }).await?;
-        let (over, at) = self.receiver_of(&target.frame.as_str().into(), ready.point).await?;
-        let key = NodeKey { node: ready.receiver, ..target.clone() };
-        self.arm(Some(Gesture::mouse(key.clone(), Expected { types: &["drop"], count: 1 }))).await?;
-        self.about_to_send()?;
+    async fn drop_files(&mut self, files: &[PathBuf]) -> Part<bool> {
+        let need = Need { enabled: false, within: true, ..Need::pointer(None) };
+        let (main, ready) = self.ready_main(need).await?;
+        let (over, at) = self.receiver_of(&main.key.frame.as_str().into(), ready.point).await?;
+        let key = NodeKey { node: ready.receiver, ..main.key };
+        let armed = self.arm(Gesture::mouse(key.clone(), Expected { types: &["drop"], count: 1 })).await?;
+        let mut sending = self.send(armed)?;
         let dragged = Dragged { items: [], files, drag_operations_mask: 1 };
         let data = serde_json::to_value(dragged).unwrap_or_default();
         self.ask::<bool>(&ready.world, "(cb) => cb.act.followDrag()", &[], Stage::Act).await?;
-        let until = self.until;
         let moved = async {
-            drag_event(&over, "dragEnter", at, &data, until).await?;
-            drag_event(&over, "dragOver", at, &data, until).await
+            sending.drag(&over, DragKind::Enter, at, &data).await?;
+            sending.drag(&over, DragKind::Over, at, &data).await
         };
-        let moved = self.race(Stage::Act, moved).await;
-        let moved = moved?.map_err(|error| call_stop(error, Stage::Act));
+        let moved = self.race(Stage::Act, moved).await?.map_err(|error| call_stop(error, Stage::Act));
         let asked = "(cb, id) => cb.act.takesDrop(id)";
         let takes: bool = self.ask(&ready.world, asked, &[key.node.into()], Stage::Act).await?;
-        if moved.is_err() || !takes {
-            let cancel = drag_event(&over, "dragCancel", at, &data, until);
-            let cancelled = self.race(Stage::Act, cancel).await;
-            self.close_guards(Rest::of(&cancelled));
-            return moved.map(|_| false);
+        moved?;
+        if !takes {
+            let cancelled = self.race(Stage::Act, sending.drag(&over, DragKind::Cancel, at, &data)).await?;
+            return cancelled.map(|_| false).map_err(|error| call_stop(error, Stage::Act));
         }
-        let dropped = drag_event(&over, "drop", at, &data, until);
-        let delivered = self.deliver(&ready.world, dropped).await;
-        self.close_guards(Rest::after(&delivered));
-        let (sent, report) = delivered?;
+        let dropped = sending.drag(&over, DragKind::Drop, at, &data);
+        let (sent, report) = self.deliver(&ready.world, dropped).await?;
+        drop(sending);
         sent.map_err(|error| call_stop(error, Stage::Act))?;
-        self.judge_delivery(report.as_ref())?;
+        self.arrived(report.as_ref(), Began::Unknown)?;
         Ok(true)
     }
 }

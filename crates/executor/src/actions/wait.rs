@@ -19,7 +19,7 @@ const POLL: Duration = Duration::from_millis(50);
 impl Run<'_> {
     /// Begins to watch; the condition is awaited with the postconditions.
     pub(crate) async fn wait_for(&mut self) -> Part<()> {
-        self.arm(None).await?;
+        self.watch().await?;
         self.input_at.get_or_insert_with(Instant::now);
         Ok(())
     }

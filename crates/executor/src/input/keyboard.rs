@@ -1,12 +1,11 @@
 //! Key events and inserted text, on the session of the frame that is meant.
 
-use std::time::Instant;
-
-use cuebook_cdp::{Call, RawReply, Session};
+use cuebook_cdp::Session;
 use serde::Serialize;
 
 use super::layout::{Chord, Key, key_for};
 use super::mouse::{ALT, CONTROL, META, SHIFT};
+use crate::sent::{Sending, Sent};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -29,15 +28,16 @@ struct Inserted<'a> {
     text: &'a str,
 }
 
-/// A keyboard on one frame's session. Each call queues its events before it returns.
+/// A keyboard on one frame's session. Each call queues its events before it returns, and lets go of all that it
+/// holds.
 #[derive(Clone, Copy)]
 pub(crate) struct Keyboard<'a> {
+    pub(crate) sent: &'a Sent,
     pub(crate) session: &'a Session,
-    pub(crate) until: Instant,
 }
 
 impl Keyboard<'_> {
-    fn send(&self, kind: &'static str, key: &Key, modifiers: u8, text: Option<&str>) -> Call<RawReply> {
+    fn send(&self, kind: &'static str, key: &Key, modifiers: u8, text: Option<&str>) -> Sending {
         let event = Event {
             kind,
             modifiers,
@@ -48,11 +48,11 @@ impl Keyboard<'_> {
             text,
             unmodified_text: text,
         };
-        self.session.call_raw("Input.dispatchKeyEvent", event, self.until)
+        self.sent.dispatch_to(self.session, "Input.dispatchKeyEvent", event)
     }
 
     /// Presses and releases one key.
-    pub(crate) fn stroke(&self, key: &Key, modifiers: u8) -> [Call<RawReply>; 2] {
+    pub(crate) fn stroke(&self, key: &Key, modifiers: u8) -> [Sending; 2] {
         let enters = modifiers & (ALT | CONTROL | META) == 0;
         let text = key.text.as_deref().filter(|_| enters);
         let down = if text.is_some() { "keyDown" } else { "rawKeyDown" };
@@ -60,7 +60,7 @@ impl Keyboard<'_> {
     }
 
     /// Holds the modifiers, presses and releases the key, lets the modifiers go.
-    pub(crate) fn chord(&self, chord: &Chord) -> Vec<Call<RawReply>> {
+    pub(crate) fn chord(&self, chord: &Chord) -> Vec<Sending> {
         let held: Vec<(u8, Key)> = [(ALT, "Alt"), (CONTROL, "Control"), (META, "Meta"), (SHIFT, "Shift")]
             .into_iter()
             .filter(|(bit, _)| chord.modifiers & bit != 0)
@@ -81,7 +81,7 @@ impl Keyboard<'_> {
     }
 
     /// Enters one character: by its key where the keyboard has one.
-    pub(crate) fn character(&self, character: char) -> Vec<Call<RawReply>> {
+    pub(crate) fn character(&self, character: char) -> Vec<Sending> {
         match key_for(character) {
             Some(key) => self.stroke(&key, 0).into(),
             None => vec![self.insert(character.encode_utf8(&mut [0; 4]))],
@@ -89,7 +89,7 @@ impl Keyboard<'_> {
     }
 
     /// Enters text as an input method does: no key events.
-    pub(crate) fn insert(&self, text: &str) -> Call<RawReply> {
-        self.session.call_raw("Input.insertText", Inserted { text }, self.until)
+    pub(crate) fn insert(&self, text: &str) -> Sending {
+        self.sent.dispatch_to(self.session, "Input.insertText", Inserted { text })
     }
 }

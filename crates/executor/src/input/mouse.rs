@@ -1,11 +1,10 @@
 //! Mouse events, in the coordinates of the tab's viewport.
 
-use std::time::Instant;
-
-use cuebook_cdp::{Call, RawReply, Session};
 use cuebook_grammar::action::{Modifier, MouseButton};
 use cuebook_grammar::geometry::Point;
 use serde::Serialize;
+
+use crate::sent::{Sending, Sent};
 
 /// The bits that the protocol has for held keys.
 pub(crate) fn modifier_bits(modifiers: &[Modifier]) -> u8 {
@@ -57,25 +56,19 @@ struct Event {
     click_count: u8,
     modifiers: u8,
     pointer_type: &'static str,
+    force: f64,
 }
 
 /// A mouse on one tab. Each call queues its event before it returns, so that a gesture is one burst.
-#[derive(Clone, Copy)]
 pub(crate) struct Mouse<'a> {
-    pub(crate) session: &'a Session,
+    pub(crate) sent: &'a mut Sent,
     pub(crate) modifiers: u8,
-    pub(crate) until: Instant,
 }
 
 impl Mouse<'_> {
-    fn send(
-        &self,
-        kind: &'static str,
-        point: Point,
-        button: &'static str,
-        buttons: u8,
-        click_count: u8,
-    ) -> Call<RawReply> {
+    fn send(&self, kind: &'static str, point: Point, button: &'static str, buttons: u8, click_count: u8) -> Sending {
+        // What a mouse cannot measure is 0.5 while a button is down (Pointer Events, section 4.1).
+        let force = if buttons == 0 { 0.0 } else { 0.5 };
         let event = Event {
             kind,
             x: point.x,
@@ -85,23 +78,27 @@ impl Mouse<'_> {
             click_count,
             modifiers: self.modifiers,
             pointer_type: "mouse",
+            force,
         };
-        self.session.call_raw("Input.dispatchMouseEvent", event, self.until)
+        self.sent.dispatch("Input.dispatchMouseEvent", event)
     }
 
-    pub(crate) fn move_to(&self, point: Point) -> Call<RawReply> {
+    pub(crate) fn move_to(&self, point: Point) -> Sending {
         self.send("mouseMoved", point, "none", 0, 0)
     }
 
-    pub(crate) fn drag_to(&self, point: Point, button: MouseButton) -> Call<RawReply> {
+    pub(crate) fn drag_to(&mut self, point: Point, button: MouseButton) -> Sending {
+        self.sent.holds(Some((point, button)));
         self.send("mouseMoved", point, name(button), mask(button), 0)
     }
 
-    pub(crate) fn press(&self, point: Point, button: MouseButton, count: u8) -> Call<RawReply> {
+    pub(crate) fn press(&mut self, point: Point, button: MouseButton, count: u8) -> Sending {
+        self.sent.holds(Some((point, button)));
         self.send("mousePressed", point, name(button), mask(button), count)
     }
 
-    pub(crate) fn release(&self, point: Point, button: MouseButton, count: u8) -> Call<RawReply> {
+    pub(crate) fn release(&mut self, point: Point, button: MouseButton, count: u8) -> Sending {
+        self.sent.holds(None);
         self.send("mouseReleased", point, name(button), 0, count)
     }
 }

@@ -64,8 +64,8 @@ const tryPoints = (found, need, effort) => {
   for (const point of pointsOn(found, need.position, effort)) {
     if (!inView(point)) continue;
     if (!need.hit) return { point };
-    const hit = cb.elementAt(point.x, point.y);
-    if (receives(found, hit)) return { point };
+    const hit = hitAt(point.x, point.y);
+    if (need.within ? reaches(found, hit) : receives(found, hit)) return { point };
     if (failed.fail !== "covered") failed = { fail: "covered", by: hit ? blockerOf(hit, found) : "the edge of the page" };
   }
   return failed;
@@ -89,12 +89,20 @@ const revealPoint = (found, position) => {
     if (at === page) return;
   }
 };
+/** Scrolls an element into view; what has no box itself, by the first element in it that has one, or by its text. */
+const bringIntoView = (found, align) => {
+  let boxed = found;
+  while (boxed && !rectsOf(boxed).length) boxed = cb.childrenOf(boxed).find((child) => isElement(child) && hasArea(boxOf(child)));
+  if (boxed) return scrollTo(boxed, { block: align, inline: align, behavior: "instant" });
+  const { width, height } = boxOf(found);
+  revealPoint(found, { x: width / 2, y: height / 2 });
+};
 const CONTROL = "button, [role=button], [role=checkbox], [role=radio]";
 /** The control whose being enabled decides for an element: the button that it is a part of, or what it labels. */
 const controlFor = (found) => {
   for (let up = found; up; up = cb.composedParentOf(up)) if (matches(up, CONTROL)) return up;
   const label = found instanceof HTMLElement ? labelAround(found) : null;
-  return (label && controlOf(label)) || found;
+  return (label && isPartOfLabel(label, found) && controlOf(label)) || found;
 };
 const isInert = (found) => {
   for (let up = found; up; up = cb.parentOf(up)) if (cb.tools.hasAttribute(up, "inert")) return true;
@@ -145,7 +153,7 @@ const check = async (id, need, round) => {
   if (tried.fail && round < ALIGN.length) {
     const align = ALIGN[round];
     const before = boxOf(shown);
-    scrollTo(shown, { block: align, inline: align, behavior: "instant" });
+    bringIntoView(shown, align);
     if (need.position) revealPoint(shown, need.position);
     await frame();
     tried = tryPoints(shown, need, "shown");
@@ -179,13 +187,13 @@ act.ownerAt = (id, x, y) => {
   const owner = element(id);
   if (!owner) return { fail: "stale" };
   if (!inView({ x, y })) return { fail: "notInView" };
-  const hit = cb.elementAt(x, y);
+  const hit = hitAt(x, y);
   return hit === owner ? { ok: true } : { fail: "covered", by: hit ? blockerOf(hit, owner) : "the edge of the page" };
 };
 act.reveal = (id) => {
   const found = element(id);
   if (!found) return false;
-  scrollTo(found, { block: "center", inline: "center", behavior: "instant" });
+  bringIntoView(found, "center");
   return true;
 };
 /** Settles once the document has been read to its end, or after `budget` milliseconds. */

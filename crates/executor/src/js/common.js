@@ -15,6 +15,7 @@ const queryWithin = method(Element.prototype, "querySelectorAll");
 const rootOf = method(Node.prototype, "getRootNode");
 const nodeType = getter(Node.prototype, "nodeType");
 const isConnected = getter(Node.prototype, "isConnected");
+const childNodes = getter(Node.prototype, "childNodes");
 const tagOf = getter(Element.prototype, "localName");
 const controlOf = getter(HTMLLabelElement.prototype, "control");
 // A form or image that is called `title` or `body` stands in for the document's own property.
@@ -74,26 +75,92 @@ const closestInteractive = (inner) => {
   for (let up = inner; up; up = cb.composedParentOf(up)) if (matches(up, INTERACTIVE)) return up;
   return null;
 };
+const FIELDS = "input:not([type=hidden i]), select, textarea, [contenteditable]:not([contenteditable=false i])";
+const NATIVE = "a[href], button, input, summary, label, option";
+/** The elements from `inner` up to `outer`, without the latter; none if it is not within. */
+const between = (outer, inner) => {
+  for (const next of [cb.parentOf, cb.composedParentOf]) {
+    const path = [];
+    for (let up = inner; up; up = next(up)) {
+      if (up === outer) return path;
+      path.push(up);
+    }
+  }
+  return [];
+};
+const areaOf = ({ width, height }) => width * height;
+const sameWords = (a, b) => (a !== "" && a === b);
+/** Whether a control within the target is what the target consists of: the link of a menu item, the field of a combo box. It has most of the target's area, so that nothing that only appears in a corner of it counts. */
+const standsFor = (target, inner) => {
+  if (areaOf(rectOf(inner)) < 0.6 * areaOf(boxOf(target))) return false;
+  return fieldOf(target) === inner || sameWords(cb.textOf(inner), cb.textOf(target)) || sameWords(cb.nameOf(inner), cb.nameOf(target));
+};
+/** The control within `target` that an activation at `hit` is for, and not for the target: null if there is none. */
+const controlWithin = (target, hit) => {
+  const isNative = matches(target, NATIVE);
+  const own = target instanceof HTMLLabelElement ? controlOf(target) : null;
+  for (const up of between(target, hit)) {
+    if (up === own || (tagOf(target) === "select" && tagOf(up) === "option") || (tagOf(target) === "details" && tagOf(up) === "summary")) continue;
+    if (!matches(up, INTERACTIVE) && !matches(up, FIELDS) && (isNative || !matches(up, "[onclick]"))) continue;
+    if (own || !standsFor(target, up)) return up;
+  }
+  return null;
+};
 /** Whether a click there would do something: a control, a field or another frame. */
 const takesClicks = (hit) => !!closestInteractive(hit) || !!labelAround(hit) || matches(hit, "input, select, textarea, iframe, frame, object, embed, [contenteditable], [onclick], [tabindex]");
-/** Whether an event at `hit` is one for `target`: within it, or between a label and its control. */
-const receives = (target, hit) => {
+/** Whether an event at `hit` goes to `target`: within it, or between a label and its control. */
+const reaches = (target, hit) => {
   if (!isElement(hit)) return false;
   if (cb.contains(target, hit)) return true;
   const label = labelAround(hit);
   const control = label && controlOf(label);
   if (control && cb.contains(target, control)) return true;
   const own = labelAround(target);
-  if (own) {
-    const owned = controlOf(own);
-    if (hit === own || (owned && cb.contains(owned, hit))) return true;
-  }
+  const owned = own && controlOf(own);
+  if (owned && isPartOfLabel(own, target) && (hit === own || cb.contains(owned, hit))) return true;
   // All of a control is one: a part of it that lets the pointer through, or lies under another part.
   for (let up = target; up; up = cb.composedParentOf(up)) {
     if (matches(up, INTERACTIVE)) return closestInteractive(hit) === up;
     if (up !== target && tagOf(up) === "select") return hit === up;
   }
   return false;
+};
+/** Whether a click on something in a label is one for the label's control: not on a link, nor on another field. */
+const isPartOfLabel = (label, inner) => {
+  const control = controlOf(label);
+  return !between(label, inner).some((up) => up !== control && (matches(up, INTERACTIVE) || matches(up, FIELDS)));
+};
+/** Whether a press at `hit` activates `target`, and nothing else that lies within it. */
+const receives = (target, hit) => {
+  if (!reaches(target, hit)) return false;
+  if (cb.contains(target, hit)) return !controlWithin(target, hit);
+  const label = labelAround(hit);
+  return !label || hit === label || isPartOfLabel(label, hit);
+};
+/** Whether keys that arrive at `origin` are for `target`: not those for a field within it that did not have the focus before. */
+const receivesKeys = (target, origin, holder) => {
+  if (!reaches(target, origin)) return false;
+  const field = fieldOf(target);
+  return !between(target, origin).some((up) => up !== field && up !== holder && matches(up, FIELDS));
+};
+/** The slot through which the text of a host shows at a point: an event there is one for the slot, though the browser names the host. */
+const slotAt = (host, x, y) => {
+  if (!cb.shadowOf(host)) return null;
+  for (const node of childNodes(host)) {
+    if (nodeType(node) !== 3) continue;
+    const slot = cb.parentOf(node);
+    if (!slot || slot === host) continue;
+    const range = document.createRange();
+    range.selectNode(node);
+    const isThere = ({ left, top, right, bottom }) => x >= left && x < right && y >= top && y < bottom;
+    if (Array.from(rangeRects(range)).some(isThere)) return slot;
+  }
+  return null;
+};
+/** The innermost element at a point. */
+const hitAt = (x, y) => {
+  const hit = cb.elementAt(x, y);
+  return (hit && slotAt(hit, x, y)) ?? hit;
 };
 /** The innermost element of an event, through closed roots that are known. */
 const originOf = (event) => {
@@ -106,7 +173,7 @@ const originOf = (event) => {
     if (!inner || rootOf(inner) !== root) break;
     origin = inner;
   }
-  return origin;
+  return (event instanceof MouseEvent && slotAt(origin, event.clientX, event.clientY)) || origin;
 };
 /** The element that has the focus, through shadow roots. */
 const activeElement = () => {

@@ -140,11 +140,12 @@ act.choose = (id, choices) => {
   const target = element(id);
   const field = target && fieldOf(target);
   if (!(field instanceof HTMLSelectElement) || isLate()) return { native: false };
-  const options = Array.from(getter(HTMLSelectElement.prototype, "options")(field));
+  const optionsNow = () => Array.from(getter(HTMLSelectElement.prototype, "options")(field));
+  const options = optionsNow();
   const labels = (option) => [optionLabel(option), optionText(option)].map(cb.collapse);
   const known = options.slice(0, 1000).map((option) => cb.cut(labels(option)[0] || optionValue(option), 100));
   const multiple = getter(HTMLSelectElement.prototype, "multiple")(field);
-  const find = (choice) => {
+  const find = (choice, options) => {
     const { value, label, index, text } = choice;
     const isLabelled = (option, wanted) => labels(option).includes(cb.collapse(wanted));
     if (text !== undefined) return options.find((option) => optionValue(option) === text) || options.find((option) => isLabelled(option, text));
@@ -154,7 +155,7 @@ act.choose = (id, choices) => {
   // A select that takes one takes the first of several.
   const wanted = multiple ? choices : choices.slice(0, 1);
   for (let at = 0; at < wanted.length; at++) {
-    const option = find(wanted[at]);
+    const option = find(wanted[at], options);
     if (!option) return { native: true, missing: at, known };
     if (cb.statesOf(option).disabled) return { native: true, disabled: at, known };
     chosen.push(option);
@@ -162,6 +163,10 @@ act.choose = (id, choices) => {
   watching?.begin();
   const before = options.map(isSelected).join();
   focusOf(field);
+  // The page hears of the focus, and may give an option another name or place.
+  const now = optionsNow();
+  const other = wanted.findIndex((choice, at) => find(choice, now) !== chosen[at]);
+  if (other >= 0) return { native: true, missing: other, known };
   if (multiple) for (const option of options) setSelected(option, chosen.includes(option));
   else if (chosen[0]) setSelected(chosen[0], true);
   else setSelectedIndex(field, -1);
@@ -287,7 +292,7 @@ act.followDrag = () => {
 /** Whether the page takes what is dragged, at the target. */
 act.takesDrop = (id) => {
   const target = element(id);
-  return !!target && !!over?.event && getter(Event.prototype, "defaultPrevented")(over.event) && receives(target, over.origin);
+  return !!target && !!over?.event && getter(Event.prototype, "defaultPrevented")(over.event) && reaches(target, over.origin);
 };
 const outerHtml = getter(Element.prototype, "outerHTML");
 /** The document in a compact form: no scripts, styles or drawings, and no text of sensitive fields. */

@@ -7,6 +7,11 @@ let deadline = Infinity;
 const isLate = () => performance.now() > deadline;
 /** The executor has armed something in this document, or looked at it. */
 let isKnown = false;
+/** Since when no gesture is open although input of ours may still come: until the executor says that all of it was answered. */
+let unanswered = Infinity;
+/** An executor that has not said so after this many milliseconds is dead; what comes then is a person's. */
+const ABANDONED = 600000;
+const awaitsInput = () => { const waited = performance.now() - unanswered; return waited >= 0 && waited < ABANDONED; };
 /** Those who asked for the report of the gesture that comes next. */
 let early = [];
 const finished = () => gesture && (gesture.blocked || gesture.done);
@@ -16,24 +21,112 @@ const settle = () => {
 const RELEASES = new Set(["pointerup", "mouseup", "drop"]);
 /** What an event is for: a drag is released where it ends. */
 const aimOf = (event) => (gesture.ends && RELEASES.has(event.type) ? gesture.end : gesture.target);
+
+const formOf = (() => {
+  const types = [HTMLButtonElement, HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement];
+  const readers = types.map((type) => [type, getter(type.prototype, "form")]);
+  return (found) => readers.find(([type]) => found instanceof type)?.[1](found) ?? null;
+})();
+const linkHref = getter(HTMLAnchorElement.prototype, "href");
+const CHOSEN = new Set(["option", "menuitem", "menuitemradio", "menuitemcheckbox", "treeitem", "tab"]);
+/** What activating an element does, as far as its markup says: where a link leads, what a form does, what an option is called. */
+const meaningOf = (target) => {
+  const label = labelAround(target);
+  const found = closestInteractive(target) || (label && isPartOfLabel(label, target) && controlOf(label)) || target;
+  const form = formOf(found);
+  return {
+    href: found instanceof HTMLAnchorElement ? linkHref(found) : null,
+    formaction: attr(found, "formaction"), formmethod: attr(found, "formmethod"), type: attr(found, "type"),
+    form: form && cb.idOf(form), action: form && attr(form, "action"), method: form && attr(form, "method"),
+    text: CHOSEN.has(cb.roleOf(found)) ? cb.textOf(found) : null,
+  };
+};
+/** What of the target's meaning is another than when the gesture was opened; null if nothing is. */
+const changeOf = (target) => {
+  const now = meaningOf(target);
+  const name = Object.keys(now).find((name) => now[name] !== gesture.meaning[name]);
+  return name ? `${name} ${JSON.stringify(gesture.meaning[name])} → ${JSON.stringify(now[name])}` : null;
+};
+/** Keys that activate something once they are pressed; others only enter text. */
+const ACTIVATES = new Set(["Enter", " "]);
+/**
+ * Why an event that goes to the target may not pass: null if it may. All that must still hold of the target is looked
+ * at here and nowhere else; `gesture.seen` is empty at the first event.
+ */
+const objection = (event, target) => {
+  if (target !== gesture.target || RELEASES.has(event.type) && gesture.ends) return null;
+  if (KEYS.has(event.type) && !ACTIVATES.has(event.key)) return null;
+  const change = changeOf(target);
+  return change && { type: event.type, reason: "changed", by: cb.cut(change, 200) };
+};
+
+/** What appeared in answer to the press and covers the target: a list, a menu, a dialog. */
+const POPPED = "dialog, [role=dialog], [role=alertdialog], [role=menu], [role=listbox], [role=tree], [role=grid], [popover]";
+const isAnswer = (origin) => {
+  for (let up = origin; up; up = cb.parentOf(up)) if (matches(up, POPPED) && !gesture.shown.has(up)) return true;
+  return false;
+};
 const why = (event, origin) => {
   const target = aimOf(event);
-  if (!target) return { type: event.type, reason: "elsewhere", by: describe(origin) };
-  if (!isConnected(target)) return { type: event.type, reason: "stale", by: describe(origin) };
-  if (KEYS.has(event.type)) return { type: event.type, reason: "focus", by: describe(origin) };
+  const about = (reason, by, more) => ({ type: event.type, reason, by, ...more });
+  if (!target) return about("elsewhere", describe(origin));
+  if (!isConnected(target)) return about("stale", describe(origin));
+  if (KEYS.has(event.type)) return about("focus", describe(origin));
+  if (!isThere(target)) return about("hidden", describe(origin));
   const box = boxOf(target);
   const moved = target === gesture.target && (Math.abs(box.x - gesture.box.x) > 1 || Math.abs(box.y - gesture.box.y) > 1);
-  return { type: event.type, reason: moved ? "moved" : "covered", by: blockerOf(origin, target), takes: takesClicks(origin) };
+  const inner = cb.contains(target, origin) ? controlWithin(target, origin) : null;
+  const by = inner ? describe(inner) : blockerOf(origin, target);
+  return about(!inner && moved ? "moved" : "covered", by, { takes: !inner && takesClicks(origin), popped: isAnswer(origin) });
+};
+const allAt = method(Document.prototype, "elementsFromPoint");
+/** What the page put in after the press and moves with the pointer, such as a copy of what is dragged. */
+const startCarrying = (target) => {
+  const added = new Map();
+  let pointer = null;
+  const put = (records) => {
+    for (const { addedNodes } of records) {
+      for (const node of addedNodes) if (isElement(node) && !cb.contains(node, target) && added.size < 50) added.set(node, null);
+    }
+  };
+  const observer = new MutationObserver(put);
+  observer.observe(document, { childList: true, subtree: true });
+  const take = () => put(observer.takeRecords());
+  const offset = (found) => ({ x: rectOf(found).x - pointer.x, y: rectOf(found).y - pointer.y });
+  const near = (a, b) => Math.abs(a.x - b.x) < 6 && Math.abs(a.y - b.y) < 6;
+  /** Our listener comes before the page's: where things are belongs to where the pointer was before. */
+  const moved = ({ clientX: x, clientY: y }) => {
+    take();
+    if (pointer && !near(pointer, { x, y })) for (const found of added.keys()) if (isConnected(found)) added.set(found, offset(found));
+    pointer = { x, y };
+  };
+  const isCarried = (origin) => {
+    take();
+    for (const [found, last] of added) {
+      if (last && isConnected(found) && cb.contains(found, origin) && near(last, offset(found))) return true;
+    }
+    return false;
+  };
+  return { moved, isCarried, stop: () => observer.disconnect() };
 };
 /** Whether what is released is what was dragged, held by the pointer or drawn under it, and lies over the end, or in its place: a list may sort itself on the way. Nothing foreign may lie between. */
 const isCarriedTo = (end, origin, event) => {
   const held = gesture.target;
-  if (!held || !cb.contains(held, origin)) return false;
-  const below = allAt(document, event.clientX, event.clientY).find((found) => !cb.contains(held, found) && !cb.contains(found, held));
-  return !below || receives(end, below) || cb.contains(below, end);
+  const isHeld = (found) => (held && cb.contains(held, found)) || gesture.carrying?.isCarried(found);
+  if (!isHeld(origin)) return false;
+  const below = allAt(document, event.clientX, event.clientY).find((found) => !isHeld(found) && !(held && cb.contains(found, held)));
+  return !below || reaches(end, below) || cb.contains(below, end);
 };
-const allAt = method(Document.prototype, "elementsFromPoint");
-const block = (event, origin) => {
+/** A drag that may not end where it was to end is let go where it began, for the page to leave it: by an event of ours, which reaches nothing else. */
+const letGo = (event) => {
+  const from = gesture.target;
+  if (!gesture.ends || gesture.isData || !from || !isConnected(from) || !gesture.seen.includes("pointerdown")) return;
+  const { x, y } = gesture.from;
+  const at = { bubbles: true, cancelable: true, composed: true, clientX: x, clientY: y, view: globalThis };
+  if (event.type === "pointerup") from.dispatchEvent(new PointerEvent("pointercancel", { ...at, pointerId: event.pointerId, pointerType: event.pointerType, isPrimary: event.isPrimary }));
+  if (event.type === "mouseup") from.dispatchEvent(new MouseEvent("mouseup", at));
+};
+const block = (event, reason) => {
   guard.block(event);
   if (event.type === "keyup") return;
   if (gesture.ends && event.type === "mouseup" && gesture.seen.includes("pointerup")) {
@@ -42,44 +135,47 @@ const block = (event, origin) => {
     settle();
     return;
   }
-  gesture.blocked ??= why(event, origin);
+  gesture.blocked ??= reason();
   settle();
+  letGo(event);
 };
-/** When the last gesture ended here, and until when what has no time of its own is taken for a part of it. */
-const sealed = { at: -Infinity, hard: -Infinity };
-const SEAL = 30000;
-/** Slack between the clock of events and ours, in milliseconds. */
-const TICK = 5;
-/** `beforeinput` is told when it happens; all other events know when they were sent. */
-const wasSentBy = (event, moment) => (event.type === "beforeinput" ? performance.now() < moment + SEAL : event.timeStamp <= moment);
 /** No gesture is under way: what comes now is a person's, or late. */
 const handleAlone = (event) => {
-  const comesLate = event.type === "beforeinput" ? performance.now() < sealed.hard : event.timeStamp < sealed.at;
   // A document that nobody has spoken to yet: what comes now was meant for the one before it.
-  const isNew = !isKnown && performance.now() - guard.born < 1000;
-  if (guard.closed || comesLate || isNew) guard.block(event);
+  if (guard.closed || awaitsInput() || (!isKnown && guard.isForFormer(event))) guard.block(event);
 };
 const handle = (event) => {
   if (guard.passing.has(event.type)) {
     if (gesture?.kind === "mouse") watching?.begin();
+    if (event.type === "pointermove") gesture?.carrying?.moved(event);
+    if (event.type === "dragstart" && gesture) gesture.isData = true;
     return;
   }
   if (guard.isMade(event)) return;
-  if (!gesture) return handleAlone(event);
   const now = performance.now();
-  if (now > gesture.until && !wasSentBy(event, gesture.until)) return handleAlone(event);
-  if (event.type !== "beforeinput" && event.timeStamp < gesture.since - TICK) { guard.block(event); return; }
+  if (!gesture || now > gesture.until + ABANDONED) return handleAlone(event);
   const keys = KEYS.has(event.type);
   if (keys !== (gesture.kind === "keys")) return handleAlone(event);
+  // Sent for a gesture before this one. `beforeinput` is dated when it happens; all other events know when they were sent.
+  if (event.type !== "beforeinput" && event.timeStamp < gesture.since - TICK) { guard.block(event); return; }
   const origin = originOf(event);
-  if (gesture.mode === "any" && now <= gesture.until) { gesture.seen.push(event.type); return; }
+  const isOver = now > gesture.until;
+  if (gesture.mode === "any" && !isOver) { gesture.seen.push(event.type); return; }
   const target = aimOf(event);
   // A drag ends in a click on what both ends have in common, which is for neither of them.
   if (gesture.ends && (event.type === "click" || event.type === "auxclick")) { guard.block(event); return; }
-  const arrives = () => receives(target, origin) || (target === gesture.end && isCarriedTo(target, origin, event));
-  const open = target && !gesture.blocked && now <= gesture.until && isConnected(target) && arrives();
-  if (!open) return block(event, origin);
+  const arrives = () => {
+    if (keys) return receivesKeys(target, origin, gesture.holder);
+    if (event.type === "drop" || target === gesture.end) return reaches(target, origin) || (target === gesture.end && isCarriedTo(target, origin, event));
+    return receives(target, origin);
+  };
+  // After its deadline nothing passes, whenever it was sent: a slow link or a busy browser brings our own input late.
+  const open = target && !gesture.blocked && !isOver && isConnected(target) && arrives();
+  if (!open) return block(event, () => why(event, origin));
+  const refused = objection(event, target);
+  if (refused) return block(event, () => refused);
   watching?.begin();
+  if (gesture.from === null) gesture.from = { x: event.clientX, y: event.clientY };
   if (gesture.seen.length < 1000) gesture.seen.push(event.type);
   const { type, count } = gesture.expects ?? {};
   if (type?.includes(event.type) && gesture.seen.filter((seen) => type.includes(seen)).length >= count) {
@@ -87,24 +183,35 @@ const handle = (event) => {
     settle();
   }
 };
+/** Slack between the clock of events and ours, in milliseconds. */
+const TICK = 5;
 if (guard) guard.handle = handle;
 
+const endGesture = () => {
+  settle();
+  gesture?.carrying?.stop();
+  gesture = null;
+};
 const openGesture = (spec) => {
   isKnown = true;
-  settle();
-  gesture = null;
   if (!guard || !spec) return true;
+  endGesture();
   guard.handle = handle;
   guard.listen();
   guard.closed = !!spec.closed;
   const target = spec.id ? element(spec.id) : null;
   const end = spec.end ? element(spec.end) : null;
-  if ((spec.id && !target) || (spec.end && !end)) return false;
+  const isLost = (spec.id && !target) || (spec.end && !end);
+  // What is lost is shut like any frame that has no part in the gesture.
   gesture = {
     kind: spec.kind, mode: spec.mode, target, end, ends: spec.ends, box: target ? boxOf(target) : null,
+    meaning: target ? meaningOf(target) : null, holder: spec.kind === "keys" ? activeElement() : null, from: null,
+    shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []), isData: false,
+    carrying: target && spec.ends ? startCarrying(target) : null,
     expects: spec.expects, since: performance.now(), until: spec.by ?? performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: early.splice(0),
   };
-  return true;
+  unanswered = Infinity;
+  return !isLost;
 };
 const reportGesture = () => (gesture ? { done: gesture.done, blocked: gesture.blocked, seen: gesture.seen.slice(-50), connected: !gesture.target || isConnected(gesture.target) } : null);
 const arrival = async (budget) => {
@@ -127,12 +234,12 @@ act.nextGesture = (budget) => new Promise((resolve) => {
   setTimeout(tell, budget);
 });
 act.open = (spec) => openGesture(spec);
-/** Ends the gesture. What was sent before this moment and comes after it is late, and stopped; `unsettled` says that there may be such. */
-act.shut = (unsettled) => {
+/** Ends the gesture. Once all input of ours was `answered`, what comes is a person's; until then nothing passes. */
+act.shut = (answered) => {
   const report = reportGesture();
-  settle();
-  gesture = null;
-  sealed.at = performance.now();
-  if (unsettled) sealed.hard = sealed.at + SEAL;
+  isKnown = true;
+  if (gesture?.ends && !answered) for (const type of ["pointerup", "mouseup"]) if (!gesture.seen.includes(type)) letGo({ type, pointerId: 1, pointerType: "mouse", isPrimary: true });
+  endGesture();
+  unanswered = answered ? Infinity : performance.now();
   return report;
 };

@@ -158,14 +158,15 @@ const startWatch = (spec) => {
 
 /** The page as it is, for these questions, once. */
 act.look = (spec) => cb.once(() => ({ t: 0, url: cb.cut(location.href, 2000), title: cb.cut(titleOf(document), 500), targets: sampleTargets(spec) }));
-/** Begins to watch and opens the gesture; answers with the page as it is just before the input. */
-act.arm = ({ watch, gesture: spec, by, ms }) => {
+/** Begins to watch and opens the gesture; answers with the page as it is just before the input. `shut`: input for another document may still come. */
+act.arm = ({ watch, gesture: spec, by, ms, shut }) => {
   deadline = by ?? performance.now() + ms;
   if (watch) {
     watching?.stop();
     watching = startWatch(watch);
   }
   const opened = openGesture(spec);
+  if (shut && !gesture) unanswered = performance.now();
   return { opened, sample: watch ? watching.first : null };
 };
 const drain = () => ({ samples: watching ? watching.pending.splice(0) : [], before: watching?.rebased ?? null, effect: !!watching?.hasEffect() });
@@ -224,7 +225,7 @@ act.outcome = async (budget) => {
 };
 /** Ends all that is armed here and tells what was seen. */
 act.disarm = () => {
-  const report = act.shut();
+  const report = reportGesture();
   const watch = watching;
   if (!watch) return { report, samples: [], before: null, effect: false, summary: null };
   watch.take();

@@ -315,3 +315,54 @@ async fn screens_of_any_density_are_hit() {
         assert_eq!(lab.eval("log.splice(0).at(-1)").await, "click go", "{scale}");
     }
 }
+
+#[tokio::test]
+async fn text_that_is_slotted_into_a_control_is_a_part_of_it() {
+    for mode in ["open", "closed"] {
+        let page = |inner: &str| {
+            format!(
+                "{LOGGING}<x-link id=host>Go there</x-link><script>host.attachShadow({{mode: '{mode}'}}).innerHTML = \
+                 `<a id=go href='#there' style='display:inline-block'><slot></slot></a><label><input type=checkbox id=box><slot name=other></slot></label>{inner}`;</script>"
+            )
+        };
+        let (works, fails) = (page(""), page("<div style='position:fixed;inset:0'></div>"));
+        let mut lab = lab(&[("/", &works), ("/fails", &fails)]).await;
+        let link = json!({"it": {"strategy": "byRole", "role": "link"}});
+        let click = json!({"type": "click", "targetRef": "it"});
+        succeeded(lab.step(link.clone(), click.clone()).await);
+        assert_eq!(lab.eval("location.hash").await, "#there", "{mode}");
+        open(&mut lab, "/fails").await;
+        assert_eq!(failed(lab.step(link, click).await).cause, Cause::Covered, "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn a_disabled_control_in_a_label_disables_nothing_else_there() {
+    let page = "<label><input type=checkbox id=off disabled> Agree to the <a id=terms href='#terms'>terms</a> <input id=name></label>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.click("#terms").await);
+    assert_eq!(lab.eval("location.hash").await, "#terms");
+    succeeded(lab.step(json!({"it": css_of("#name")}), json!({"type": "type", "targetRef": "it", "text": "x"})).await);
+    assert_eq!(failed(lab.click("label").await).cause, Cause::NotEnabled);
+}
+
+#[tokio::test]
+async fn what_has_no_box_is_scrolled_to_by_what_it_renders() {
+    for inner in ["<b>Go</b>", "Go"] {
+        let page = format!(
+            "{LOGGING}<div style='height:3000px'></div><a id=go href='#x' style='display:contents'>{inner}</a><div style='height:3000px'></div>"
+        );
+        let mut lab = lab(&[("/", &page)]).await;
+        succeeded(lab.click("#go").await);
+        assert_eq!(lab.eval("location.hash").await, "#x", "{inner}");
+    }
+}
+
+#[tokio::test]
+async fn a_pressed_mouse_has_the_pressure_of_a_mouse() {
+    let page = "<button id=go>Go</button><script>window.seen = []; for (const t of ['pointermove', 'pointerdown', 'pointerup']) \
+        go.addEventListener(t, (e) => { seen.push(e.pressure); });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.click("#go").await);
+    assert_eq!(lab.eval("seen").await, json!([0, 0.5, 0]));
+}

@@ -129,3 +129,45 @@ async fn a_closed_browser_takes_no_input_but_that_of_steps() {
         assert_eq!(lab.eval("log.at(-1)").await, "click go");
     }
 }
+
+/// One event as a late one of ours arrives: dated when the browser took it.
+async fn sent_late(lab: &Lab, kind: &str) {
+    let event = json!({"type": kind, "x": 20, "y": 20, "button": "left", "buttons": 1, "clickCount": 1});
+    lab.tab().session().call_raw("Input.dispatchMouseEvent", event, soon()).await.unwrap();
+}
+
+#[tokio::test]
+async fn input_that_the_browser_takes_up_after_the_deadline_reaches_nothing() {
+    let page = format!(
+        "<button id=go style='position:fixed;left:0;top:0;width:100px;height:60px'>Go</button><script>addEventListener('pointermove', () => \
+         {{ const end = performance.now() + 2500; while (performance.now() < end); }}, {{once: true}});</script>{LOGGING}"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    let click = json!({"type": "click", "targetRef": "it"});
+    let failure = failed(lab.step_within(json!({"it": css_of("#go")}), click, SHORT).await);
+    assert_eq!(failure.cause, Cause::DeadlineExceeded, "{}", failure.message);
+    for kind in ["mousePressed", "mouseReleased"] {
+        sent_late(&lab, kind).await;
+    }
+    assert_eq!(seen_later(&mut lab, "log.join()").await, "");
+    // All of ours was answered: what comes now is a person's.
+    sent_late(&lab, "mousePressed").await;
+    assert_eq!(lab.eval("log.join()").await, "pointerdown go,mousedown go");
+}
+
+#[tokio::test]
+async fn a_step_that_is_cancelled_lets_go_of_what_it_held() {
+    let page = format!(
+        "{LOGGING}<button id=go>Go</button><script>go.addEventListener('pointerdown', (e) => go.setPointerCapture(e.pointerId));\
+         go.addEventListener('lostpointercapture', () => {{ document.title = 'let go'; }});</script>"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    let hold = json!({"type": "longPress", "targetRef": "it", "durationMs": 15000});
+    let step = lab.step(json!({"it": css_of("#go")}), hold);
+    assert!(tokio::time::timeout(Duration::from_secs(3), step).await.is_err());
+    let free = json!({"type": "waitFor", "condition": {"kind": "titleMatches", "pattern": "let go"}});
+    succeeded(lab.step(json!({}), free).await);
+    assert_eq!(lab.eval("log.splice(0).join()").await, "pointerdown go,mousedown go");
+    succeeded(lab.click("#go").await);
+    assert_eq!(lab.eval("log.at(-1)").await, "click go");
+}

@@ -136,3 +136,40 @@ async fn a_list_that_sorts_itself_on_the_way_takes_the_release() {
     assert_eq!(failed(lab.step(ends, drag(json!([]))).await).cause, Cause::Covered);
     assert_eq!(lab.eval("ups.join()").await, "a");
 }
+
+#[tokio::test]
+async fn a_copy_that_follows_the_pointer_is_carried_to_the_end() {
+    let page = |veil: &str| {
+        format!(
+            "<style>div{{width:80px;height:60px;background:#ccc;margin:4px}}</style><div id=card>card</div><div id=zone>zone</div>{veil}<script>\
+             let copy = null; window.log = []; card.onmousedown = (e) => {{ e.preventDefault(); copy = card.cloneNode(true); copy.id = 'copy'; document.body.append(copy); \
+             Object.assign(copy.style, {{ position: 'absolute', margin: 0 }}); move(e); }}; \
+             const move = (e) => {{ if (!copy) return; copy.style.left = e.pageX - 20 + 'px'; copy.style.top = e.pageY - 20 + 'px'; \
+             if (document.getElementById('veil') && e.pageY > 90) veil.style.display = 'block'; }};\
+             addEventListener('mousemove', move); addEventListener('mouseup', (e) => {{ if (!copy) return; copy.remove(); copy = null; \
+             const box = zone.getBoundingClientRect(); log.push(e.clientX >= box.left && e.clientX < box.right && e.clientY >= box.top && e.clientY < box.bottom ? 'dropped' : 'left'); }});</script>"
+        )
+    };
+    let veil = "<div id=veil style='display:none;position:fixed;inset:0;width:auto;height:auto;z-index:9'></div>";
+    let (plain, veiled) = (page(""), page(veil));
+    let mut lab = lab(&[("/", &plain), ("/veiled", &veiled)]).await;
+    succeeded(lab.step(ends(), drag(json!([]))).await);
+    assert_eq!(lab.eval("log.join()").await, "dropped");
+    let url = lab.url("/veiled");
+    succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
+    assert_eq!(failed(lab.step(ends(), drag(json!([]))).await).cause, Cause::Covered);
+    // The page is not left in its drag.
+    assert_eq!(lab.eval("log.join()").await, "left");
+}
+
+#[tokio::test]
+async fn a_drag_begins_and_ends_where_the_step_says() {
+    let page = "<style>div{width:200px;height:100px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div><script>window.log = [];\
+        card.onmousedown = (e) => log.push(e.offsetX, e.offsetY); zone.onmouseup = (e) => log.push(e.offsetX, e.offsetY);</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let mut step = drag(json!([]));
+    step["position"] = json!({"x": 10, "y": 20});
+    step["toPosition"] = json!({"x": 150, "y": 90});
+    succeeded(lab.step(ends(), step).await);
+    assert_eq!(lab.eval("log").await, json!([10, 20, 150, 90]));
+}

@@ -61,11 +61,26 @@ async fn a_document_that_comes_in_the_middle_of_a_gesture_gets_nothing() {
     );
     let start = "<button id=a style='position:fixed;inset:0;width:100%;height:100%' onmousedown=\"location.href = '/evil'\">Hold</button>";
     let mut lab = lab(&[("/", start), ("/evil", &evil)]).await;
-    let step = json!({"type": "longPress", "targetRef": "a", "durationMs": 600});
-    let failure = failed(lab.step(json!({"a": css_of("#a")}), step).await);
-    assert_eq!(failure.cause, Cause::EffectUnknown, "{}", failure.message);
-    assert!(failure.evidence.input_sent);
+    // Longer than a document counts as new.
+    let step = json!({"type": "longPress", "targetRef": "a", "durationMs": 2500,
+        "post": [{"kind": "titleMatches", "pattern": "evil"}]});
+    let success = succeeded(lab.step(json!({"a": css_of("#a")}), step).await);
+    assert!(success.evidence.input_sent);
     assert_eq!(lab.eval("[document.title, log.join()]").await, json!(["evil", ""]));
+    // Once all of it was answered, the document takes the next gesture.
+    succeeded(lab.click("#b").await);
+}
+
+#[tokio::test]
+async fn a_document_that_comes_while_text_is_typed_gets_none_of_it() {
+    let start = "<input id=i oninput=\"if (i.value === 'ab') location.href = '/next'\">";
+    let next = "<input id=j autofocus>";
+    let mut lab = lab(&[("/", start), ("/next", next)]).await;
+    let step = json!({"type": "type", "targetRef": "i", "text": "abcdefghijklmnop", "delayMs": 150});
+    let failure = failed(lab.step(json!({"i": css_of("#i")}), step).await);
+    assert_eq!(failure.cause, Cause::TargetStale, "{}", failure.message);
+    assert!(failure.evidence.input_sent);
+    assert_eq!(lab.eval("j.value").await, "");
 }
 
 #[tokio::test]
@@ -92,4 +107,136 @@ async fn a_page_that_rewrites_its_own_world_changes_nothing() {
     succeeded(lab.click("#go").await);
     assert_eq!(lab.eval("clicks[0]").await, "go");
     succeeded(lab.step(json!({"i": css_of("#i")}), json!({"type": "type", "targetRef": "i", "text": "fine"})).await);
+}
+
+/// A widget that acts on the press and goes away, over something that must not get the rest.
+fn widget(acts: &str) -> String {
+    format!(
+        "<style>#it, #under {{ position: absolute; left: 0; top: 0; width: 200px; height: 60px }}</style><button id=under>Delete</button>\
+         <div id=it role=option>Blue</div>{LOGGING}<script>it.addEventListener({acts});</script>"
+    )
+}
+
+#[tokio::test]
+async fn a_widget_that_acts_on_the_press_and_goes_away_was_pressed() {
+    let step = |verb: &str| json!({"type": verb, "targetRef": "it", "durationMs": 300});
+    for (acts, verb) in [
+        ("'mousedown', () => { document.title = 'chosen'; it.remove(); }", "click"),
+        ("'pointerdown', () => { document.title = 'chosen'; it.remove(); }", "click"),
+        ("'mouseup', () => { document.title = 'chosen'; it.remove(); }", "click"),
+        ("'mousedown', () => { document.title = 'chosen'; it.style.display = 'none'; }", "click"),
+        ("'mousedown', () => { document.title = 'chosen'; it.replaceWith(it.cloneNode(true)); }", "click"),
+        ("'mousedown', () => { document.title = 'chosen'; it.remove(); }", "longPress"),
+        ("'mousedown', () => { document.title = 'chosen'; it.style.visibility = 'hidden'; }", "longPress"),
+    ] {
+        let mut lab = lab(&[("/", &widget(acts))]).await;
+        let mut pressed = step(verb);
+        if verb == "click" {
+            pressed.as_object_mut().unwrap().remove("durationMs");
+        }
+        let success = succeeded(lab.step(json!({"it": css_of("#it")}), pressed.clone()).await);
+        assert!(success.evidence.input_sent, "{acts}");
+        let rest = lab.eval("[document.title, log.filter((entry) => !entry.endsWith(' it')).join()]").await;
+        assert_eq!(rest, json!(["chosen", ""]), "{acts} {verb}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_stated_of_a_press_whose_rest_was_stopped_is_asked() {
+    let mut lab = lab(&[("/", &widget("'mousedown', () => { document.title = 'chosen'; it.remove(); }"))]).await;
+    let it = json!({"it": css_of("#it")});
+    let step =
+        |title: &str| json!({"type": "click", "targetRef": "it", "post": [{"kind": "titleMatches", "pattern": title}]});
+    let failure = failed(lab.step(it.clone(), step("other")).await);
+    assert_eq!(failure.cause, Cause::PostconditionFailed, "{}", failure.message);
+    assert!(failure.evidence.input_sent);
+    // The page did not answer the press: it moved the target away, as it may at any time.
+    let page = widget("'mousedown', () => { it.style.left = '400px'; }");
+    lab.eval(&format!("document.body.innerHTML = ''; document.write({}); document.close()", json!(page))).await;
+    let failure = failed(lab.step(it, step("other")).await);
+    assert_eq!(failure.cause, Cause::NotStable, "{}", failure.message);
+    assert!(failure.evidence.input_sent);
+}
+
+#[tokio::test]
+async fn a_control_within_the_target_is_not_the_target() {
+    let hover = "<style>#card { position: relative; width: 300px; height: 120px; background: #ddd } \
+        #bin { position: absolute; inset: 30px; opacity: 0 } #card:hover #bin { opacity: 1 } #late { display: none } #card:hover #late { display: block }</style>";
+    let card =
+        |inner: &str| format!("{hover}<div id=card role=button tabindex=0><p>Invoice 7</p>{inner}</div>{LOGGING}");
+    for inner in
+        ["<button id=bin>Delete</button>", "<div id=late><button id=bin style='opacity:1'>Delete</button></div>"]
+    {
+        let page = card(inner);
+        let mut lab = lab(&[("/", &page)]).await;
+        succeeded(lab.click("#card").await);
+        let log = lab.eval("log.join()").await;
+        assert!(!log.as_str().unwrap().contains("bin"), "{inner}: {log}");
+        assert!(log.as_str().unwrap().contains("click"), "{inner}: {log}");
+    }
+    let page = card("<button id=bin style='inset:0;opacity:1'>Delete</button>");
+    let mut lab = lab(&[("/", &page)]).await;
+    let failure = failed(lab.click("#card").await);
+    assert_eq!(failure.cause, Cause::Covered, "{}", failure.message);
+    assert_eq!(failure.facts.blocker.as_deref(), Some("button#bin"));
+    assert_eq!(lab.eval("log.join()").await, "");
+}
+
+#[tokio::test]
+async fn a_control_that_the_target_consists_of_is_pressed_for_it() {
+    let page = format!(
+        "<ul><li role=menuitem id=item><a href='#there' style='display:block'>Open</a></li></ul>\
+         <div id=combo role=combobox style='width:200px'><input id=field style='width:180px;height:30px'></div>{LOGGING}"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    succeeded(lab.click("#item").await);
+    assert_eq!(lab.eval("location.hash").await, "#there");
+    succeeded(lab.click("#combo").await);
+    assert_eq!(lab.eval("document.activeElement.id").await, "field");
+}
+
+#[tokio::test]
+async fn a_button_in_a_label_is_not_its_check_box() {
+    let page = format!(
+        "<label id=label style='display:inline-block;width:300px'><input type=checkbox id=box style='position:absolute;opacity:0'>\
+         <button id=more type=button style='margin-left:100px;width:100px'>More</button></label>{LOGGING}"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    succeeded(lab.click("#label").await);
+    assert_eq!(lab.eval("[box.checked, log.filter((entry) => entry.endsWith('more')).length]").await, json!([true, 0]));
+}
+
+#[tokio::test]
+async fn what_a_press_changes_about_the_target_is_not_activated() {
+    let page = "<a id=link href='#safe' onpointerdown=\"this.href = '#evil'\">Safe</a>\
+        <form id=form action='/safe'><button id=send onmousedown=\"this.setAttribute('formaction', '/evil')\">Send</button></form>\
+        <div role=option id=one onpointerdown=\"this.textContent = 'Delete'\" onclick=\"document.title = 'clicked'\">Keep</div>";
+    let mut lab = lab(&[("/", page)]).await;
+    for target in ["#link", "#send", "#one"] {
+        let failure = failed(lab.click(target).await);
+        assert_eq!(failure.cause, Cause::TargetStale, "{target}: {}", failure.message);
+        assert!(failure.evidence.input_sent, "{target}");
+    }
+    assert_eq!(lab.eval("[location.hash, location.pathname, document.title]").await, json!(["", "/", ""]));
+}
+
+#[tokio::test]
+async fn a_field_within_an_editor_gets_no_key_for_the_editor() {
+    let page = "<div id=editor contenteditable>text <span contenteditable=false><input id=inner></span></div>\
+        <script>editor.addEventListener('focus', () => inner.focus());</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let step = json!({"type": "type", "targetRef": "it", "text": "abc"});
+    let failure = failed(lab.step(json!({"it": css_of("#editor")}), step).await);
+    assert_eq!(failure.cause, Cause::NotEditable, "{}", failure.message);
+    assert_eq!(lab.eval("inner.value").await, "");
+}
+
+#[tokio::test]
+async fn an_option_that_is_renamed_when_its_list_gets_the_focus_is_not_chosen() {
+    let page = "<select id=s onfocus=\"s.options[1].text = 'Delete'; s.options[1].value = 'delete'\"><option>One</option><option>Two</option></select>";
+    let mut lab = lab(&[("/", page)]).await;
+    let step = json!({"type": "select", "targetRef": "it", "option": "Two"});
+    let failure = failed(lab.step(json!({"it": css_of("#s")}), step).await);
+    assert_eq!(failure.cause, Cause::OptionNotFound, "{}", failure.message);
+    assert_eq!(lab.eval("s.selectedIndex").await, 0);
 }

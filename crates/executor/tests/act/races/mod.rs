@@ -45,6 +45,7 @@ const TRIALS: usize = 300;
 struct Seen {
     wrong: Vec<String>,
     clicks: u32,
+    presses: u32,
 }
 
 /// What became of the trials of one mode.
@@ -90,14 +91,16 @@ async fn one(lab: &mut Lab, mode: &str, seed: usize, tally: &mut Tally) {
         StepOutcome::Succeeded(success) => (true, success.evidence.input_sent),
         StepOutcome::Failed(failure) => (false, failure.evidence.input_sent),
     };
-    match (said, seen.clicks) {
+    // A page that takes the target away when it is pressed has taken the press.
+    let acts = if mode == "removedOnPress" { seen.presses } else { seen.clicks };
+    match (said, acts) {
         (true, 1) => tally.clicked += 1,
         (true, _) => tally.false_successes += 1,
         (false, 0) if sent => tally.stopped += 1,
         (false, 0) => tally.refused += 1,
         (false, _) => tally.false_failures += 1,
     }
-    let is_odd = !seen.wrong.is_empty() || said != (seen.clicks == 1);
+    let is_odd = !seen.wrong.is_empty() || said != (acts == 1);
     if is_odd && tally.examples.len() < 5 {
         tally.examples.push(format!("{mode} {seed}: {:?} {} clicks, {outcome:?}", seen.wrong, seen.clicks));
     }
