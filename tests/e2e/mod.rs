@@ -3,6 +3,7 @@
 mod contract;
 mod durability;
 mod engines;
+mod hostile;
 mod login;
 mod models;
 mod moments;

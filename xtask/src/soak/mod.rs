@@ -7,6 +7,7 @@
 //! - What a killed process left behind is looked for after the next start that ends normally.
 //! - A broken promise does not stop the others from being tried; all of them are reported.
 
+mod hostile;
 mod ledger;
 mod leftovers;
 mod plans;
@@ -41,19 +42,25 @@ pub(crate) struct Arguments {
     /// How many plans noise decodes under a grammar instead; nothing is killed then
     #[arg(long, value_name = "N", conflicts_with_all = ["kills", "races"])]
     plans: Option<u32>,
+    /// How many trials of each kind on pages that mislead instead; nothing is killed then
+    #[arg(long, value_name = "N", conflicts_with_all = ["kills", "races", "plans"])]
+    hostile: Option<u32>,
     /// What the moments of the kills are drawn from; the clock unless stated
     #[arg(long)]
     seed: Option<u64>,
 }
 
-/// Kills, compares, and writes `target/soak/kills.json`; races, and writes `bench/races.json`; or
-/// decodes, and writes `bench/plans.json`.
+/// Kills, compares, and writes `target/soak/kills.json`; races, and writes `bench/races.json`; decodes, and writes
+/// `bench/plans.json`; or misleads, and writes `bench/hostile.json`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Some(count) = arguments.races {
         return races::run(count, arguments.seed.unwrap_or_else(seed_of_now), &fresh_folder()?);
     }
     if let Some(count) = arguments.plans {
         return plans::run(count, arguments.seed.unwrap_or_else(seed_of_now), &fresh_folder()?);
+    }
+    if let Some(count) = arguments.hostile {
+        return hostile::run(count, arguments.seed.unwrap_or_else(seed_of_now));
     }
     let chrome = chrome::find_or_install()?;
     let cuebook = build_cuebook()?;

@@ -1,0 +1,319 @@
+//! One worker's browser and server: opens the page of a trial, lets the whole loop do its step, and asks the page and
+//! the server what came of it.
+//!
+//! Invariant: the program under trial gets its own connection to the browser, a slow one if a delay is stated. The page
+//! is asked, and a person's input is sent, past the delay.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use cuebook_cdp::{Browser, ChromeBinary, DialogAnswer, LaunchOptions, Page, Transport};
+use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
+use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::id::{PageId, RunId};
+use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::report::RunResult;
+use cuebook_grammar::seam::{NoSecrets, NobodyConfirms, PlanReply, PlanRequest, PlanSink, Planner};
+use cuebook_grammar::secret::DigestKey;
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_repair::{Controller, Interrupt, Ladder, Layers, Listener, RunEvent, RunRequest, Sight, Work};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::pages::Case;
+use super::server::Server;
+use super::{link, mixed};
+use crate::script::Script;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a page is left to itself after the step, beside the link's delays.
+const QUIET: Duration = Duration::from_millis(250);
+/// By when a person is heard again.
+const PERSON: Duration = Duration::from_secs(3);
+const POLL: Duration = Duration::from_millis(50);
+/// The shortest time of a step that ends in the middle of a gesture, in milliseconds, and how much longer it may be.
+const LIMIT: (u64, u64) = (740, 240);
+
+/// What the page and the server say.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Account {
+    pub(crate) did: Vec<Did>,
+    /// Trusted events that reached a decoy.
+    pub(crate) decoys: Vec<String>,
+    /// Trusted events after the step was over, without releases.
+    pub(crate) late: Vec<String>,
+    /// The last trusted events.
+    pub(crate) events: Vec<String>,
+    /// A button or a drag that is still held.
+    pub(crate) held: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Did {
+    pub(crate) what: String,
+    /// After the step was over.
+    pub(crate) late: bool,
+}
+
+/// What the program says, and what the page says.
+#[derive(Debug)]
+pub(crate) struct Trial {
+    pub(crate) result: RunResult,
+    pub(crate) message: String,
+    /// The records of the step, one for each attempt.
+    pub(crate) records: Vec<Value>,
+    pub(crate) account: Account,
+    /// Whether a person is heard afterwards; none if there was nobody.
+    pub(crate) hears: Option<bool>,
+}
+
+/// A browser with one tab at a time.
+pub(crate) struct Stage {
+    direct: Arc<Browser>,
+    browser: Arc<Browser>,
+    server: Server,
+    delay: Duration,
+    _profiles: TempDir,
+}
+
+/// Lets the page begin once the plan is made.
+#[derive(Clone)]
+struct Begin {
+    page: Page,
+    interrupt: Option<(Interrupt, Duration)>,
+}
+
+impl Begin {
+    async fn now(&self) {
+        evaluate(&self.page, "account.begin()").await.ok();
+        if let Some((interrupt, after)) = self.interrupt.clone() {
+            tokio::spawn(async move {
+                tokio::time::sleep(after).await;
+                interrupt.trigger();
+            });
+        }
+    }
+}
+
+/// A planner that knows its one line. The page may change between its answer and the step.
+struct Rehearsed {
+    script: Script,
+    begin: Begin,
+}
+
+impl Planner for Rehearsed {
+    type Error = Infallible;
+
+    async fn plan(
+        &self,
+        request: &PlanRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<PlanReply, Self::Error> {
+        let reply = self.script.plan(request, sink, deadline).await?;
+        let steps = reply.drafts.iter().flat_map(|draft| &draft.steps);
+        if steps.filter_map(|step| step.explanation.as_ref()).any(|text| text.as_str() == "line 0") {
+            self.begin.now().await;
+        }
+        Ok(reply)
+    }
+}
+
+/// Keeps the records of the step.
+struct Records {
+    verb: String,
+    records: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Listener for Records {
+    fn event(&mut self, event: RunEvent<'_>) {
+        let RunEvent::StepEnded(record) = event else { return };
+        let Ok(record) = serde_json::to_value(record) else { return };
+        if record["action"]["type"] == self.verb.as_str() {
+            self.records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+        }
+    }
+}
+
+impl Stage {
+    /// Starts a browser and a server.
+    ///
+    /// # Errors
+    /// If one of them cannot be started.
+    pub(crate) async fn open(chrome: &ChromeBinary, folder: &Path, delay: Duration) -> Result<Self> {
+        let profiles = TempDir::new()?;
+        let until = Instant::now() + PATIENCE * 3;
+        let mut options = LaunchOptions::new(chrome.clone(), profiles.path());
+        if delay > Duration::ZERO {
+            options.transport = Transport::WebSocket;
+        }
+        let direct = Arc::new(Browser::launch(&options, until).await?);
+        let browser = if delay > Duration::ZERO {
+            let (port, path) = endpoint(profiles.path())?;
+            let address = link::open(SocketAddr::from(([127, 0, 0, 1], port)), delay).await?;
+            Arc::new(Browser::attach(&format!("ws://{address}{path}"), until).await?)
+        } else {
+            Arc::clone(&direct)
+        };
+        let account = std::fs::read_to_string(folder.join("account.js")).context("account.js")?;
+        Ok(Self { direct, browser, server: Server::start(account).await?, delay, _profiles: profiles })
+    }
+
+    /// One trial on a fresh tab.
+    ///
+    /// # Errors
+    /// If the machinery of the trial breaks.
+    pub(crate) async fn trial(&mut self, case: &Case, moment: &str, number: usize, seed: u64) -> Result<Trial> {
+        let limit = LIMIT.0 + mixed(seed) % LIMIT.1;
+        let facts = json!({ "seed": mixed(seed) >> 40, "moment": moment, "limit": limit });
+        let url = self.server.show(number + 1, &facts, &case.html);
+        let until = Instant::now() + PATIENCE;
+        let tab = self.browser.new_page("about:blank", until).await?;
+        for old in self.browser.pages() {
+            if old.target_id() != tab.target_id() {
+                old.close(until).await.ok();
+            }
+        }
+        let page = self.direct_page(&tab, until).await?;
+        let interrupt = Interrupt::default();
+        let after = Duration::from_millis(limit.saturating_sub(60) + mixed(seed + 1) % 120);
+        let is_cut = moment == "interrupt";
+        let begin = Begin { page: page.clone(), interrupt: is_cut.then(|| (interrupt.clone(), after)) };
+
+        let mut step = case.header.step.clone();
+        if case.kind == super::Kind::Late && !is_cut {
+            step["timeoutMs"] = json!(limit);
+        }
+        let (work, start_url) = match &case.header.candidates {
+            None => (Work::Task("do the step".to_owned()), Some(url.clone())),
+            Some(candidates) => {
+                let plan = json!({ "version": "1.0", "candidates": candidates, "steps": [&step] });
+                let draft = PlanDraft::read_value(plan, Author::Operator);
+                let draft = draft.map_err(|violations| anyhow::anyhow!("{violations:?}"))?;
+                page.session().call_raw("Page.navigate", json!({ "url": url }), until).await?;
+                let loaded = "new Promise((done) => { if (globalThis.account && document.readyState === 'complete') done(1); \
+                    else setTimeout(() => done(0), 20); })";
+                while evaluate(&page, loaded).await.unwrap_or_default() != 1 && Instant::now() < until {}
+                begin.now().await;
+                (Work::Plan(Box::new(draft)), None)
+            }
+        };
+        let mut policy = Policy::default().starting_at(&url)?;
+        for class in ["credential", "send", "money", "destructive"] {
+            policy =
+                policy.granting(&format!("{class}@{}", url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/")))?;
+        }
+        let key = DigestKey::new([5; 32]);
+        let records = Arc::new(Mutex::new(Vec::new()));
+        let options = ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() };
+        let modeler = LivePageModeler::new(Arc::clone(&self.browser), key.clone(), ModelerOptions::default());
+        let artifacts = MemoryArtifacts::default();
+        let executor = LiveExecutor::new(Arc::clone(&self.browser), key.clone(), NoSecrets, artifacts, options);
+        let layers = Layers {
+            modeler,
+            planner: Rehearsed { script: Script::new(&json!([step])), begin },
+            executor,
+            repair: Ladder,
+            log: MemoryLog::default(),
+            confirm: NobodyConfirms,
+        };
+        let request = RunRequest {
+            run_id: RunId::new("hostile"),
+            run_dir: None,
+            work,
+            policy,
+            start_url,
+            page: PageId::new(tab.target_id().as_str()),
+            sight: Sight::Words,
+            program: "test".to_owned(),
+            browser: None,
+        };
+        let listener = Records { verb: case.verb().to_owned(), records: Arc::clone(&records) };
+        let report = Controller::new(layers, key, Arc::new(ValueRedactor::default()))
+            .with_listener(listener)
+            .with_interrupt(interrupt)
+            .run(request)
+            .await;
+        evaluate(&page, "account.over()").await.ok();
+        tokio::time::sleep(QUIET + self.delay * 4).await;
+        if page.dialog().is_some() {
+            page.answer_dialog(&DialogAnswer::Dismiss, Instant::now() + PATIENCE).await.ok();
+        }
+        let seen = evaluate(&page, "globalThis.account ? account.end() : null").await.unwrap_or_default();
+        let mut account: Account = serde_json::from_value::<Option<Account>>(seen)?.unwrap_or_default();
+        account.did.extend(self.server.did().into_iter().map(|what| Did { what, late: false }));
+        let hears = if case.kind.has_person() { Some(hears_a_person(&page).await) } else { None };
+        let records = std::mem::take(&mut *records.lock().unwrap_or_else(PoisonError::into_inner));
+        let message = report.error.map(|error| format!("{}: {}", error.code, error.message)).unwrap_or_default();
+        Ok(Trial { result: report.result, message, records, account, hears })
+    }
+
+    /// The same tab on the connection without delay.
+    async fn direct_page(&self, tab: &Page, until: Instant) -> Result<Page> {
+        loop {
+            if let Some(page) = self.direct.page(tab.target_id()) {
+                return Ok(page);
+            }
+            anyhow::ensure!(Instant::now() < until, "expected the tab on both connections");
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Ends the browser.
+    pub(crate) async fn close(self) {
+        self.direct.close(Instant::now() + PATIENCE).await.ok();
+    }
+}
+
+/// The port and path of the websocket, which Chrome writes into its profile.
+fn endpoint(profiles: &Path) -> Result<(u16, String)> {
+    for profile in std::fs::read_dir(profiles)? {
+        if let Ok(text) = std::fs::read_to_string(profile?.path().join("DevToolsActivePort")) {
+            let (port, path) = text.split_once('\n').context("expected a port and a path")?;
+            return Ok((port.trim().parse()?, path.trim().to_owned()));
+        }
+    }
+    anyhow::bail!("expected DevToolsActivePort in a profile")
+}
+
+/// Evaluates in the page's own world.
+async fn evaluate(page: &Page, expression: &str) -> Result<Value> {
+    let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+    let until = Instant::now() + Duration::from_secs(5);
+    let reply: Value = page.session().call_raw("Runtime.evaluate", params, until).await?.parse()?;
+    anyhow::ensure!(reply.get("exceptionDetails").is_none(), "{reply}");
+    Ok(reply["result"]["value"].clone())
+}
+
+/// Whether a click that is not ours reaches the page, soon enough.
+async fn hears_a_person(page: &Page) -> bool {
+    let until = Instant::now() + PERSON;
+    loop {
+        match click_as_a_person(page).await {
+            Ok(true) => return true,
+            // A document without an account is no page of ours.
+            Err(_) => return true,
+            Ok(false) if Instant::now() >= until => return false,
+            Ok(false) => tokio::time::sleep(POLL * 4).await,
+        }
+    }
+}
+
+async fn click_as_a_person(page: &Page) -> Result<bool> {
+    let middle = evaluate(page, "account.person()").await?;
+    for (kind, buttons) in [("mouseMoved", 0), ("mousePressed", 1), ("mouseReleased", 0)] {
+        let button = if kind == "mouseMoved" { "none" } else { "left" };
+        let event = json!({ "type": kind, "x": middle[0], "y": middle[1], "button": button, "buttons": buttons,
+            "clickCount": 1 });
+        page.session().call_raw("Input.dispatchMouseEvent", event, Instant::now() + PERSON).await?;
+    }
+    Ok(evaluate(page, "account.leave()").await? == true)
+}
