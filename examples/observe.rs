@@ -10,10 +10,10 @@ use cuebook_cdp::{Browser, LaunchOptions, Page, PageEvent, SearchPlaces, find_ch
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::Scope;
+use cuebook_grammar::render::{self, TextOptions};
 use cuebook_grammar::seam::PageModeler as _;
 use cuebook_grammar::secret::DigestKey;
-use cuebook_page_modeler::render::text::TextOptions;
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions, render};
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use serde_json::json;
 
 /// Two buttons of one name: the rows that they stand in tell them apart.
@@ -55,14 +55,14 @@ async fn observe_twice(url: &str, places: &SearchPlaces) -> anyhow::Result<[Stri
     let page = PageId::new(tab.target_id().as_str());
 
     let first = modeler.observe(&page, Scope::Full, deadline).await?;
-    let whole = render::text::render(&first, &TextOptions::default());
+    let whole = render::text(&first, &TextOptions::default());
 
     let change = json!({ "expression": CHANGE });
     tab.session().call_raw("Runtime.evaluate", change, deadline.instant()).await?;
 
     // Only what changed is read again; candidates that stayed keep their ids.
     let second = modeler.observe(&page, Scope::Full, deadline).await?;
-    let delta = render::delta::render(&second, &TextOptions::default()).context("expected an observation before")?;
+    let delta = render::delta(&second, &TextOptions::default()).context("expected an observation before")?;
 
     browser.close(deadline.instant()).await?;
     Ok([whole, delta])

@@ -21,6 +21,7 @@ pub mod verdict;
 pub mod action;
 pub mod arguments;
 pub mod condition;
+mod construct;
 pub mod effect;
 pub mod facts;
 pub mod locator;
@@ -41,6 +42,7 @@ mod handled;
 pub mod outcome;
 pub mod planning;
 pub mod record;
+pub mod render;
 pub mod report;
 pub mod seam;
 

@@ -5,6 +5,8 @@
 //! - An associated error means that the machinery broke. Whatever a page, a model or a person may do is data.
 //! - Each future that waits takes a [`Deadline`] and ends by it.
 
+pub mod boxed;
+
 use std::borrow::Cow;
 use std::error::Error;
 use std::future::Future;

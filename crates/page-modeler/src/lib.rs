@@ -1,8 +1,8 @@
-//! Live page to observation: candidates, context labels, identity, sketch, rendering.
+//! Live page to observation: candidates, context labels, identity, sketch.
 //!
 //! [`LivePageModeler`] implements the seam `PageModeler`. `capture` talks to the wire and tells rows;
-//! [`model`] is pure and turns rows into an observation; [`render`] turns observations into text,
-//! and `picture` marks them on what the viewport shows.
+//! [`model`] is pure and turns rows into an observation; `picture` marks its candidates on what the viewport shows.
+//! Its text form is [`cuebook_grammar::render`].
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -11,22 +11,22 @@
 //! use cuebook_grammar::deadline::Deadline;
 //! use cuebook_grammar::id::PageId;
 //! use cuebook_grammar::observation::Scope;
+//! use cuebook_grammar::render::{TextOptions, text};
 //! use cuebook_grammar::seam::PageModeler as _;
 //! use cuebook_grammar::secret::DigestKey;
-//! use cuebook_page_modeler::render::text::TextOptions;
-//! use cuebook_page_modeler::{LivePageModeler, ModelError, ModelerOptions, render};
+//! use cuebook_page_modeler::{LivePageModeler, ModelError, ModelerOptions};
 //!
 //! /// What a tab offers, as text of at most 2,000 tokens.
 //! async fn look(browser: Arc<Browser>, tab: &PageId, key: DigestKey, by: Deadline) -> Result<String, ModelError> {
 //!     let mut modeler = LivePageModeler::new(browser, key, ModelerOptions::default());
 //!     let observation = modeler.observe(tab, Scope::View, by).await?;
 //!     let options = TextOptions { budget: 2_000, ..TextOptions::default() };
-//!     Ok(render::text::render(&observation, &options))
+//!     Ok(text(&observation, &options))
 //! }
 //! ```
 //!
 //! A modeler that is kept reads again only what changed since its last observation of a tab, and tells the
-//! difference ([`render::delta`]). `examples/observe.rs` does so from the launch of a browser on; `docs/observing.md`
+//! difference ([`cuebook_grammar::render::delta`]). `examples/observe.rs` does so from the launch of a browser on; `docs/observing.md`
 //! says what is a candidate and what the text means.
 //!
 //! Invariants:
@@ -50,7 +50,6 @@ mod explore;
 pub mod model;
 mod modeler;
 mod picture;
-pub mod render;
 
 pub use error::ModelError;
 pub use explore::{AriaError, AriaSnapshot};

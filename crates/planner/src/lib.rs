@@ -21,7 +21,6 @@ pub mod engine;
 #[cfg(feature = "http")]
 mod http;
 pub mod prompt;
-mod words;
 
 pub use converse::{Budget, ChatEngine, Limits, ModelError, ModelPlanner};
 #[cfg(feature = "anthropic")]

@@ -5,8 +5,8 @@ use std::time::Instant;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::policy::Policy;
+use cuebook_grammar::render::{self, TextOptions};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_page_modeler::render;
 
 use crate::args::{ObservationFormat, ObserveArgs, Output, ScopeName};
 use crate::compose::{Stage, random};
@@ -30,7 +30,7 @@ pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
         Ok(Seen::Observation(observation)) => {
             let format = if output.json { ObservationFormat::Json } else { args.format };
             // A document is whole unless a budget is stated; text for people and models has one of its own.
-            let mut options = render::text::TextOptions::default();
+            let mut options = TextOptions::default();
             if let Some(budget) = args.budget {
                 options.budget = budget;
             } else if matches!(format, ObservationFormat::Json) {
@@ -38,10 +38,10 @@ pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
             }
             match format {
                 ObservationFormat::Json | ObservationFormat::Aria => {
-                    print_json(&render::json::fit(&observation, &options));
+                    print_json(&render::fit(&observation, &options));
                 }
-                ObservationFormat::Text => print_text(&render::text::render(&observation, &options)),
-                ObservationFormat::Yaml => print_text(&render::yaml::render(&observation, &options)),
+                ObservationFormat::Text => print_text(&render::text(&observation, &options)),
+                ObservationFormat::Yaml => print_text(&render::yaml(&observation, &options)),
             }
             Exit::OK
         }

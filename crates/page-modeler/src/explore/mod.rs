@@ -12,12 +12,12 @@ pub use aria::{AriaError, AriaSnapshot};
 use std::time::Instant;
 
 use cuebook_grammar::id::PageId;
+use cuebook_grammar::render::{TextOptions, text};
 use cuebook_grammar::seam::{Finding, Query};
 use serde_json::Value;
 
 use crate::error::ModelError;
 use crate::modeler::LivePageModeler;
-use crate::render::text::{TextOptions, render};
 
 pub(crate) async fn explore(
     modeler: &mut LivePageModeler,
@@ -28,7 +28,7 @@ pub(crate) async fn explore(
     match query {
         Query::Snapshot(scope) => {
             let observation = modeler.observe_page(page, *scope, until).await?;
-            Ok(Finding::Data(Value::String(render(&observation, &TextOptions::default()))))
+            Ok(Finding::Data(Value::String(text(&observation, &TextOptions::default()))))
         }
         Query::Search(search) => search_page::search_page(modeler, page, search, until).await,
         Query::Find(find) => find_elements::find_elements(modeler, page, find, until).await,

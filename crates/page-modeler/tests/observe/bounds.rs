@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope, Truncation};
+use cuebook_grammar::render::{TextOptions, estimate_tokens, text, yaml};
 use cuebook_grammar::seam::PageModeler as _;
 use cuebook_grammar::secret::DigestKey;
-use cuebook_page_modeler::render::{estimate_tokens, text, yaml};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 
 use crate::stage::{Stage, named, names};
@@ -62,11 +62,11 @@ async fn within_two_minutes(stage: &mut Stage, scope: Scope) -> Observation {
 
 /// Text and YAML, both within so many tokens; the text.
 fn shown_within(observation: &Observation, budget: usize) -> String {
-    let options = text::TextOptions { budget, ..text::TextOptions::default() };
-    for shown in [yaml::render(observation, &options), text::render(observation, &options)] {
+    let options = TextOptions { budget, ..TextOptions::default() };
+    for shown in [yaml(observation, &options), text(observation, &options)] {
         assert!(estimate_tokens(&shown) <= budget, "{} of {budget} in {shown}", estimate_tokens(&shown));
     }
-    text::render(observation, &options)
+    text(observation, &options)
 }
 
 #[tokio::test(flavor = "multi_thread")]

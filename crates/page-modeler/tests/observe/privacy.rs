@@ -2,8 +2,8 @@
 
 use cuebook_grammar::candidate::ControlKind;
 use cuebook_grammar::observation::Scope;
+use cuebook_grammar::render::{TextOptions, text, yaml};
 use cuebook_grammar::seam::Query;
-use cuebook_page_modeler::render::{text, yaml};
 use serde_json::Value;
 
 use crate::exploring::search;
@@ -43,8 +43,8 @@ async fn a_typed_password_is_nowhere_in_an_observation() {
         stage.page_script(&format!("{show};0")).await;
         let seen = stage.observe(scope).await;
         let json = serde_json::to_string(&seen).unwrap()
-            + &text::render(&seen, &text::TextOptions::default())
-            + &yaml::render(&seen, &text::TextOptions::default());
+            + &text(&seen, &TextOptions::default())
+            + &yaml(&seen, &TextOptions::default());
         assert!(!json.contains("hunter2") && !json.contains("884422"), "{json}");
         assert_eq!(named(&seen, "Password").control, ControlKind::Password);
         assert_eq!(seen.candidates.len(), 4);

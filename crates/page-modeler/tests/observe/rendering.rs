@@ -1,7 +1,7 @@
 //! The sketch, and observations as text.
 
 use cuebook_grammar::observation::{Observation, Scope};
-use cuebook_page_modeler::render::{text, yaml};
+use cuebook_grammar::render::{TextOptions, text, yaml};
 
 use crate::stage::Stage;
 
@@ -20,7 +20,7 @@ async fn the_page_is_sketched_and_rendered() {
     assert_eq!(landmarks, ["form#login: 3 inputs", "table#results: 2 cols, 2 rows"]);
     assert_eq!(sketch.headings[0].text, "Users");
     assert_eq!((sketch.live[0].kind.as_str(), sketch.live[0].text.as_str()), ("alert", "Saved"));
-    let text = text::render(&seen, &text::TextOptions::default());
+    let text = text(&seen, &TextOptions::default());
     for line in [
         "- textbox \"User\" [c1] value=\"me\"",
         "- combobox \"Size\" [c3] value=\"M\" options=\"S\"|\"M\"",
@@ -32,9 +32,9 @@ async fn the_page_is_sketched_and_rendered() {
         assert!(text.contains(line), "{line} in\n{text}");
     }
     assert!(
-        yaml::render(&seen, &text::TextOptions::default()).contains("- textbox \"User\" [c1]: \"me\""),
+        yaml(&seen, &TextOptions::default()).contains("- textbox \"User\" [c1]: \"me\""),
         "{}",
-        yaml::render(&seen, &text::TextOptions::default())
+        yaml(&seen, &TextOptions::default())
     );
     let back: Observation = serde_json::from_str(&serde_json::to_string(&seen).unwrap()).unwrap();
     assert_eq!(back.fingerprint, seen.fingerprint);

@@ -2,9 +2,8 @@
 
 use cuebook_grammar::candidate::{Candidate, ControlKind};
 use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::render::{TextOptions, delta, estimate_tokens, json, text as render, yaml};
 use cuebook_grammar::role::Role;
-use cuebook_page_modeler::render::text::{TextOptions, render};
-use cuebook_page_modeler::render::{delta, estimate_tokens, json, yaml};
 use tiktoken_rs::{CoreBPE, o200k_base};
 
 use crate::corpus::{PAGES, corpus};
@@ -104,11 +103,9 @@ async fn the_estimate_of_tokens_is_within_a_quarter_of_a_tokenizers() {
     for (name, address) in &addresses {
         stage.go(address).await;
         let seen = stage.observe(Scope::Full).await;
-        for text in [
-            render(&seen, &TextOptions::WHOLE),
-            yaml::render(&seen, &TextOptions::WHOLE),
-            json::render(&seen, &TextOptions::WHOLE),
-        ] {
+        for text in
+            [render(&seen, &TextOptions::WHOLE), yaml(&seen, &TextOptions::WHOLE), json(&seen, &TextOptions::WHOLE)]
+        {
             let (estimate, real) = (estimate_tokens(&text), count(&tokenizer, &text));
             let ratio = estimate as f64 / real as f64;
             assert!((0.8..=1.25).contains(&ratio), "{name}: {estimate} against {real}");
@@ -142,10 +139,9 @@ async fn a_budget_holds_the_most_useful_candidates_in_every_form() {
         text.contains("# off view\n") && text.contains(&format!("left out: {} candidates beyond", 203 - ids.len())),
         "{text}"
     );
-    let written = yaml::render(&seen, &options);
+    let written = yaml(&seen, &options);
     assert!(written.contains("# left out: ") && written.contains("- textbox \"Field\" ["), "{written}");
-    let document: Observation =
-        serde_json::from_str(&json::render(&seen, &TextOptions { budget: 4_000, ..options })).unwrap();
+    let document: Observation = serde_json::from_str(&json(&seen, &TextOptions { budget: 4_000, ..options })).unwrap();
     assert!(count(&tokenizer, &serde_json::to_string(&document).unwrap()) <= 5_000);
     assert_eq!(document.candidates.len() as u64 + document.truncated.unwrap().candidates, 203);
     assert!(document.candidates.iter().any(|c| c.name == "Field"));
@@ -156,18 +152,15 @@ async fn what_came_went_and_changed_is_told_in_lines() {
     let mut stage =
         Stage::on("<button id=a>Old</button><input type=checkbox id=b aria-label=Agree><button>Same</button>").await;
     let first = stage.observe(Scope::Full).await;
-    assert_eq!(delta::render(&first, &TextOptions::default()), None);
+    assert_eq!(delta(&first, &TextOptions::default()), None);
     stage.page_script("a.remove(); b.checked = true; document.body.append(Object.assign(document.createElement('button'), { textContent: 'New' })); 0").await;
     let second = stage.observe(Scope::Full).await;
     assert_eq!(
-        delta::render(&second, &TextOptions::default()).unwrap(),
+        delta(&second, &TextOptions::default()).unwrap(),
         "since observation 1: 1 came, 1 went, 1 changed\n+ button \"New\" [c4]\n~ checkbox \"Agree\" [c2] [checked]\n- button \"Old\" [c1]\n"
     );
     let narrow = TextOptions { budget: 45, ..TextOptions::default() };
-    assert!(delta::render(&second, &narrow).unwrap().contains("changes beyond the budget"));
+    assert!(delta(&second, &narrow).unwrap().contains("changes beyond the budget"));
     let third = stage.observe(Scope::Full).await;
-    assert_eq!(
-        delta::render(&third, &TextOptions::default()).unwrap(),
-        "since observation 2: 0 came, 0 went, 0 changed\n"
-    );
+    assert_eq!(delta(&third, &TextOptions::default()).unwrap(), "since observation 2: 0 came, 0 went, 0 changed\n");
 }

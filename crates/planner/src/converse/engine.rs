@@ -247,5 +247,5 @@ impl EngineError {
 /// The words of a server, fit for a message: 300 characters in one line.
 #[cfg(feature = "http")]
 pub(crate) fn server_words(text: &str) -> String {
-    crate::words::one_line(text, 300)
+    cuebook_grammar::render::one_line(text, 300)
 }

@@ -14,7 +14,7 @@ use super::audit::OpenCall;
 use super::engine::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, EngineError, Finish};
 use super::limits::{Limits, back_off, estimated_tokens};
 use super::reading::Reader;
-use crate::words::one_line;
+use cuebook_grammar::render::one_line;
 
 /// How long the rest of an answer is listened to once the plan is whole: it says what the answer cost.
 const EPILOGUE: Duration = Duration::from_secs(5);

@@ -4,7 +4,7 @@
 
 use cuebook_decoding::ir::{Document, Member, Node, Presence, Union};
 
-use crate::words::one_line;
+use cuebook_grammar::render::one_line;
 
 /// What every step may have besides its parameters.
 const COMMON: [&str; 5] = ["pre", "post", "explanation", "estimatedRisk", "confidence"];

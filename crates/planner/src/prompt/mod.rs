@@ -16,7 +16,7 @@ use cuebook_decoding::emit::{Body, Emission};
 use cuebook_grammar::plan::Violation;
 use cuebook_grammar::seam::PlanRequest;
 
-use crate::words::{json_line, one_line};
+use cuebook_grammar::render::{json_line, one_line};
 use template::{MAX_BYTES, Need, Place, Template};
 
 pub use template::TemplateError;
@@ -81,7 +81,6 @@ const TURN: Built = Built {
     places: &[
         ("task", Need::Required),
         ("page", Need::Required),
-        ("candidates", Need::Required),
         ("registered", Need::Optional),
         ("declared", Need::Optional),
         ("exemplars", Need::Optional),
@@ -178,8 +177,7 @@ impl Prompts {
     pub(crate) fn turn(&self, ground: &Ground<'_>) -> String {
         self.turn.fill(&|place| match place {
             "task" => sections::task(ground.request.task),
-            "page" => sections::page(ground.request.observation),
-            "candidates" => sections::candidates(ground),
+            "page" => sections::page(ground),
             "registered" => sections::registered(ground.request.policy),
             "declared" => sections::declared(ground.spec.caps()),
             "exemplars" => sections::exemplars(ground.request.exemplars),

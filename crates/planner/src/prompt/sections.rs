@@ -3,24 +3,20 @@
 //! Costs: linear in what is told. All parts together stay below some 60,000 characters whatever the page, the
 //! history and the failure, but for the task, which is the operator's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use cuebook_decoding::{Caps, write_line};
-use cuebook_grammar::candidate::{Candidate, Placement};
-use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::id::CandidateId;
-use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::StepFailure;
 use cuebook_grammar::policy::Policy;
+use cuebook_grammar::render::{Boxes, Overflow, TextOptions, one_line, quoted, text};
 use cuebook_grammar::seam::{Exemplar, HistoryEntry};
-use cuebook_grammar::secret::FactText;
 
 use super::Ground;
-use crate::words::one_line;
 
-/// Characters of the list of candidates: beyond, they are told by role and name alone.
-const CANDIDATES: usize = 24_000;
+/// Tokens of the page: beyond, candidates keep their role, name and id alone.
+const PAGE: usize = 6_000;
 /// Steps of the past that are told one by one.
 const RECENT: usize = 12;
 /// Of these, the last ones that are told with all that they read.
@@ -40,84 +36,28 @@ fn data(text: &str) -> String {
     format!("| {}", one_line(text, 1_000))
 }
 
-fn quoted(text: &str, max: usize) -> String {
-    format!("\"{}\"", one_line(text, max).replace('"', "'"))
-}
-
 /// The task, as the operator wrote it, at most 8,000 characters.
 pub(super) fn task(task: &str) -> String {
     task.trim().chars().take(8_000).collect()
 }
 
-/// The page in a few lines.
-pub(super) fn page(observation: &Observation) -> String {
-    let sketch = &observation.sketch;
-    let mut lines = vec![format!("url: {}", one_line(&observation.url, 300))];
-    let mut put = |name: &str, text: &str, max: usize| {
-        if !text.trim().is_empty() {
-            lines.push(format!("{name}: {}", one_line(text, max)));
-        }
+/// The page as [`cuebook_grammar::render::text`] has it, with the candidates that may be named.
+pub(super) fn page(ground: &Ground<'_>) -> String {
+    let offered: BTreeSet<CandidateId> = ground.spec.offered().iter().map(|offered| offered.id).collect();
+    let mut shown = ground.request.observation.clone();
+    shown.candidates.retain(|candidate| offered.contains(&candidate.id));
+    let with_picture = !ground.request.images.is_empty();
+    let options = TextOptions {
+        budget: PAGE,
+        overflow: Overflow::Brief,
+        boxes: if with_picture { Boxes::Written } else { Boxes::Omitted },
+        ..TextOptions::WHOLE
     };
-    put("title", &observation.title, 200);
-    put("kind", sketch.page_type.as_deref().unwrap_or_default(), 40);
-    put("language", sketch.language.as_deref().unwrap_or_default(), 20);
-    if let Some(modal) = &sketch.modal {
-        put("modal dialog", if modal.is_empty() { "without a name" } else { modal }, 120);
-    }
-    if let Some(dialog) = &observation.dialog {
-        put("JavaScript dialog that blocks the page", &dialog.message, 300);
-    }
-    for heading in sketch.headings.iter().take(15) {
-        put("heading", &heading.text, 120);
-    }
-    for landmarks in sketch.landmarks.chunk_by(|a, b| a.summary == b.summary).take(15) {
-        let times = if landmarks.len() > 1 { format!(" ({} times)", landmarks.len()) } else { String::new() };
-        if let Some(landmark) = landmarks.first() {
-            put("region", &format!("{}{times}", one_line(&landmark.summary, 100)), 120);
-        }
-    }
-    for live in sketch.live.iter().take(10) {
-        put(&one_line(&live.kind, 20), &live.text, 300);
-    }
-    if observation.tabs.len() > 1 {
-        for (index, tab) in observation.tabs.iter().take(10).enumerate() {
-            let current = if tab.current { " (current)" } else { "" };
-            put(&format!("tab {index}{current}"), &format!("{} {}", quoted(&tab.title, 80), tab.url), 200);
-        }
-    }
-    let viewport = &observation.viewport;
-    let below = viewport.page_height - viewport.height - viewport.scroll_y;
-    if below > 1.0 || viewport.scroll_y > 1.0 {
-        put("scrolled", &format!("{:.0} px from the top, {:.0} px below", viewport.scroll_y, below.max(0.0)), 80);
-    }
-    lines.iter().map(|line| data(line)).collect::<Vec<_>>().join("\n")
-}
-
-/// The candidates that may be named, one a line.
-pub(super) fn candidates(ground: &Ground<'_>) -> String {
-    let observation = ground.request.observation;
-    let offered = ground.spec.offered();
-    if offered.is_empty() {
-        return "None.".to_owned();
-    }
-    let boxes = !ground.request.images.is_empty();
     let mut out: Vec<String> = Vec::new();
-    if boxes {
+    if with_picture {
         out.push(PICTURE.to_owned());
     }
-    let mut used = 0;
-    for id in offered.iter().map(|offered| offered.id) {
-        let Some(candidate) = observation.candidate(id) else { continue };
-        let mut line = data(&long_line(observation, candidate));
-        if used + line.len() > CANDIDATES {
-            line = data(&format!("{id} {} {}", candidate.role, quoted(&candidate.name, 40)));
-        }
-        if boxes && let Some(rect) = candidate.rect {
-            let _ = write!(line, " at {:.0},{:.0} {:.0}x{:.0}", rect.x, rect.y, rect.width, rect.height);
-        }
-        used += line.len();
-        out.push(line);
-    }
+    out.extend(text(&shown, &options).lines().map(|line| format!("| {line}")));
     let left = ground.spec.left_out();
     for (count, why) in [
         (left.surplus, "not listed for want of room: scroll or search to reach them"),
@@ -128,83 +68,7 @@ pub(super) fn candidates(ground: &Ground<'_>) -> String {
             out.push(format!("({count} more {why})"));
         }
     }
-    if let Some(count) = observation.truncated.map(|truncated| truncated.off_view).filter(|count| *count > 0) {
-        out.push(format!("({count} more beyond the view: scroll to see them)"));
-    }
     out.join("\n")
-}
-
-fn long_line(observation: &Observation, candidate: &Candidate) -> String {
-    let mut line = format!("{} {} {}", candidate.id, candidate.role, quoted(&candidate.name, 100));
-    let mut put = |name: &str, text: &str, max: usize| {
-        if !text.is_empty() {
-            let _ = write!(line, " {name}={}", quoted(text, max));
-        }
-    };
-    put("in", candidate.context.as_deref().unwrap_or_default(), 100);
-    if candidate.name.is_empty() {
-        put("label", candidate.label.as_deref().unwrap_or_default(), 60);
-        put("placeholder", candidate.placeholder.as_deref().unwrap_or_default(), 60);
-    }
-    match &candidate.value {
-        Some(FactText::Clear(value)) => put("value", value, 80),
-        Some(FactText::Redacted { .. }) => put("value", "(hidden)", 20),
-        None => {}
-    }
-    put("description", candidate.description.as_deref().unwrap_or_default(), 80);
-    if let Some(destination) = &candidate.destination {
-        put("to", destination.strip_prefix(origin(&observation.url)).unwrap_or(destination), 80);
-    }
-    if !candidate.options.is_empty() {
-        let mut labels: Vec<String> = candidate.options.iter().take(12).map(|o| one_line(&o.label, 40)).collect();
-        if let Some(more) = candidate.options.len().checked_sub(labels.len()).filter(|more| *more > 0) {
-            labels.push(format!("{more} more"));
-        }
-        put("options", &labels.join(" / "), 400);
-    }
-    if candidate.frame > 0 {
-        let frame = usize::try_from(candidate.frame).ok().and_then(|index| observation.frames.get(index));
-        put("frame", frame.map_or("", |frame| &frame.origin), 60);
-    }
-    for flag in flags(observation, candidate) {
-        let _ = write!(line, " [{flag}]");
-    }
-    line
-}
-
-/// `https://shop.test` of a URL; all of it if it has no path.
-fn origin(url: &str) -> &str {
-    let host = url.find("://").map_or(0, |at| at + 3);
-    let end = url.get(host..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| host + at);
-    url.get(..end).unwrap_or(url)
-}
-
-fn flags(observation: &Observation, candidate: &Candidate) -> Vec<&'static str> {
-    let states = &candidate.states;
-    let toggle = |toggle: Option<Toggle>, on: &'static str, off: &'static str| match toggle {
-        Some(Toggle::True) => Some(on),
-        Some(Toggle::Mixed) => Some("mixed"),
-        Some(Toggle::False) => Some(off),
-        None => None,
-    };
-    let is_new = |id: CandidateId| observation.delta.as_ref().is_some_and(|delta| delta.came.contains(&id));
-    [
-        states.disabled.then_some("disabled"),
-        states.readonly.then_some("read-only"),
-        states.required.then_some("required"),
-        states.focused.then_some("focused"),
-        states.invalid.then_some("invalid"),
-        toggle(states.checked, "checked", "unchecked"),
-        toggle(states.pressed, "pressed", "not pressed"),
-        states.expanded.map(|expanded| if expanded { "expanded" } else { "collapsed" }),
-        (states.selected == Some(true)).then_some("selected"),
-        candidate.occlusion.is_some().then_some("covered"),
-        (candidate.placement == Placement::OffView).then_some("off view"),
-        is_new(candidate.id).then_some("new"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
 }
 
 /// The registered actions, which are called by name.

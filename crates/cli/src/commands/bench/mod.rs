@@ -21,12 +21,12 @@ use cuebook_grammar::outcome::StepOutcome;
 use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::{RECORD_VERSION, RunHeader, StepIntent, StepOrigin};
+use cuebook_grammar::render::{self, TextOptions};
 use cuebook_grammar::role::Role;
 use cuebook_grammar::seam::{Executor as _, NoSecrets, PageModeler as _, StepLog as _};
 use cuebook_grammar::secret::{DigestKey, WireText};
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::UrlText;
-use cuebook_page_modeler::render::text::{TextOptions, render};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use samples::{Samples, peak_memory};
 use serde_json::json;
@@ -125,7 +125,7 @@ impl Bench<'_> {
                 let (seen, took) = self.observe(scope).await?;
                 self.samples.time(metric, round, took);
                 if let (Some(file), Scope::Full, 0) = (&self.args.text, scope, round) {
-                    let text = render(&seen, &TextOptions::WHOLE);
+                    let text = render::text(&seen, &TextOptions::WHOLE);
                     fs::write(file, text)
                         .map_err(|error| Refusal::unusable("cannotWrite", format!("{}: {error}", file.display())))?;
                 }

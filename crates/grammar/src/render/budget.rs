@@ -1,12 +1,12 @@
-//! How many tokens a text takes, and which candidates are told when not all can be.
+//! How many tokens a text takes, and which candidates are kept when not all fit.
 //!
 //! Invariant: the most useful are kept: controls in view, then what else is in view, then what is off view,
 //! then what is covered; the order of reading decides among equals.
 
-use cuebook_grammar::candidate::{Candidate, ControlKind, Placement};
+use crate::candidate::{Candidate, ControlKind, Placement};
 
 /// About how many tokens a model's tokenizer makes of a text. An estimate by classes of characters, without a
-/// vocabulary: within a quarter of `o200k_base` on observations (`tests/observe/tokens.rs` holds it there).
+/// vocabulary: within a quarter of `o200k_base` on observations (the page modeler's tests hold it there).
 /// Costs one pass.
 #[must_use]
 pub fn estimate_tokens(text: &str) -> usize {
@@ -86,8 +86,8 @@ impl Class {
     }
 }
 
-/// The rank of a candidate when not all can be told: the lower, the more useful.
-pub(crate) fn rank(candidate: &Candidate) -> usize {
+/// The rank of a candidate when not all fit: the lower, the more useful.
+pub(super) fn rank(candidate: &Candidate) -> usize {
     let covered = candidate.occlusion.as_ref().is_some_and(|o| o.ratio >= 1.0);
     match (candidate.placement, covered) {
         (Placement::InView, false) if candidate.control != ControlKind::Plain => 0,
@@ -97,8 +97,8 @@ pub(crate) fn rank(candidate: &Candidate) -> usize {
     }
 }
 
-/// Which candidates are told within `room` tokens, given what each costs.
-pub(crate) fn kept(candidates: &[Candidate], costs: &[usize], mut room: usize) -> Vec<bool> {
+/// Which candidates are kept within `room` tokens, given what each costs.
+pub(super) fn kept(candidates: &[Candidate], costs: &[usize], mut room: usize) -> Vec<bool> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by_key(|index| candidates.get(*index).map_or(usize::MAX, rank));
     let mut kept = vec![false; candidates.len()];
@@ -115,9 +115,9 @@ pub(crate) fn kept(candidates: &[Candidate], costs: &[usize], mut room: usize) -
     kept
 }
 
-/// The most that `write` tells within `budget` tokens. It is given the room for candidates, at first `room`, and
-/// less where what it writes beside them (frames, marks, contexts) takes more than was set aside.
-pub(crate) fn within(budget: usize, mut room: usize, write: impl Fn(usize) -> String) -> String {
+/// What `write` makes of the most room that keeps its text within `budget` tokens: at first `room` for the candidates,
+/// and less where what stands beside them (frames, marks, contexts) takes more than was set aside.
+pub(super) fn within(budget: usize, mut room: usize, write: impl Fn(usize) -> String) -> String {
     loop {
         let out = write(room);
         if budget == usize::MAX || room == 0 {

@@ -2,24 +2,25 @@
 
 use std::fmt::Write as _;
 
-use cuebook_grammar::candidate::Placement;
-use cuebook_grammar::observation::Observation;
+use crate::candidate::Placement;
+use crate::observation::Observation;
 
 use super::budget::{estimate_tokens, kept, within};
-use super::line::{Context, details, frame_title, head, left_out, place_line, value};
-use super::quoted;
+use super::escape::quoted;
+use super::line::{Context, Writer, frame_title, left_out, place_line, value};
 use super::text::TextOptions;
 
 /// The candidates as YAML, those of a frame under it, with values as scalars and all else that belongs to a
-/// candidate in its key. Within the budget as [`text::render`](super::text::render); comments say what is off
+/// candidate in its key. Within the budget as [`text`](super::text()); comments say what is off
 /// view and what was left out.
 #[must_use]
-pub fn render(observation: &Observation, options: &TextOptions) -> String {
+pub fn yaml(observation: &Observation, options: &TextOptions) -> String {
+    let writer = Writer::new(observation, options);
     let lines: Vec<String> = observation
         .candidates
         .iter()
         .map(|candidate| {
-            let key = key(&format!("{}{}", head(candidate, Context::InWords), details(candidate, options)));
+            let key = key(&format!("{}{}", writer.head(candidate, Context::InWords), writer.details(candidate)));
             match value(candidate, 200) {
                 Some(value) => format!("- {key}: {value}"),
                 None => format!("- {key}"),
@@ -28,12 +29,12 @@ pub fn render(observation: &Observation, options: &TextOptions) -> String {
         .collect();
     let costs: Vec<usize> = lines.iter().map(|line| estimate_tokens(line) + 1).collect();
     within(options.budget, options.budget.saturating_sub(50), |room| {
-        told(observation, &lines, &kept(&observation.candidates, &costs, room))
+        body(observation, &lines, &kept(&observation.candidates, &costs, room))
     })
 }
 
 /// The lines that are kept, by frame, and what was left out.
-fn told(observation: &Observation, lines: &[String], kept: &[bool]) -> String {
+fn body(observation: &Observation, lines: &[String], kept: &[bool]) -> String {
     let mut out = String::new();
     for (index, summary) in observation.frames.iter().enumerate() {
         let inside: Vec<_> = observation

@@ -2,17 +2,17 @@
 //!
 //! Every token is paid for at each step of a model, so nothing is said twice: a line goes in by one space where
 //! it stands deeper than the one before, `(same)` stands for the context of the line before, `(row of c7)` for
-//! one that begins with a name that is told nearby, and a heading that is the name of a candidate is left to it.
+//! one that begins with a name that stands nearby, and a heading that is the name of a candidate is left to it.
 
 use std::fmt::Write as _;
 
-use cuebook_grammar::candidate::{Candidate, Placement};
-use cuebook_grammar::id::CandidateId;
-use cuebook_grammar::observation::Observation;
+use crate::candidate::Placement;
+use crate::id::CandidateId;
+use crate::observation::Observation;
 
 use super::budget::{estimate_tokens, kept, within};
-use super::line::{Context, details, frame_title, head, left_out, named_by, place_line, value};
-use super::quoted;
+use super::escape::quoted;
+use super::line::{Context, Writer, brief, frame_title, left_out, named_by, place_line};
 
 /// Whether boxes are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,20 +24,34 @@ pub enum Boxes {
     Written,
 }
 
+/// What becomes of a candidate that the budget does not hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overflow {
+    /// It is left out and counted.
+    #[default]
+    LeftOut,
+    /// It keeps its role, the beginning of its name and its id: for readers that may name every candidate.
+    /// The budget is then exceeded by about 20 tokens for each.
+    Brief,
+}
+
 /// How an observation is rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// At most so many tokens, as [`estimate_tokens`] counts them.
+    /// The most tokens, as [`estimate_tokens`] counts them.
     pub budget: usize,
+    /// What becomes of candidates beyond the budget.
+    pub overflow: Overflow,
     /// Whether boxes are written.
     pub boxes: Boxes,
-    /// Options of a select that are written.
+    /// The most options of a select that are written.
     pub options: usize,
 }
 
 impl TextOptions {
     /// All candidates, whatever they cost.
-    pub const WHOLE: Self = Self { budget: usize::MAX, boxes: Boxes::Omitted, options: 12 };
+    pub const WHOLE: Self =
+        Self { budget: usize::MAX, overflow: Overflow::LeftOut, boxes: Boxes::Omitted, options: 12 };
 }
 
 impl Default for TextOptions {
@@ -52,24 +66,33 @@ const FOOTER: usize = 50;
 /// The observation as text. Of the candidates, those in view and not covered come first when the budget
 /// does not hold all; the last line says what was left out. What follows `# off view` can be scrolled to.
 #[must_use]
-pub fn render(observation: &Observation, options: &TextOptions) -> String {
+pub fn text(observation: &Observation, options: &TextOptions) -> String {
     let header = header(observation, options.budget / 2);
-    let lines: Vec<String> = observation.candidates.iter().map(|c| line(c, options, Context::InWords)).collect();
+    let writer = Writer::new(observation, options);
+    let lines: Vec<String> = observation.candidates.iter().map(|c| writer.line(c, Context::InWords)).collect();
     let costs: Vec<usize> = lines.iter().map(|line| estimate_tokens(line) + 1).collect();
     let room = options.budget.saturating_sub(estimate_tokens(&header) + FOOTER);
     within(options.budget, room, |room| {
         let kept = kept(&observation.candidates, &costs, room);
-        header.clone() + &told(observation, options, &lines, &kept)
+        header.clone() + &body(observation, options, &writer, &lines, &kept)
     })
 }
 
 /// The lines of the candidates that are kept, by frame, and what was left out.
-fn told(observation: &Observation, options: &TextOptions, lines: &[String], kept: &[bool]) -> String {
+fn body(
+    observation: &Observation,
+    options: &TextOptions,
+    writer: &Writer<'_>,
+    lines: &[String],
+    kept: &[bool],
+) -> String {
     let mut out = String::new();
     let shallowest = observation.candidates.iter().map(|c| c.depth).min().unwrap_or(0);
     let mut frame = 0;
     let mut placement = Placement::InView;
-    let mut reads: Vec<usize> = (0..lines.len()).filter(|index| kept.get(*index) == Some(&true)).collect();
+    let is_kept = |index: usize| kept.get(index) == Some(&true);
+    let is_brief = |index: usize| options.overflow == Overflow::Brief && !is_kept(index);
+    let mut reads: Vec<usize> = (0..lines.len()).filter(|index| is_kept(*index) || is_brief(*index)).collect();
     reads.sort_by_key(|index| observation.candidates.get(*index).map_or(0, |c| c.frame));
     let mut indent = 0;
     let mut context = None;
@@ -88,18 +111,27 @@ fn told(observation: &Observation, options: &TextOptions, lines: &[String], kept
         let depth = usize::from(candidate.depth.saturating_sub(shallowest).min(8)) + usize::from(frame != 0);
         indent = depth.min(indent + 1);
         out.extend(std::iter::repeat_n(' ', indent));
-        let told = match namer(observation, index, kept) {
+        let shorter = match namer(observation, index, kept) {
             _ if candidate.context.is_some() && candidate.context.as_deref() == context => Some(Context::Same),
             namer => namer.map(Context::Of),
         };
-        match told {
-            Some(told) => out.push_str(&line(candidate, options, told)),
-            None => out.push_str(whole),
+        if is_brief(index) {
+            context = None;
+            out.push_str(&brief(candidate));
+        } else {
+            context = candidate.context.as_deref();
+            match shorter {
+                Some(as_) => out.push_str(&writer.line(candidate, as_)),
+                None => out.push_str(whole),
+            }
         }
-        context = candidate.context.as_deref();
         out.push('\n');
     }
-    let left_out = left_out(observation, kept.iter().filter(|kept| !**kept).count());
+    if lines.is_empty() {
+        out.push_str("no candidates\n");
+    }
+    let unwritten = (0..lines.len()).filter(|index| !is_kept(*index) && !is_brief(*index)).count();
+    let left_out = left_out(observation, unwritten);
     if !left_out.is_empty() {
         let _ = writeln!(out, "left out: {left_out}");
     }
@@ -107,19 +139,19 @@ fn told(observation: &Observation, options: &TextOptions, lines: &[String], kept
 }
 
 /// Whether a landmark says more than that there is an empty one, or a list or a group without a name.
-fn tells(summary: &str) -> bool {
+fn is_telling(summary: &str) -> bool {
     !summary.contains(": 0 ") && !["div: ", "ul: ", "ol: "].iter().any(|nameless| summary.starts_with(nameless))
 }
 
 /// Candidates before and after one that may name what it stands in.
 const NEAR: usize = 6;
 
-/// The candidate that is told as well, and names what this one stands in.
+/// The candidate that is written too, and names what this one stands in.
 fn namer(observation: &Observation, index: usize, kept: &[bool]) -> Option<CandidateId> {
     let all = &observation.candidates;
     let near = index.saturating_sub(NEAR)..all.len().min(index.saturating_add(NEAR));
-    let told = all.get(near.clone())?.iter().zip(kept.get(near)?).filter(|(_, kept)| **kept).map(|(near, _)| near);
-    named_by(all.get(index)?, told)
+    let written = all.get(near.clone())?.iter().zip(kept.get(near)?).filter(|(_, kept)| **kept).map(|(near, _)| near);
+    named_by(all.get(index)?, written)
 }
 
 /// What stands above the candidates: its first line, and of the others as many as `room` holds.
@@ -143,10 +175,18 @@ fn whole_header(observation: &Observation) -> String {
         }
     }
     if let Some(dialog) = &observation.dialog {
-        let _ = writeln!(out, "dialog {:?} {}", dialog.kind, quoted(&dialog.message, 300));
+        let _ = writeln!(out, "dialog {:?} {}, which blocks the page", dialog.kind, quoted(&dialog.message, 300));
     }
     if let Some(modal) = &observation.sketch.modal {
         let _ = writeln!(out, "modal {}", quoted(modal, 120));
+    }
+    if let Some(kind) = &observation.sketch.page_type {
+        let _ = writeln!(out, "kind {}", quoted(kind, 40));
+    }
+    let viewport = &observation.viewport;
+    let below = (viewport.page_height - viewport.height - viewport.scroll_y).max(0.0);
+    if below > 1.0 || viewport.scroll_y > 1.0 {
+        let _ = writeln!(out, "scrolled {:.0} px, {below:.0} px below", viewport.scroll_y);
     }
     for live in observation.sketch.live.iter().take(6) {
         let _ = writeln!(
@@ -156,30 +196,20 @@ fn whole_header(observation: &Observation) -> String {
             quoted(&live.text, 200)
         );
     }
-    let is_told = |text: &str| observation.candidates.iter().any(|candidate| candidate.name == text);
-    for heading in observation.sketch.headings.iter().filter(|heading| !is_told(&heading.text)).take(12) {
+    let is_named = |text: &str| observation.candidates.iter().any(|candidate| candidate.name == text);
+    for heading in observation.sketch.headings.iter().filter(|heading| !is_named(&heading.text)).take(12) {
         let _ = writeln!(out, "- h{} {}", heading.level, quoted(&heading.text, 100));
     }
     let landmarks: Vec<String> = observation
         .sketch
         .landmarks
         .iter()
-        .filter(|landmark| tells(&landmark.summary))
+        .filter(|landmark| is_telling(&landmark.summary))
         .take(12)
         .map(|landmark| quoted(&landmark.summary.replace('"', "'"), 120).trim_matches('"').to_owned())
         .collect();
     if !landmarks.is_empty() {
         let _ = writeln!(out, "landmarks {}", landmarks.join("; "));
     }
-    out
-}
-
-/// One candidate on one line, as it stands in [`render`].
-pub(super) fn line(candidate: &Candidate, options: &TextOptions, context: Context) -> String {
-    let mut out = format!("- {}", head(candidate, context));
-    if let Some(value) = value(candidate, 80) {
-        let _ = write!(out, " value={value}");
-    }
-    out.push_str(&details(candidate, options));
     out
 }

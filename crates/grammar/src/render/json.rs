@@ -1,6 +1,6 @@
 //! An observation as its own JSON document, within a budget.
 
-use cuebook_grammar::observation::Observation;
+use crate::observation::Observation;
 
 use super::budget::{estimate_tokens, kept};
 use super::text::TextOptions;
@@ -30,7 +30,7 @@ pub fn fit(observation: &Observation, options: &TextOptions) -> Observation {
 
 /// [`fit`] as one line of JSON.
 #[must_use]
-pub fn render(observation: &Observation, options: &TextOptions) -> String {
+pub fn json(observation: &Observation, options: &TextOptions) -> String {
     written(&fit(observation, options))
 }
 

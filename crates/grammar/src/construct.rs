@@ -1,0 +1,171 @@
+//! Constructors of verbs and conditions, for steps that are written in Rust.
+//!
+//! ```
+//! use cuebook_grammar::action::{Click, SetValue};
+//! use cuebook_grammar::condition::Condition;
+//! use cuebook_grammar::step::Step;
+//!
+//! let plan: Vec<Step> = vec![
+//!     SetValue::to("c7", "ann").into(),
+//!     SetValue::secret("c8", "shop").into(),
+//!     Step::from(Click::on("c10")).with_post(Condition::url_changes_to("/dashboard")),
+//! ];
+//! assert_eq!(serde_json::to_value(&plan[0]).unwrap()["type"], "setValue");
+//! ```
+
+use crate::action::{Action, Click, DragTo, Finish, Hover, Navigate, OptionChoices, Press, Select, SetValue, TypeText};
+use crate::condition::{Condition, UrlChanges};
+use crate::id::{CredentialRef, TargetRef};
+use crate::secret::WireText;
+use crate::step::Step;
+use crate::wire::{LongText, ShortText, UrlText};
+
+/// A text that is no reference becomes one that names nothing, which the check of the plan refuses.
+impl From<&str> for TargetRef {
+    fn from(text: &str) -> Self {
+        Self::new(text).unwrap_or_else(|_| {
+            let safe = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
+            let named: String = "invalid_".chars().chain(safe).take(64).collect();
+            Self::new(&named).unwrap_or_else(|_| unreachable!("letters, digits and `_` are a reference"))
+        })
+    }
+}
+
+impl Click {
+    /// One click with the left button.
+    #[must_use]
+    pub fn on(target: impl Into<TargetRef>) -> Self {
+        Self { target_ref: target.into(), button: None, count: None, modifiers: None, position: None, dry_run: None }
+    }
+}
+
+impl TypeText {
+    /// Types `text` after what stands in the field, cut at 100,000 characters.
+    #[must_use]
+    pub fn text(target: impl Into<TargetRef>, text: &str) -> Self {
+        Self { target_ref: target.into(), text: Some(WireText::cut(text)), credential_ref: None, delay_ms: None }
+    }
+
+    /// Types the secret called `name`.
+    #[must_use]
+    pub fn secret(target: impl Into<TargetRef>, name: &str) -> Self {
+        let credential_ref = Some(CredentialRef::new(name));
+        Self { target_ref: target.into(), text: None, credential_ref, delay_ms: None }
+    }
+}
+
+impl SetValue {
+    /// Replaces what stands in the field.
+    #[must_use]
+    pub fn to(target: impl Into<TargetRef>, value: &str) -> Self {
+        Self { target_ref: target.into(), value: Some(WireText::cut(value)), credential_ref: None }
+    }
+
+    /// Replaces what stands in the field by the secret called `name`.
+    #[must_use]
+    pub fn secret(target: impl Into<TargetRef>, name: &str) -> Self {
+        Self { target_ref: target.into(), value: None, credential_ref: Some(CredentialRef::new(name)) }
+    }
+}
+
+impl Select {
+    /// Chooses one option by value, or by label where none has that value.
+    #[must_use]
+    pub fn option(target: impl Into<TargetRef>, option: &str) -> Self {
+        Self { target_ref: target.into(), option: OptionChoices::text(option) }
+    }
+}
+
+impl Press {
+    /// Presses a key or chord where the focus is: `Enter`, `Control+Shift+K`.
+    #[must_use]
+    pub fn keys(keys: &str) -> Self {
+        Self { target_ref: None, keys: ShortText::cut(keys) }
+    }
+}
+
+impl Hover {
+    /// Moves the pointer over the middle of the target.
+    #[must_use]
+    pub fn over(target: impl Into<TargetRef>) -> Self {
+        Self { target_ref: target.into(), position: None }
+    }
+}
+
+impl Navigate {
+    /// Opens an absolute URL.
+    #[must_use]
+    pub fn to(url: &str) -> Self {
+        Self { url: UrlText::cut(url) }
+    }
+}
+
+impl Finish {
+    /// Ends the task with this answer.
+    #[must_use]
+    pub fn with(result: &str) -> Self {
+        Self { result: Some(LongText::cut(result)) }
+    }
+}
+
+impl DragTo {
+    /// Drags one target onto another.
+    #[must_use]
+    pub fn between(from: impl Into<TargetRef>, to: impl Into<TargetRef>) -> Self {
+        Self { target_ref: from.into(), to: to.into(), position: None, to_position: None, duration_ms: None }
+    }
+}
+
+impl Condition {
+    /// The URL becomes another one that contains `part`.
+    #[must_use]
+    pub fn url_changes_to(part: &str) -> Self {
+        Self::UrlChanges(UrlChanges { to: Some(UrlText::cut(part)) })
+    }
+}
+
+impl Step {
+    /// The step with one more precondition.
+    #[must_use]
+    pub fn with_pre(mut self, condition: Condition) -> Self {
+        self.pre.push(condition);
+        self
+    }
+
+    /// The step with one more postcondition.
+    #[must_use]
+    pub fn with_post(mut self, condition: Condition) -> Self {
+        self.post.push(condition);
+        self
+    }
+}
+
+macro_rules! into_step {
+    ($($body:ident as $variant:ident),+ $(,)?) => {
+        $(
+            impl From<$body> for Action {
+                fn from(body: $body) -> Self {
+                    Self::$variant(body)
+                }
+            }
+
+            impl From<$body> for Step {
+                fn from(body: $body) -> Self {
+                    Self::from(Action::from(body))
+                }
+            }
+        )+
+    };
+}
+
+into_step!(
+    Click as Click,
+    TypeText as Type,
+    SetValue as SetValue,
+    Select as Select,
+    Press as Press,
+    Hover as Hover,
+    Navigate as Navigate,
+    DragTo as DragTo,
+    Finish as Finish,
+);

@@ -1,0 +1,27 @@
+//! Observations as text, for planners and people: lines, YAML, JSON, and what changed, each within a budget
+//! of tokens, the most useful first, saying what was left out.
+//!
+//! There is one text form of a page, [`text`]: prompts, `cuebook observe`, the action `snapshot`, benchmarks and the
+//! tests of token counts use it alike.
+//!
+//! Invariant: everything that a page controls is escaped: no line breaks, control or direction-changing
+//! characters, and no quote that ends a quoted text.
+
+mod escape;
+
+mod budget;
+mod delta;
+mod json;
+mod line;
+mod text;
+mod yaml;
+
+pub use budget::estimate_tokens;
+pub use delta::delta;
+pub use escape::{cut, is_disruptive, json_line, one_line, quoted};
+pub use json::{fit, json};
+pub use text::{Boxes, Overflow, TextOptions, text};
+pub use yaml::yaml;
+
+#[cfg(test)]
+mod tests;

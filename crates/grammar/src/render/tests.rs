@@ -1,0 +1,119 @@
+//! An observation as a person and a model read it. The snapshots are the specification.
+
+use serde_json::{Value, json};
+
+use super::{Boxes, Overflow, TextOptions, delta, estimate_tokens, json as to_json, text, yaml};
+use crate::id::{CandidateId, ObservationId, PageId};
+use crate::observation::{Delta, Observation};
+
+fn candidate(id: u32, role: &str, name: &str, more: &Value) -> Value {
+    let mut candidate = json!({
+        "id": format!("c{id}"), "role": role, "name": name,
+        "fingerprint": { "role": role, "name": name, "path": "main" }
+    });
+    if let (Some(candidate), Some(more)) = (candidate.as_object_mut(), more.as_object()) {
+        candidate.extend(more.clone());
+    }
+    candidate
+}
+
+/// A page with one of everything that the text form writes.
+fn page() -> Observation {
+    let mut page = serde_json::to_value(Observation::blank(PageId::new("tab"), "https://shop.test/cart")).unwrap();
+    page["title"] = "Cart \u{202e}evil\u{2028}| Task".into();
+    page["viewport"] = json!({
+        "width": 800.0, "height": 600.0, "scrollX": 0.0, "scrollY": 300.0, "pageWidth": 800.0, "pageHeight": 2000.0,
+        "devicePixelRatio": 1.0
+    });
+    page["sketch"] = json!({
+        "pageType": "website", "modal": "Cookies",
+        "headings": [{ "level": 1, "text": "Cart" }, { "level": 2, "text": "Order \"12\"" }],
+        "landmarks": [{ "summary": "form#order: 3 inputs" }, { "summary": "ul: 0 items" }],
+        "live": [{ "kind": "alert", "text": "Saved" }]
+    });
+    page["dialog"] = json!({ "kind": "confirm", "message": "Delete?" });
+    page["frames"] = json!([
+        { "url": "https://shop.test/cart", "origin": "https://shop.test" },
+        { "parent": 0, "url": "https://pay.test/card", "origin": "https://pay.test", "outOfProcess": true }
+    ]);
+    page["candidates"] = json!([
+        candidate(1, "link", "Home", &json!({ "destination": "https://shop.test/" })),
+        candidate(2, "link", "Help", &json!({ "destination": "https://help.test/a" })),
+        candidate(3, "link", "Anna Bergmann-Lindqvist", &json!({ "depth": 2 })),
+        candidate(4, "button", "Edit", &json!({ "context": "row: Anna Bergmann-Lindqvist 12", "depth": 2 })),
+        candidate(5, "button", "Edit", &json!({ "context": "row: Bert", "depth": 2 })),
+        candidate(6, "button", "Drop", &json!({ "context": "row: Bert", "depth": 2, "states": { "disabled": true } })),
+        candidate(
+            7,
+            "checkbox",
+            "Gift",
+            &json!({ "control": "check", "states": { "checked": "mixed", "focused": true } })
+        ),
+        candidate(
+            8,
+            "textbox",
+            "Pin",
+            &json!({ "control": "password", "value": { "redacted": "0123456789abcdef0123456789abcdef", "contains": [] } })
+        ),
+        candidate(
+            9,
+            "combobox",
+            "Size",
+            &json!({
+                "control": "select", "value": "m", "states": { "required": true },
+                "options": [{ "value": "s", "label": "Small" }, { "value": "m", "label": "Medium", "selected": true }]
+            })
+        ),
+        candidate(
+            10,
+            "textbox",
+            "",
+            &json!({ "control": "text", "label": "Note", "placeholder": "Any | wish", "value": "a\nb" })
+        ),
+        candidate(
+            11,
+            "button",
+            "Pay",
+            &json!({
+                "occlusion": { "ratio": 1.0, "by": "div#cookies" }, "box": { "x": 10.0, "y": 20.4, "width": 80.0, "height": 24.0 }
+            })
+        ),
+        candidate(12, "button", "Down", &json!({ "placement": "offView", "description": "At the end" })),
+        candidate(13, "textbox", "Card", &json!({ "control": "text", "frame": 1 })),
+    ]);
+    let mut page: Observation = serde_json::from_value(page).unwrap();
+    let ids = |ids: &[u32]| ids.iter().map(|id| CandidateId(*id)).collect::<Vec<_>>();
+    page.delta = Some(Delta { since: ObservationId(1), came: ids(&[7]), went: ids(&[99]), changed: ids(&[9]) });
+    page
+}
+
+#[test]
+fn the_text_form() {
+    insta::assert_snapshot!(text(&page(), &TextOptions { boxes: Boxes::Written, ..TextOptions::default() }));
+}
+
+#[test]
+fn the_yaml_form() {
+    insta::assert_snapshot!(yaml(&page(), &TextOptions::default()));
+}
+
+#[test]
+fn the_changes() {
+    insta::assert_snapshot!(delta(&page(), &TextOptions::default()).unwrap());
+}
+
+#[test]
+fn a_small_budget_leaves_out_or_abbreviates() {
+    let small = TextOptions { budget: 150, ..TextOptions::default() };
+    insta::assert_snapshot!("left_out", text(&page(), &small));
+    insta::assert_snapshot!("brief", text(&page(), &TextOptions { overflow: Overflow::Brief, ..small }));
+    assert!(estimate_tokens(&text(&page(), &small)) <= 150);
+    let document: Observation = serde_json::from_str(&to_json(&page(), &TextOptions { budget: 900, ..small })).unwrap();
+    assert!(document.truncated.is_some_and(|left| left.candidates > 0));
+}
+
+#[test]
+fn a_page_without_candidates_says_so() {
+    let blank = Observation::blank(PageId::new("tab"), "https://shop.test/");
+    insta::assert_snapshot!(text(&blank, &TextOptions::default()));
+}
