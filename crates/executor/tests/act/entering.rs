@@ -95,3 +95,16 @@ async fn keys_and_chords_arrive() {
     assert_eq!(lab.eval("i.selectionEnd - i.selectionStart").await, 4);
     assert_eq!(failed(lab.step(i, json!({"type": "press", "keys": "Hyper+q"})).await).cause, Cause::InvalidArgument);
 }
+
+#[tokio::test]
+async fn an_editor_with_a_hidden_text_area_takes_what_is_typed() {
+    let page = "<style>.editor { position: relative; width: 400px; height: 120px } .lines { cursor: text; min-height: 100px }</style>\
+        <div class=editor><div style='overflow: hidden; position: relative; width: 3px; height: 0'>\
+        <textarea id=i style='position: absolute; bottom: -1em; width: 1000px; height: 1em'></textarea></div>\
+        <div class=lines><pre id=line></pre></div></div>\
+        <script>i.addEventListener('input', () => { line.textContent += i.value; i.value = ''; });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let step = json!({"type": "type", "targetRef": "i", "text": "let a = 1;"});
+    succeeded(lab.step(json!({"i": css_of("#i")}), step).await);
+    assert_eq!(lab.eval("line.textContent").await, "let a = 1;");
+}

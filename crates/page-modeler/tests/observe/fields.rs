@@ -122,3 +122,26 @@ async fn options_of_a_select_belong_to_it_and_those_of_a_portal_stand_alone() {
     assert_eq!(told(&closed), offered[..2]);
     assert_eq!(labels(&closed).len(), 1);
 }
+
+/// An editor that takes its input through a text area of its own, as CodeMirror 5, Ace and Monaco do.
+const EDITOR: &str = "<style>.editor { position: relative; width: 400px; height: 120px; border: 1px solid }
+    .lines { cursor: text; min-height: 100px } .number { user-select: none }</style>
+    <div class=editor><div style='overflow: hidden; position: relative; width: 3px; height: 0'>
+    <textarea aria-label=Code style='position: absolute; bottom: -1em; width: 1000px; height: 1em'></textarea></div>
+    <div class=lines><div><span class=number>1</span><pre>let a</pre></div><div><span class=number>2</span><pre>a = 1</pre></div></div></div>";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_visible_part_of_an_editor_stands_for_its_hidden_text_area() {
+    let mut stage = Stage::on(EDITOR).await;
+    let seen = stage.observe(Scope::Full).await;
+    let editor = named(&seen, "Code");
+    assert_eq!((editor.control, editor.occlusion.is_none()), (ControlKind::Multiline, true));
+    assert!(editor.rect.is_some_and(|rect| rect.width > 390.0 && rect.height > 110.0), "{:?}", editor.rect);
+    assert_eq!(editor.value.as_ref().and_then(|value| value.clear()), Some("let a\na = 1"));
+    // A text area that is hidden from people in a form, to catch what fills in every field, stays hidden.
+    let mut stage = Stage::on(
+        "<form><label>Mail <input></label><p>Words</p><div style='overflow: hidden; height: 0; width: 3px'><textarea aria-label=Trap></textarea></div></form>",
+    )
+    .await;
+    assert_eq!(told(&stage.observe(Scope::Full).await), ["textbox \"Mail\""]);
+}

@@ -147,7 +147,7 @@ cb.tools = {
   selectedOptions: getter(HTMLSelectElement.prototype, "selectedOptions"), choices: getter(HTMLSelectElement.prototype, "options"),
   sheets: (root) => { const { prototype } = nodeType(root) === 9 ? Document : ShadowRoot; return [...getter(prototype, "styleSheets")(root), ...getter(prototype, "adoptedStyleSheets")(root)]; },
   isDesigned: getter(Document.prototype, "designMode"),
-  title: getter(Document.prototype, "title"), baseUri: getter(Node.prototype, "baseURI"), animations: method(Document.prototype, "getAnimations"),
+  title: getter(Document.prototype, "title"), baseUri: getter(Node.prototype, "baseURI"), readyState: getter(Document.prototype, "readyState"), animations: method(Document.prototype, "getAnimations"),
   textsIn: (element) => newTreeWalker(document, element, NodeFilter.SHOW_TEXT), listen: method(EventTarget.prototype, "addEventListener"),
   characterData, elementChildren, rootElement, bodyElement, pageScroller, scrollWidth, scrollHeight, hostOf, focusedIn,
   control: getter(HTMLLabelElement.prototype, "control"),

@@ -112,7 +112,10 @@ const valueOf = (element) => {
     if (type === "file") return Array.from(getter(HTMLInputElement.prototype, "files")(element) ?? []).map((file) => file.name).join(", ");
     return controlValue(element);
   }
-  if (tag === "textarea") return controlValue(element);
+  if (tag === "textarea") {
+    const editor = editorOf(element);
+    return editor ? editorText(editor) : controlValue(element);
+  }
   if (tag === "select") return getter(HTMLSelectElement.prototype, "value")(element);
   if (isEditingHost(element)) return cut(getter(HTMLElement.prototype, "innerText")(element) ?? "", 20000).replace(/\n$/, "");
   if (tag === "progress" || tag === "meter") return attr(element, "value") ?? undefined;

@@ -222,7 +222,52 @@ cb.standInOf = (element) => {
     }
     return null;
   }
-  return reached ? shownWithin(element) : null;
+  return reached ? editorOf(element) ?? shownWithin(element) : null;
+};
+/**
+ * The visible editor that a hidden text area takes the input for: the nearest thing around it that is shown and has
+ * the pointer of text, as code editors and terminals have it. What stands among other fields is no editor.
+ */
+const editorOf = (element) => {
+  if (!isHtml(element, "textarea") || isNativelyDisabled(element)) return null;
+  if (styleOf(element).visibility !== "visible" || !checkVisibility(element) || isShown(element)) return null;
+  for (let up = flatParent(element), depth = 0; up && depth < 4; up = flatParent(up), depth++) {
+    if (!isShown(up)) continue;
+    for (const other of queryAll(up, "input, select, textarea")) if (other !== element && isVisible(other)) return null;
+    if (pointsAtText(up)) return up;
+  }
+  return null;
+};
+cb.editorOf = editorOf;
+const pointsAtText = (element) => {
+  if (lookOf(element).cursor === "text") return true;
+  const inner = queryAll(element, "*");
+  for (let i = 0; i < inner.length && i < 100; i++) if (lookOf(inner[i]).cursor === "text" && isShown(inner[i])) return true;
+  return false;
+};
+/** What an editor shows, a line for each block; what cannot be selected, such as line numbers, is not its text. */
+const editorText = (editor) => {
+  const parts = [];
+  let left = TEXT_LIMIT;
+  const read = (node, depth) => {
+    for (const child of flatChildren(node)) {
+      if (left <= 0 || depth > 100) return;
+      if (nodeType(child) === 3) {
+        const kept = styleOf(node).whiteSpace.startsWith("pre");
+        const whole = characterData(child).replace(/[\u200b\ufeff]/g, "");
+        const text = (kept ? whole : whole.replace(/\s+/g, " ").replace(/^ $/, "")).slice(0, left);
+        left -= text.length;
+        parts.push(text);
+      } else if (isElement(child) && !isHidden(child) && tagOf(child) !== "textarea" && styleOf(child).userSelect !== "none") {
+        const apart = !/^(?:inline|contents)/.test(lookOf(child).display);
+        if (apart) parts.push("\n");
+        read(child, depth + 1);
+        if (apart) parts.push("\n");
+      }
+    }
+  };
+  read(editor, 0);
+  return parts.join("").replace(/\u00a0/g, " ").replace(/\n+/g, "\n").replace(/^\n|\n$/g, "");
 };
 /** What scrolls an element, short of the page itself. */
 cb.scrollerOf = (element) => {
