@@ -128,6 +128,19 @@ impl Stage {
     /// # Errors
     /// If the policy refuses the site.
     pub async fn play(&self, path: &str, steps: &Value) -> Result<RunReport> {
+        self.play_in(&self.page, path, steps).await
+    }
+
+    /// Plays a script in a tab of its own, with layers of its own, while others may run over the same browser.
+    ///
+    /// # Errors
+    /// If no tab opens, or the policy refuses the site.
+    pub async fn play_beside(&self, path: &str, steps: &Value) -> Result<RunReport> {
+        let tab = self.browser.new_page("about:blank", Instant::now() + PATIENCE).await?;
+        self.play_in(&PageId::new(tab.target_id().as_str()), path, steps).await
+    }
+
+    async fn play_in(&self, page: &PageId, path: &str, steps: &Value) -> Result<RunReport> {
         let url = self.site.url(path);
         let mut policy = Policy::default().starting_at(&url)?.allowing(self.site.second_origin())?;
         for origin in [self.site.origin(), self.site.second_origin()] {
@@ -153,7 +166,7 @@ impl Stage {
             work: Work::Task("play".to_owned()),
             policy,
             start_url: Some(url),
-            page: self.page.clone(),
+            page: page.clone(),
             sight: Sight::Words,
             program: "test".to_owned(),
             browser: None,

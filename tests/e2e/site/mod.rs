@@ -3,6 +3,7 @@
 
 mod controls;
 mod shopping;
+mod together;
 mod weather;
 
 use serde_json::{Value, json};
