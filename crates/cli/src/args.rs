@@ -13,6 +13,7 @@ use cuebook_grammar::profile::Profile;
 use cuebook_grammar::report::{RunError, RunReport, RunResult};
 
 use crate::exit;
+use crate::wait_for::{WaitFor, wait_for};
 
 /// How a command speaks.
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +140,9 @@ pub(crate) struct RunArgs {
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+    /// Wait before planning: css=SELECTOR, text=WORDS, url=PART, or a condition as JSON
+    #[arg(long, value_name = "CONDITION", value_parser = wait_for)]
+    pub(crate) wait_for: Option<WaitFor>,
     /// Open the page, plan once, print the plan and what the check says of it, and carry out nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -209,6 +213,9 @@ pub(crate) struct ObserveArgs {
     /// The most tokens of output (text and YAML: 6,000 unless stated)
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
+    /// Wait before looking: css=SELECTOR, text=WORDS, url=PART, or a condition as JSON
+    #[arg(long, value_name = "CONDITION", value_parser = wait_for)]
+    pub(crate) wait_for: Option<WaitFor>,
     /// The most time for loading and looking
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s", env = "CUEBOOK_TIMEOUT")]
     pub(crate) timeout: Duration,

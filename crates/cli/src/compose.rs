@@ -24,9 +24,11 @@ use crate::confirm::Terminal;
 use crate::environment;
 use crate::exit::{Exit, Refusal, print_json};
 use crate::explain::Explainer;
+use crate::opening::SETTLING;
 use crate::planner::AnyPlanner;
 use crate::progress::{self, Narrator};
 use crate::text::plain;
+use crate::wait_for::WaitFor;
 
 /// The most time that starting or reaching a browser may take.
 const BROWSER_PATIENCE: Duration = Duration::from_secs(30);
@@ -149,6 +151,7 @@ fn budgets(options: &RunOptions) -> Budgets {
     if let Some(timeout) = options.timeout {
         budgets.step = timeout;
         budgets.step_limit = timeout;
+        budgets.observation = budgets.observation.min(timeout);
     }
     if options.no_repair {
         budgets.repairs_per_step = 0;
@@ -163,6 +166,14 @@ pub(crate) fn executor_options(options: &RunOptions, policy: &Policy) -> Executo
     let upload_roots = outside.read_roots.iter().chain(&outside.write_roots).map(Into::into).collect();
     let screenshots = if options.record { ScreenshotMode::Every } else { ScreenshotMode::FirstFailurePageChange };
     ExecutorOptions { screenshots, upload_roots, ..ExecutorOptions::default() }
+}
+
+/// A planner is shown a page that has settled; the steps of a plan wait for what they need themselves.
+fn modeler_options(work: &Work) -> ModelerOptions {
+    match work {
+        Work::Task(_) => ModelerOptions { settling: SETTLING, ..ModelerOptions::default() },
+        Work::Plan(_) => ModelerOptions::default(),
+    }
 }
 
 /// Random bytes of the operating system.
@@ -193,6 +204,8 @@ pub(crate) struct Job {
     pub(crate) telling: Telling,
     /// What the planner gets of a page.
     pub(crate) sight: Sight,
+    /// What is waited for where it starts.
+    pub(crate) wait_for: Option<WaitFor>,
 }
 
 /// How much is told of plans.
@@ -213,7 +226,7 @@ pub(crate) async fn run(job: Job, options: &RunOptions, output: Output) -> Exit 
 }
 
 async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunReport, Refusal> {
-    let Job { work, planner, url, plan_timeout, telling, sight } = job;
+    let Job { work, planner, url, plan_timeout, telling, sight, wait_for } = job;
     let policy = policy(options, url.as_deref())?;
     let (dir, run_id) = run_dir(options)?;
     let digest = DigestKey::new(random()?);
@@ -229,7 +242,7 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
     let secrets = EnvironmentSecrets { origin };
     let browser_version = stage.browser.version().product.clone();
     let layers = Layers {
-        modeler: LivePageModeler::new(stage.browser.clone(), digest.clone(), ModelerOptions::default()),
+        modeler: LivePageModeler::new(stage.browser.clone(), digest.clone(), modeler_options(&work)),
         planner,
         executor: LiveExecutor::new(
             stage.browser.clone(),
@@ -250,6 +263,9 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
     }
     let explaining = digest.clone();
     let mut controller = Controller::new(layers, digest, redactor).with_budgets(budgets).with_interrupt(interrupt);
+    if let Some(WaitFor(draft)) = wait_for {
+        controller = controller.with_opening(draft);
+    }
     let outside = OutsideOptions { path: environment::path(), ..OutsideOptions::default() };
     controller = controller.with_handler(OutsideHandler::new(outside));
     let narrator = (!output.quiet).then_some(Narrator);

@@ -16,6 +16,7 @@ mod opening;
 mod planner;
 mod progress;
 mod text;
+mod wait_for;
 
 use std::process::ExitCode;
 

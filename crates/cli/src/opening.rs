@@ -15,17 +15,19 @@ use cuebook_grammar::seam::{Executor as _, Image, NoSecrets, PageModeler as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::UrlText;
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions, Settling};
 
 use crate::compose::{Stage, with_sources};
 use crate::exit::Refusal;
+use crate::wait_for::WaitFor;
 
-/// Opens `url` in the stage's tab and gives the page a moment.
+/// Opens `url` in the stage's tab, and waits for what is `awaited` there.
 pub(crate) async fn open(
     stage: &Stage,
     url: &str,
     policy: &Policy,
     digest: DigestKey,
+    awaited: Option<&WaitFor>,
     deadline: Deadline,
 ) -> Result<(), Refusal> {
     let mut executor = LiveExecutor::new(
@@ -37,35 +39,40 @@ pub(crate) async fn open(
     );
     let blank = Observation::blank(stage.page.clone(), "about:blank");
     let open = Step::from(Action::Navigate(Navigate { url: UrlText::cut(url) }));
-    let bound = PlanDraft::of(Author::Operator, vec![open])
-        .check(&blank, policy)
-        .and_then(|plan| plan.bind(0, &blank))
-        .map_err(|violations| Refusal {
-            result: RunResult::Blocked,
-            error: RunError {
-                code: "policyBlocked".to_owned(),
-                message: "the URL is not allowed".to_owned(),
-                violations,
-            },
+    // A page that hangs has to be looked at as well, within the same time.
+    let now = Instant::now();
+    let left = deadline.remaining(now);
+    let opening = deadline.within(now, left - (left / 4).min(LOOKING));
+    let drafts = std::iter::once((PlanDraft::of(Author::Operator, vec![open]), opening));
+    for (draft, deadline) in drafts.chain(awaited.map(|WaitFor(draft)| (draft.clone(), deadline))) {
+        let bound = draft.check(&blank, policy).and_then(|plan| plan.bind(0, &blank)).map_err(|violations| {
+            let message = "the URL is not allowed".to_owned();
+            let error = RunError { code: "policyBlocked".to_owned(), message, violations };
+            Refusal { result: RunResult::Blocked, error }
         })?;
-    let outcome = executor.run_step(&stage.page, &bound, &blank, deadline).await.map_err(|error| broken(&error))?;
-    if let StepOutcome::Failed(failure) = outcome
-        && failure.cause != Cause::HttpError
-    {
-        let error = RunError {
-            code: failure.cause.as_str().to_owned(),
-            message: failure.message.clone(),
-            violations: Vec::new(),
-        };
-        return Err(Refusal { result: RunResult::Failed, error });
+        let outcome = executor.run_step(&stage.page, &bound, &blank, deadline).await.map_err(|error| broken(&error))?;
+        if let StepOutcome::Failed(failure) = outcome
+            && failure.cause != Cause::HttpError
+        {
+            let message = failure.message.clone();
+            let error = RunError { code: failure.cause.as_str().to_owned(), message, violations: Vec::new() };
+            return Err(Refusal { result: RunResult::Failed, error });
+        }
     }
-    settle(deadline).await;
     Ok(())
 }
 
+/// The most time that is kept for looking at a page that was slow to open.
+const LOOKING: Duration = Duration::from_secs(2);
+
+/// How long a page is waited for before somebody or a planner sees it: until it has something to look at and has
+/// been quiet for a while.
+pub(crate) const SETTLING: Settling = Settling { quiet: Duration::from_millis(300), limit: Duration::from_secs(10) };
+
 /// A modeler for the stage's browser.
 pub(crate) fn modeler(stage: &Stage, digest: DigestKey) -> LivePageModeler {
-    LivePageModeler::new(stage.browser.clone(), digest, ModelerOptions::default())
+    let options = ModelerOptions { settling: SETTLING, ..ModelerOptions::default() };
+    LivePageModeler::new(stage.browser.clone(), digest, options)
 }
 
 /// Looks at the stage's tab.
@@ -86,10 +93,4 @@ pub(crate) async fn picture(modeler: &mut LivePageModeler, of: &Observation, dea
 /// The browser does not do what it should.
 pub(crate) fn broken(error: &dyn std::error::Error) -> Refusal {
     Refusal::unusable("browserBroken", with_sources(error))
-}
-
-/// Gives a page that builds itself by script a moment; a page that never settles is looked at as it is.
-async fn settle(deadline: Deadline) {
-    let wait = Duration::from_millis(300).min(deadline.remaining(Instant::now()));
-    tokio::time::sleep(wait).await;
 }

@@ -13,7 +13,7 @@ use crate::id::{CandidateId, ObservationId, PageId};
 
 /// The version of the observation's wire format. Raised in its first part when a reader of the former
 /// version would misread a document, in its second when a field was added.
-pub const OBSERVATION_VERSION: &str = "1.0";
+pub const OBSERVATION_VERSION: &str = "1.1";
 
 /// How much of a page is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -139,6 +139,9 @@ pub struct Sketch {
     /// The name of the modal dialog that is open, if one is; empty if it has no name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modal: Option<String>,
+    /// The page shows nothing: nothing to act on, no text, no picture.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub empty: bool,
 }
 
 /// What an observation left out, by bound.
@@ -185,6 +188,9 @@ pub struct Observation {
     pub url: String,
     /// The title, at most 200 characters.
     pub title: String,
+    /// The status that the server sent with the document; absent where no server did, as with files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
     /// Viewport and scroll position.
     pub viewport: Viewport,
     /// The frames, parents before children; the first is the main frame.
@@ -225,6 +231,7 @@ impl Observation {
             scope: Scope::View,
             url: url.to_owned(),
             title: String::new(),
+            status: None,
             viewport: Viewport::default(),
             frames: Vec::new(),
             candidates: Vec::new(),
@@ -236,6 +243,12 @@ impl Observation {
             delta: None,
             fingerprint: String::new(),
         }
+    }
+
+    /// Why nothing was seen of the page itself, where the main frame did not answer.
+    #[must_use]
+    pub fn unseen(&self) -> Option<&str> {
+        self.frames.first()?.omitted.as_deref()
     }
 
     /// The candidate, valid now or until shortly, with this id.

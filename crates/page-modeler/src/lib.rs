@@ -53,4 +53,4 @@ mod picture;
 
 pub use error::ModelError;
 pub use explore::{AriaError, AriaSnapshot};
-pub use modeler::{LivePageModeler, Memory, ModelerOptions};
+pub use modeler::{LivePageModeler, Memory, ModelerOptions, Settling};

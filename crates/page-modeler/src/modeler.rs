@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{Browser, DialogKind as WireDialog, OpenDialog, Page, PageEvent, TargetId};
+use cuebook_cdp::{Browser, CallError, DialogKind as WireDialog, DocumentId, OpenDialog, Page, PageEvent, TargetId};
 use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::facts::{DialogFact, DialogKind};
@@ -40,6 +40,8 @@ pub struct ModelerOptions {
     pub time: Duration,
     /// What observations build on.
     pub memory: Memory,
+    /// How long a new document is waited for.
+    pub settling: Settling,
     /// What counts as a test id.
     pub probe: ProbeOptions,
 }
@@ -53,8 +55,26 @@ impl Default for ModelerOptions {
             frames: 100,
             time: Duration::from_secs(10),
             memory: Memory::default(),
+            settling: Settling::default(),
             probe: ProbeOptions::default(),
         }
+    }
+}
+
+/// How long a document that is looked at for the first time is waited for, so that a page which builds itself by
+/// script is seen as it becomes. Documents without scripts are not waited for once they are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settling {
+    /// How long nothing may have changed; with zero it is enough that there is something to act on. Where there
+    /// is only something to read, half a second at least.
+    pub quiet: Duration,
+    /// The most time, of which at most half of what the observation has: a page may stay empty.
+    pub limit: Duration,
+}
+
+impl Default for Settling {
+    fn default() -> Self {
+        Self { quiet: Duration::ZERO, limit: Duration::from_secs(5) }
     }
 }
 
@@ -84,6 +104,8 @@ pub(crate) struct PageState {
     pub(crate) probe: Probe,
     known: Known,
     last: Option<Observation>,
+    /// The document that was waited for.
+    settled: Option<DocumentId>,
     /// Candidates that are no more, with the observation that saw them last.
     gone: VecDeque<(u64, Candidate)>,
 }
@@ -92,8 +114,8 @@ pub(crate) struct PageState {
 const RECENT_OBSERVATIONS: u64 = 3;
 /// Candidates that are remembered after they went.
 const RECENT_CANDIDATES: usize = 50;
-/// A main document that is replaced while it is walked is walked again so often.
-const ATTEMPTS: usize = 5;
+/// The most time that is kept for saying what the browser knows of a page that does not answer.
+const UNSEEN: Duration = Duration::from_secs(1);
 
 impl LivePageModeler {
     /// A modeler for the tabs of `browser`. Values of password-like fields become digests under `digest`.
@@ -124,7 +146,13 @@ impl LivePageModeler {
         let wire = self.page(page)?;
         let probe = Probe::attach_with(wire, self.digest.clone(), self.options.probe.clone(), until).await?;
         probe.extend(WALK, until).await?;
-        let state = PageState { probe: probe.clone(), known: Known::default(), last: None, gone: VecDeque::new() };
+        let state = PageState {
+            probe: probe.clone(),
+            known: Known::default(),
+            last: None,
+            settled: None,
+            gone: VecDeque::new(),
+        };
         self.pages.insert(page.clone(), state);
         Ok(probe)
     }
@@ -142,17 +170,30 @@ impl LivePageModeler {
         }
         let mut events = wire.events();
         if let Some(dialog) = wire.dialog() {
-            return self.blocked(page, scope, &wire, &dialog, until).await;
+            return Ok(self.blocked(page, scope, &wire, &dialog, until).await);
         }
+        // What only the browser can say of a page that hangs takes some time of its own.
+        let answer_by = until - (until.saturating_duration_since(Instant::now()) / 8).min(UNSEEN);
         let dialog = tokio::select! {
-            captured = self.capture(page, scope, until) => {
-                let captured = captured?;
-                return Ok(self.observation(page, scope, &captured, self.tabs(page, until).await));
+            captured = self.capture(page, scope, answer_by) => {
+                let why = match captured {
+                    Ok(captured) => {
+                        return Ok(self.observation(page, scope, &captured, self.tabs(page, until).await));
+                    }
+                    Err(ModelError::NoAnswer) => "it was replaced again and again",
+                    Err(
+                        ModelError::Wire(CallError::DeadlineExceeded { .. })
+                        | ModelError::Probe(ProbeError::Wire(CallError::DeadlineExceeded { .. })),
+                    ) => "it did not answer",
+                    Err(error) => return Err(error),
+                };
+                let unseen = self.unseen(page, scope, &wire, why, until).await;
+                return Ok(self.finish(page, unseen));
             }
             dialog = next_dialog(&mut events) => dialog,
         };
         match dialog {
-            Some(dialog) => self.blocked(page, scope, &wire, &dialog, until).await,
+            Some(dialog) => Ok(self.blocked(page, scope, &wire, &dialog, until).await),
             None => Err(ModelError::NoSuchPage),
         }
     }
@@ -168,7 +209,8 @@ impl LivePageModeler {
             memory: self.options.memory,
         };
         let mut known = self.pages.get_mut(page).map(|state| std::mem::take(&mut state.known)).unwrap_or_default();
-        for _ in 0..ATTEMPTS {
+        loop {
+            self.settled(page, &probe, until).await;
             match capture(&probe, scope, bounds, &mut known, until).await {
                 Ok(captured) => {
                     if let Some(state) = self.pages.get_mut(page) {
@@ -177,10 +219,37 @@ impl LivePageModeler {
                     return Ok(captured);
                 }
                 Err(ProbeError::Gone) if Instant::now() < until && !probe.page().crashed() => {}
+                Err(ProbeError::Gone) if probe.page().crashed() => return Err(ModelError::Crashed),
+                Err(ProbeError::Gone) => return Err(ModelError::NoAnswer),
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(if probe.page().crashed() { ModelError::Crashed } else { ModelError::NoAnswer })
+    }
+
+    /// Waits until a document that is looked at for the first time has something to look at. A page that says
+    /// nothing about it is looked at as it is.
+    async fn settled(&mut self, page: &PageId, probe: &Probe, until: Instant) {
+        let Some(state) = self.pages.get_mut(page) else { return };
+        let document = probe.page().main_frame().document;
+        if state.settled.as_ref() == Some(&document) {
+            return;
+        }
+        let Settling { quiet, limit } = self.options.settling;
+        let now = Instant::now();
+        let by = until.min(now + limit.min(until.saturating_duration_since(now) / 2));
+        let ask = async {
+            let world = probe.world(&probe.page().main_frame().id, by).await?;
+            let args = serde_json::json!({
+                "quiet": quiet.as_millis(),
+                "budget": by.saturating_duration_since(Instant::now()).as_millis(),
+            });
+            // Its own answer at the end of the budget may take a moment.
+            let grace = until.min(by + Duration::from_millis(500));
+            world.call::<bool>("(cb, how) => cb.walk.settle(how)", &[args], grace).await
+        };
+        if ask.await.is_ok() {
+            state.settled = Some(document);
+        }
     }
 
     fn observation(
@@ -234,6 +303,7 @@ impl LivePageModeler {
                 scope,
                 url,
                 title,
+                status: main.map(|walk| walk.status).filter(|status| *status != 0),
                 viewport: captured.viewport(),
                 frames: summaries,
                 candidates: found,
@@ -256,19 +326,7 @@ impl LivePageModeler {
         wire: &Page,
         dialog: &OpenDialog,
         until: Instant,
-    ) -> Result<Observation, ModelError> {
-        let last = self.pages.get(page).and_then(|state| state.last.as_ref());
-        let url = clean::cut(&wire.url(), 2_000);
-        let viewport = last.map_or_else(Viewport::default, |last| last.viewport);
-        let title = last.filter(|last| last.url == url).map(|last| last.title.clone()).unwrap_or_default();
-        let frames = vec![FrameSummary {
-            parent: None,
-            url: url.clone(),
-            origin: origin_of(&url),
-            name: String::new(),
-            out_of_process: false,
-            omitted: Some("a dialog blocks it".to_owned()),
-        }];
+    ) -> Observation {
         let fact = DialogFact {
             kind: match dialog.kind {
                 WireDialog::Confirm => DialogKind::Confirm,
@@ -278,29 +336,37 @@ impl LivePageModeler {
             },
             message: clean::cut(&dialog.message, 2_000),
         };
+        let sketch = Sketch { modal: Some(String::new()), ..Sketch::default() };
+        let fingerprint = page_fingerprint(&clean::cut(&wire.url(), 2_000), &[], &sketch);
+        let unseen = self.unseen(page, scope, wire, "a dialog blocks it", until).await;
+        self.finish(page, Observation { dialog: Some(fact), truncated: None, fingerprint, ..unseen })
+    }
+
+    /// The observation of a page of which only the browser speaks, for this reason.
+    async fn unseen(&self, page: &PageId, scope: Scope, wire: &Page, why: &str, until: Instant) -> Observation {
+        let last = self.pages.get(page).and_then(|state| state.last.as_ref());
+        let url = clean::cut(&wire.url(), 2_000);
+        let viewport = last.map_or_else(Viewport::default, |last| last.viewport);
+        let title = last.filter(|last| last.url == url).map(|last| last.title.clone());
         let tabs = self.tabs(page, until).await;
-        let fingerprint = page_fingerprint(&url, &[], &Sketch { modal: Some(String::new()), ..Sketch::default() });
-        Ok(self.finish(
-            page,
-            Observation {
-                schema_version: OBSERVATION_VERSION.to_owned(),
-                id: ObservationId::default(),
-                page: page.clone(),
-                scope,
-                url,
-                title,
-                viewport,
-                frames,
-                candidates: Vec::new(),
-                recent: Vec::new(),
-                sketch: Sketch::default(),
-                dialog: Some(fact),
-                tabs,
-                truncated: None,
-                delta: None,
-                fingerprint,
-            },
-        ))
+        let told = || tabs.iter().find(|tab| tab.current).map(|tab| tab.title.clone());
+        Observation {
+            scope,
+            title: title.or_else(told).unwrap_or_default(),
+            viewport,
+            frames: vec![FrameSummary {
+                parent: None,
+                url: url.clone(),
+                origin: origin_of(&url),
+                name: String::new(),
+                out_of_process: false,
+                omitted: Some(why.to_owned()),
+            }],
+            fingerprint: page_fingerprint(&url, &[], &Sketch::default()),
+            truncated: Some(Truncation { frames: 1, ..Truncation::default() }),
+            tabs,
+            ..Observation::blank(page.clone(), &url)
+        }
     }
 
     /// Numbers the observation and compares it with the one before.

@@ -72,7 +72,7 @@ async fn plan_on(
     key: DigestKey,
 ) -> Result<Planned, Refusal> {
     let looking = Deadline::after(Instant::now(), LOOKING);
-    opening::open(stage, &args.url, policy, key.clone(), looking).await?;
+    opening::open(stage, &args.url, policy, key.clone(), args.wait_for.as_ref(), looking).await?;
     let mut modeler = opening::modeler(stage, key.clone());
     let observation = opening::look(&mut modeler, stage, Scope::View, looking).await?;
     let images = match sight(&args.engine) {

@@ -27,6 +27,7 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
         plan_timeout: None,
         telling: Telling::Steps,
         sight: Sight::Words,
+        wait_for: None,
     };
     compose::run(job, &options, output).await
 }

@@ -12,20 +12,21 @@ use crate::args::{ObservationFormat, ObserveArgs, Output, ScopeName};
 use crate::compose::{Stage, random};
 use crate::exit::{Exit, Refusal, print_json, print_text};
 use crate::opening;
+use crate::progress;
 
 /// What was asked for.
 enum Seen {
     Observation(Box<Observation>),
-    /// The accessible structure, as YAML.
-    Aria(String),
+    /// The accessible structure, as YAML, and the observation before it.
+    Aria(String, Box<Observation>),
 }
 
 pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
     match observe(&args, output).await {
-        Ok(Seen::Aria(yaml)) => {
+        Ok(Seen::Aria(yaml, observation)) => {
             print_text(&yaml);
             print_text("\n");
-            Exit::OK
+            judged(&observation, output)
         }
         Ok(Seen::Observation(observation)) => {
             let format = if output.json { ObservationFormat::Json } else { args.format };
@@ -43,10 +44,27 @@ pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
                 ObservationFormat::Text => print_text(&render::text(&observation, &options)),
                 ObservationFormat::Yaml => print_text(&render::yaml(&observation, &options)),
             }
-            Exit::OK
+            judged(&observation, output)
         }
         Err(refusal) => refusal.tell(output),
     }
+}
+
+/// Says what is wrong with a page that was printed all the same: its server answered with an error, or it did not
+/// answer itself.
+fn judged(observation: &Observation, output: Output) -> Exit {
+    let wrong = match (observation.status, observation.unseen()) {
+        (Some(status @ 400..), _) => format!("the server answered with status {status}"),
+        (_, Some(why)) if observation.dialog.is_none() => format!("nothing was seen of the page: {why}"),
+        _ => {
+            if observation.sketch.empty && !output.quiet {
+                progress::say("note: the page is empty: nothing to act on, no text, no picture");
+            }
+            return Exit::OK;
+        }
+    };
+    progress::say(&format!("error: {wrong}"));
+    Exit::FAILED
 }
 
 async fn observe(args: &ObserveArgs, output: Output) -> Result<Seen, Refusal> {
@@ -69,7 +87,7 @@ async fn look(
     deadline: Deadline,
 ) -> Result<Seen, Refusal> {
     let mut modeler = opening::modeler(stage, digest.clone());
-    opening::open(stage, &args.url, policy, digest, deadline).await?;
+    opening::open(stage, &args.url, policy, digest, args.wait_for.as_ref(), deadline).await?;
     let scope = match args.scope {
         ScopeName::View => Scope::View,
         ScopeName::Full => Scope::Full,
@@ -81,7 +99,7 @@ async fn look(
             .aria_snapshot(&stage.page, None, deadline.instant())
             .await
             .map_err(|error| opening::broken(&error))?;
-        return Ok(Seen::Aria(snapshot.yaml));
+        return Ok(Seen::Aria(snapshot.yaml, Box::new(observation)));
     }
     Ok(Seen::Observation(Box::new(observation)))
 }

@@ -31,6 +31,7 @@ pub(crate) async fn run(args: RunArgs, output: Output) -> Exit {
         plan_timeout: Some(args.engine.plan_timeout),
         telling: if args.explain { Telling::Reasons } else { Telling::Steps },
         sight: sight(&args.engine),
+        wait_for: args.wait_for,
     };
     compose::run(job, &args.options, output).await
 }

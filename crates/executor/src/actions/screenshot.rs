@@ -61,6 +61,8 @@ struct Nothing {}
 const LARGEST: f64 = 16_000.0;
 /// How long a picture that nobody asked for may take.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How long at least, also after the step's deadline.
+const LATE: Duration = Duration::from_secs(1);
 
 impl Run<'_> {
     /// Takes the picture that a step asks for, and stores it.
@@ -125,7 +127,9 @@ impl Run<'_> {
             return Ok(None);
         }
         let capture = Capture { format: "png", capture_beyond_viewport: false, clip: None };
-        let until = Instant::now() + PATIENCE;
+        // After the deadline of the step a page that hangs is not waited for.
+        let now = Instant::now();
+        let until = (now + PATIENCE).min(self.until.max(now + LATE));
         let Ok(reply) = self.page.session().call_raw("Page.captureScreenshot", capture, until).await else {
             return Ok(None);
         };

@@ -167,7 +167,16 @@ fn header(observation: &Observation, room: usize) -> String {
 
 fn whole_header(observation: &Observation) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "page {} {}", quoted(&observation.title, 120), quoted(&observation.url, 300));
+    let _ = write!(out, "page {} {}", quoted(&observation.title, 120), quoted(&observation.url, 300));
+    if let Some(status) = observation.status.filter(|status| *status >= 400) {
+        let _ = write!(out, " status={status}");
+    }
+    out.push('\n');
+    if let Some(why) = observation.unseen() {
+        let _ = writeln!(out, "nothing was seen of the page: {}", quoted(why, 80).trim_matches('"'));
+    } else if observation.sketch.empty {
+        out.push_str("the page is empty: nothing to act on, no text, no picture\n");
+    }
     if observation.tabs.len() > 1 {
         for (index, tab) in observation.tabs.iter().take(12).enumerate() {
             let current = if tab.current { " [current]" } else { "" };

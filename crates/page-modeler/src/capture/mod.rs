@@ -34,6 +34,7 @@ pub(crate) const WALK: Extension = Extension {
         include_str!("walk/sketch.js"),
         include_str!("walk/doubles.js"),
         include_str!("walk/row.js"),
+        include_str!("walk/settle.js"),
         include_str!("walk/run.js"),
         include_str!("walk/answer.js"),
         include_str!("walk/explore.js"),

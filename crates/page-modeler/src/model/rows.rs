@@ -131,6 +131,10 @@ pub struct FrameWalk {
     pub origin: String,
     /// Its title.
     pub title: String,
+    /// The status that a server sent with it; 0 where none did.
+    pub status: u16,
+    /// It shows nothing.
+    pub empty: bool,
     /// The frame's own viewport.
     pub viewport: Viewport,
     /// What can be acted on.

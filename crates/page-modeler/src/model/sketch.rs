@@ -34,6 +34,7 @@ pub fn sketch(walks: &[(u32, &FrameWalk)]) -> Sketch {
             sketch.modal.clone_from(&walk.modal);
         }
     }
+    sketch.empty = !walks.is_empty() && walks.iter().all(|(_, walk)| walk.empty);
     for heading in &mut sketch.headings {
         heading.text = clean::cut(&clean::name(&heading.text, &[]), 200);
     }

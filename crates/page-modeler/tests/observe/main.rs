@@ -23,6 +23,7 @@ mod privacy;
 mod random;
 mod rendering;
 mod roles;
+mod settling;
 mod shadow;
 mod stage;
 mod tokens;

@@ -32,7 +32,8 @@ pub(crate) fn serve(pages: Vec<(&'static str, String)>) -> u16 {
                 let Ok(read) = stream.read(&mut buffer) else { return };
                 let request = String::from_utf8_lossy(&buffer[..read]).into_owned();
                 let path = request.split(' ').nth(1).unwrap_or("/");
-                let (status, body) = pages.get(path).map_or(("404 Not Found", ""), |body| ("200 OK", body));
+                let (status, body) =
+                    pages.get(path).map_or(("404 Not Found", "<p>Nothing here"), |body| ("200 OK", body));
                 let head = format!(
                     "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
                     body.len()

@@ -37,6 +37,7 @@ pub struct Controller<M, P, E, R, L, C> {
     pub(super) interrupt: Interrupt,
     pub(super) listener: Box<dyn Listener>,
     pub(super) handler: Option<Box<dyn AnyHandler>>,
+    pub(super) opening: Option<PlanDraft>,
 }
 
 impl<M: fmt::Debug, P, E, R, L, C> fmt::Debug for Controller<M, P, E, R, L, C> {
@@ -68,6 +69,7 @@ where
             interrupt: Interrupt::default(),
             listener: Box::new(()),
             handler: None,
+            opening: None,
         }
     }
 
@@ -75,6 +77,13 @@ where
     #[must_use]
     pub fn with_handler(mut self, handler: impl ActionHandler + 'static) -> Self {
         self.handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Runs the steps of `draft` once the start URL is open, before anything is planned.
+    #[must_use]
+    pub fn with_opening(mut self, draft: PlanDraft) -> Self {
+        self.opening = Some(draft);
         self
     }
 
@@ -201,13 +210,18 @@ where
         let Some(url) = run.request.start_url.clone() else { return Ok(()) };
         let step = Step::from(Action::Navigate(Navigate { url: UrlText::cut(&url) }));
         let blank = Observation::blank(run.page.clone(), "about:blank");
-        let plan = PlanDraft::of(Author::Operator, vec![step]).check(&blank, &run.request.policy).map_err(invalid)?;
-        run.ground = Some(Ground { observation: blank, is_current: true });
-        let end = self.run_step(run, &plan, 0, StepOrigin::Start).await;
-        run.ground = None;
-        match end? {
-            StepEnd::Failed(failure) => Err(ended_by(&failure)),
-            StepEnd::Done { .. } | StepEnd::GroundGone => Ok(()),
+        let open = PlanDraft::of(Author::Operator, vec![step]);
+        for draft in std::iter::once(open).chain(self.opening.clone()) {
+            let plan = draft.check(&blank, &run.request.policy).map_err(invalid)?;
+            for index in 0..plan.steps().len() {
+                run.ground = Some(Ground { observation: blank.clone(), is_current: true });
+                let end = self.run_step(run, &plan, index, StepOrigin::Start).await;
+                run.ground = None;
+                if let StepEnd::Failed(failure) = end? {
+                    return Err(ended_by(&failure));
+                }
+            }
         }
+        Ok(())
     }
 }

@@ -70,7 +70,11 @@ where
                 run_repairs_left: run.repairs_left,
                 can_replan: origin == StepOrigin::Plan && matches!(run.request.work, Work::Task(_)),
             };
-            let may_repair = origin == StepOrigin::Plan && !failure.cause.is_block() && !is_final(failure.cause);
+            // The limit of a step holds for it and all that repairs it.
+            let may_repair = origin == StepOrigin::Plan
+                && !failure.cause.is_block()
+                && !is_final(failure.cause)
+                && began.elapsed() < self.budgets.step_limit;
             if !may_repair {
                 return Ok(StepEnd::Failed(failure));
             }

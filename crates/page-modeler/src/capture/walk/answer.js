@@ -23,11 +23,13 @@
     const entries = withoutDoubles(run.entries);
     const scroller = cb.tools.pageScroller();
     const html = cb.tools.rootElement();
+    const isEmpty = !run.candidates && !run.headings.length && !unwalked && contentShown() === NOTHING;
     const description = metaOf('meta[name="description"]') || metaOf('meta[property="og:description"]');
     const page = {
-      url: cut(String(globalThis.location?.href ?? ""), 2000), origin: cut(String(globalThis.origin), 300), title: shortText(cb.tools.title(document), 200),
+      ...aboutDocument(),
       viewport: { width: run.view.width, height: run.view.height, scrollX: globalThis.scrollX, scrollY: globalThis.scrollY, pageWidth: scroller ? cb.tools.scrollWidth(scroller) : 0, pageHeight: scroller ? cb.tools.scrollHeight(scroller) : 0, devicePixelRatio: globalThis.devicePixelRatio },
       owners: run.owners, headings: run.headings, landmarks: run.landmarks, live: run.live, suspects: run.suspects, secrets: run.secrets, elements: order.length, candidates: run.candidates, beyond: run.beyond, offView: run.offView, unwalked,
+      empty: isEmpty || undefined,
       modal: run.modal ? shortText(cb.nameOf(run.modal) || headingIn(run.modal), 200) : undefined,
       meta: { pageType: metaOf('meta[property="og:type"]') || schemaType(), description, language: html ? shortText(attr(html, "lang") ?? "", 40) : "", hasPassword: count(document, "input[type=password]") > 0 },
     };
@@ -72,6 +74,12 @@
     if (order.length > KEPT_LIMIT || unwalked) everything = true;
     return parts.join("");
   };
+  /** What can be said of a document without measuring anything in it. */
+  const unmeasured = (unwalked) => JSON.stringify({ page: { ...aboutDocument(), unwalked }, rows: [], places: [], covers: [] });
+  const aboutDocument = () => ({
+    url: cut(String(globalThis.location?.href ?? ""), 2000), origin: cut(String(globalThis.origin), 300), title: shortText(cb.tools.title(document), 200),
+    status: performance.getEntriesByType("navigation")[0]?.responseStatus || undefined,
+  });
   const hitsOf = (stands) => stands.map(([stand]) => {
     const shown = cb.intersect(cb.clippedBox(stand), { x: 0, y: 0, width: globalThis.innerWidth, height: globalThis.innerHeight });
     return cb.elementAt(shown.x + shown.width / 2, shown.y + shown.height / 2);
@@ -91,6 +99,8 @@
   };
   const runOnce = (options) => {
     const began = performance.now();
+    const all = cb.tools.queryAll(document, "*");
+    if ((everything || !order || all.length > order.length + BOXES) && isTooDeep(all)) return unmeasured(all.length);
     try {
       const changed = prepare();
       if (changed) changedIn = walks + 1;

@@ -2,6 +2,7 @@
 
   return {
     run: (options) => cb.once(() => run(options)),
+    settle,
     /** Which of these points something else covers, in a frame that holds the frame that `owner` shows. */
     covered: (owner, points) => cb.once(() => {
       const element = cb.byId(owner);

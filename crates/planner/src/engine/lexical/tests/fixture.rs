@@ -39,6 +39,7 @@ pub(crate) fn page(lines: &str) -> Observation {
         scope: Scope::View,
         url: HERE.to_owned(),
         title: "Start".to_owned(),
+        status: None,
         viewport: Viewport {
             width: 800.0,
             height: 600.0,
