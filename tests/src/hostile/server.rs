@@ -10,6 +10,10 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use tokio::net::TcpListener;
 
+/// A page that tells the server of any input.
+const TRAP: &str = "<!doctype html><input id=i style='position:fixed;inset:0;width:100%' autofocus><script>for (const type of \
+    ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'keydown', 'keyup', 'beforeinput', 'drop']) \
+    addEventListener(type, (event) => navigator.sendBeacon('did/trap-' + type), true); i.focus()</script>";
 /// How long a slow answer takes.
 const SLOW: Duration = Duration::from_millis(300);
 
@@ -81,6 +85,7 @@ async fn answer(State(present): State<Arc<Mutex<Present>>>, uri: Uri) -> Respons
             locked(&present).did.push(format!("did/{what}"));
             Html(format!("<title>{what}</title><h1>{what}</h1>")).into_response()
         }
+        ("trap", _) => Html(TRAP).into_response(),
         ("status", code) => (status(code), "something went wrong").into_response(),
         ("slow", code) => {
             tokio::time::sleep(SLOW).await;
