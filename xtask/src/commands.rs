@@ -57,6 +57,17 @@ pub(crate) fn output_of(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed what is not text"))
 }
 
+/// Whether cargo has a subcommand, such as `nextest`.
+pub(crate) fn has_subcommand(name: &str) -> bool {
+    let mut command = cargo(&[name, "--version"]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
 /// A Python that is new enough: `$PYTHON`, else the usual names.
 ///
 /// # Errors

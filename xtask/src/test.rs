@@ -1,10 +1,8 @@
 //! Every test of the workspace, in real Chrome: what continuous integration runs.
 
-use std::process::Stdio;
-
 use anyhow::Result;
 
-use crate::commands::{build_cuebook, cargo, stage};
+use crate::commands::{build_cuebook, cargo, has_subcommand, stage};
 use crate::{chrome, lint};
 
 #[derive(Debug, clap::Args)]
@@ -26,8 +24,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     // The end-to-end tests run it from beside their own folder.
     build_cuebook()?;
-    let runner: &[&str] =
-        if has_nextest() { &["nextest", "run", "--workspace"] } else { &["test", "--workspace", "--all-targets"] };
+    let runner: &[&str] = if has_subcommand("nextest") {
+        &["nextest", "run", "--workspace"]
+    } else {
+        &["test", "--workspace", "--all-targets"]
+    };
     stage("tests", cargo(runner).args(&arguments.runner).env("CHROME", &chrome))?;
     if arguments.runner.is_empty() {
         stage("documentation's examples", &mut cargo(&["test", "--doc", "--workspace", "--quiet"]))?;
@@ -36,13 +37,4 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         stage("the agent outside the workspace", &mut cargo(&outside))?;
     }
     Ok(())
-}
-
-fn has_nextest() -> bool {
-    cargo(&["nextest", "--version"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
 }

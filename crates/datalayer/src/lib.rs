@@ -9,6 +9,7 @@
 //! knowledge of browsers, planners or how a run is driven.
 
 pub mod artifact;
+mod artifact_name;
 pub mod error;
 pub mod judge;
 pub mod log;

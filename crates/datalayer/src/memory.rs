@@ -7,7 +7,7 @@ use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, StepLog, StepTicket};
 
-use crate::artifact::reference;
+use crate::artifact_name::reference;
 use crate::error::DataError;
 use crate::log::{Entry, Ledger};
 

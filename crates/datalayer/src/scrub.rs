@@ -144,7 +144,7 @@ fn is_own_digest(fields: &Map<String, Value>, name: &str) -> bool {
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let Some((digest, path)) = text("sha256").zip(text("path")) else { return false };
     let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
-    is_digest && (name == "sha256" || (name == "path" && crate::artifact::names(path, digest)))
+    is_digest && (name == "sha256" || (name == "path" && crate::artifact_name::names(path, digest)))
 }
 
 fn free_at(value: &Value, redactor: Option<&dyn Redactor>, depth: usize) -> Value {

@@ -2,8 +2,8 @@
 
 use cuebook_grammar::arguments::Shape;
 
+use crate::caps::Caps;
 use crate::ir::{Member, Node, Presence, Text};
-use crate::spec::Caps;
 
 /// The most items of an array that states no bound, and of any.
 const ITEMS: (u32, u32) = (8, 100);

@@ -24,6 +24,7 @@ pub mod sample;
 #[cfg(feature = "mask")]
 pub mod mask;
 
+mod caps;
 mod foreign;
 mod integers;
 mod line_form;
@@ -32,8 +33,9 @@ mod spec;
 mod text_decoder;
 mod write_line;
 
+pub use caps::{Caps, LeftOut};
 pub use recognize::{Recognizer, Spacing, Unexpected};
 pub use shapes::UNWRITTEN;
-pub use spec::{Caps, GrammarSpec, LeftOut, Offered, specialise, specialise_with};
+pub use spec::{GrammarSpec, Offered, specialise, specialise_with};
 pub use stream::{PlanStream, StreamError};
 pub use write_line::{write_line, write_lines};

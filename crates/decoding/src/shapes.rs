@@ -6,17 +6,17 @@
 //! Each step states at most one condition on either side, so that no two can contradict each other.
 //! [`UNWRITTEN`] lists what a model cannot write though the language has it.
 
-use serde_json::Value;
-
-use crate::foreign;
-use crate::ir::{Document, DocumentBuilder, Member, Node, Text, Union, Variant, member, optional, words};
-use crate::spec::{Caps, LeftOut, fetch_origins, url_origins};
 use cuebook_grammar::action::{ActionKind, Owner};
 use cuebook_grammar::arguments::Shape;
 use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::PLAN_VERSION;
 use cuebook_grammar::policy::Policy;
+use serde_json::Value;
+
+use crate::caps::{Caps, LeftOut};
+use crate::foreign;
+use crate::ir::{Document, DocumentBuilder, Member, Node, Text, Union, UrlOrigin, Variant, member, optional, words};
 
 /// What a specification is made of.
 pub(super) struct Ground<'a> {
@@ -284,7 +284,7 @@ impl Shaper<'_> {
         };
         match kind {
             Kind::Navigate => {
-                let origins = url_origins(self.ground.policy);
+                let origins = each_once(self.ground.policy.spelled_origins());
                 if origins.is_empty() {
                     return Vec::new();
                 }
@@ -376,7 +376,7 @@ impl Shaper<'_> {
                 vec![vec![member("css", selector.clone())], vec![member("xpath", selector)]]
             }
             Kind::Fetch => {
-                let origins = fetch_origins(self.ground.policy);
+                let origins = each_once(self.ground.policy.fetched_origins());
                 if origins.is_empty() {
                     return Vec::new();
                 }
@@ -582,4 +582,16 @@ pub(super) const fn description(kind: ActionKind) -> &'static str {
         Kind::Fail => "End the task as one that cannot be done",
         Kind::AskUser => "Ask the user a question",
     }
+}
+
+/// Origins that URLs may lead to, as a grammar spells them.
+fn each_once(spelled: impl Iterator<Item = (String, String, bool)>) -> Vec<UrlOrigin> {
+    let mut origins: Vec<UrlOrigin> = Vec::new();
+    for (front, host, subdomain) in spelled {
+        let origin = UrlOrigin { front, subdomain, host: if subdomain { format!(".{host}") } else { host } };
+        if !origins.contains(&origin) {
+            origins.push(origin);
+        }
+    }
+    origins
 }

@@ -7,55 +7,16 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-use crate::ir::{Document, UrlOrigin};
-use crate::shapes;
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::candidate::{Candidate, Placement};
-use cuebook_grammar::id::{CandidateId, CredentialRef};
+use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::risk::{self, RiskClass};
 
-/// The bounds of what a model may write. They bound every sentence, and so the cost of a decode.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caps {
-    /// The most candidates that are offered.
-    pub candidates: usize,
-    /// The most steps of a plan, the last included; at least 1.
-    pub steps: u32,
-    /// Characters of text that is typed, searched for or compared.
-    pub text: u32,
-    /// Characters of an explanation, a reason or a question.
-    pub words: u32,
-    /// Characters of the reasoning before the plan.
-    pub reasoning: u32,
-    /// Characters of the result of a task, and of a file or a script.
-    pub answer: u32,
-    /// The most options of one target that are spelled out; beyond, they are chosen by position.
-    pub options: usize,
-    /// The secrets that may be named.
-    pub credentials: Vec<CredentialRef>,
-    /// The files that may be uploaded.
-    pub files: Vec<String>,
-}
-
-impl Default for Caps {
-    fn default() -> Self {
-        Self {
-            candidates: 150,
-            steps: 6,
-            text: 400,
-            words: 200,
-            reasoning: 600,
-            answer: 2_000,
-            options: 40,
-            credentials: Vec::new(),
-            files: Vec::new(),
-        }
-    }
-}
+use crate::caps::{Caps, LeftOut};
+use crate::ir::Document;
+use crate::shapes;
 
 /// A candidate that may be named.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,22 +27,6 @@ pub struct Offered {
     pub click: RiskClass,
     /// Its role, name and context, for descriptions.
     pub title: String,
-}
-
-/// What a specification does not hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LeftOut {
-    /// Candidates beyond [`Caps::candidates`].
-    pub surplus: usize,
-    /// Candidates that nothing tells from their twins.
-    pub ambiguous: usize,
-    /// Candidates in frames where the policy does not let a model act.
-    pub forbidden: usize,
-    /// Targets with more options than [`Caps::options`]: theirs are chosen by position.
-    pub long_selects: usize,
-    /// Registered actions whose argument schema is beyond the closed subset.
-    pub registered: Vec<String>,
 }
 
 /// What may be written about one page: the grammar, and what it was made of.
@@ -195,25 +140,4 @@ fn hash(document: &Document) -> String {
     use sha2::{Digest as _, Sha256};
     let written = super::emit::json_schema::write(document).to_string();
     Sha256::digest(written.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The origins that URLs of a plan may lead to, as a grammar spells them.
-pub(super) fn url_origins(policy: &Policy) -> Vec<UrlOrigin> {
-    each_once(policy.spelled_origins())
-}
-
-/// The origins that requests outside of the page may go to.
-pub(super) fn fetch_origins(policy: &Policy) -> Vec<UrlOrigin> {
-    each_once(policy.fetched_origins())
-}
-
-fn each_once(spelled: impl Iterator<Item = (String, String, bool)>) -> Vec<UrlOrigin> {
-    let mut origins: Vec<UrlOrigin> = Vec::new();
-    for (front, host, subdomain) in spelled {
-        let origin = UrlOrigin { front, subdomain, host: if subdomain { format!(".{host}") } else { host } };
-        if !origins.contains(&origin) {
-            origins.push(origin);
-        }
-    }
-    origins
 }

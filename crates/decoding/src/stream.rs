@@ -6,10 +6,11 @@
 //!
 //! Invariant: a step that was told is well formed; whether it may run is for `check` to say.
 
-use crate::ir::Document;
-use crate::recognize::{Recognizer, Spacing, Unexpected};
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::{self, ReadError};
+
+use crate::ir::Document;
+use crate::recognize::{Recognizer, Spacing, Unexpected};
 
 /// The most bytes that a plan may have.
 const MAX_BYTES: usize = 1 << 20;

@@ -1,11 +1,11 @@
 //! Writes steps in the line form: for prompts, histories and golden files.
 
-use serde_json::{Map, Value};
-
-use crate::line_form::{is_bare, is_bare_member, positional, positional_of_condition};
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::step::Step;
+use serde_json::{Map, Value};
+
+use crate::line_form::{is_bare, is_bare_member, positional, positional_of_condition};
 
 /// A plan in the line form, its reasoning first. What the form has no place for (context, declared
 /// candidates, timeouts) is named among the arguments or left out.

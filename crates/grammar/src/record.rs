@@ -25,6 +25,39 @@ use crate::step::Step;
 /// misread a record, in its second when a field was added.
 pub const RECORD_VERSION: &str = "1.1";
 
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RunResult {
+    /// Done.
+    Ok,
+    /// A step or the task failed.
+    Failed,
+    /// Policy or a missing confirmation stopped it.
+    Blocked,
+    /// The input was no good.
+    Invalid,
+    /// No usable browser or model, or the machinery broke.
+    Error,
+    /// Somebody interrupted it.
+    Interrupted,
+}
+
+impl RunResult {
+    /// The exit code of the command line.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Failed => 1,
+            Self::Invalid => 2,
+            Self::Error => 3,
+            Self::Blocked => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
 /// Why a step ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -250,5 +283,5 @@ pub struct RunEnd {
     /// When, in milliseconds since 1970.
     pub ts_ms: u64,
     /// The result, as the report has it.
-    pub result: crate::report::RunResult,
+    pub result: RunResult,
 }

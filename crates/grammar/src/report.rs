@@ -6,44 +6,12 @@ use serde_json::Value;
 
 use crate::outcome::{EffectRecord, Judged};
 use crate::plan::Violation;
+pub use crate::record::RunResult;
 use crate::record::{Failure, StepOrigin, StepRecord, StepResult};
 use crate::step::Step;
 
 /// The version of the report format. Raised as the record's.
 pub const REPORT_VERSION: &str = "1.0";
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum RunResult {
-    /// Done.
-    Ok,
-    /// A step or the task failed.
-    Failed,
-    /// Policy or a missing confirmation stopped it.
-    Blocked,
-    /// The input was no good.
-    Invalid,
-    /// No usable browser or model, or the machinery broke.
-    Error,
-    /// Somebody interrupted it.
-    Interrupted,
-}
-
-impl RunResult {
-    /// The exit code of the command line.
-    #[must_use]
-    pub const fn exit_code(self) -> u8 {
-        match self {
-            Self::Ok => 0,
-            Self::Failed => 1,
-            Self::Invalid => 2,
-            Self::Error => 3,
-            Self::Blocked => 4,
-            Self::Interrupted => 130,
-        }
-    }
-}
 
 /// Why a run did not end well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -49,8 +49,11 @@ mod error;
 mod explore;
 pub mod model;
 mod modeler;
+mod options;
 mod picture;
+mod seam;
 
 pub use error::ModelError;
 pub use explore::{AriaError, AriaSnapshot};
-pub use modeler::{LivePageModeler, Memory, ModelerOptions, Settling};
+pub use modeler::LivePageModeler;
+pub use options::{Memory, ModelerOptions, Settling};

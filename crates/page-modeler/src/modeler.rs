@@ -6,87 +6,21 @@ use std::time::{Duration, Instant};
 
 use cuebook_cdp::{Browser, CallError, DialogKind as WireDialog, DocumentId, OpenDialog, Page, PageEvent, TargetId};
 use cuebook_grammar::candidate::Candidate;
-use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::facts::{DialogFact, DialogKind};
 use cuebook_grammar::id::{CandidateId, NodeKey, ObservationId, PageId};
 use cuebook_grammar::observation::{
     FrameSummary, OBSERVATION_VERSION, Observation, Scope, Sketch, TabSummary, Truncation, Viewport,
 };
-use cuebook_grammar::seam::{Finding, Image, PageModeler, Query};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_probe::{Probe, ProbeError, ProbeOptions};
+use cuebook_probe::{Probe, ProbeError};
 use serde::{Deserialize, Serialize};
 
 use crate::capture::{Bounds, Captured, Known, WALK, capture};
 use crate::error::ModelError;
-use crate::explore;
 use crate::model::page_fingerprint::page_fingerprint;
 use crate::model::sketch::sketch;
 use crate::model::{FrameRows, Identities, candidates, clean, delta};
-use crate::picture;
-
-/// Bounds of an observation, and what counts as a test id.
-#[derive(Clone, Debug)]
-pub struct ModelerOptions {
-    /// Elements walked in each frame.
-    pub elements: u32,
-    /// Candidates of an observation.
-    pub candidates: u32,
-    /// Elements nested in elements.
-    pub depth: u32,
-    /// Frames entered.
-    pub frames: usize,
-    /// Time that one walk takes in a frame before it leaves out the rest.
-    pub time: Duration,
-    /// What observations build on.
-    pub memory: Memory,
-    /// How long a new document is waited for.
-    pub settling: Settling,
-    /// What counts as a test id.
-    pub probe: ProbeOptions,
-}
-
-impl Default for ModelerOptions {
-    fn default() -> Self {
-        Self {
-            elements: 200_000,
-            candidates: 20_000,
-            depth: 1_000,
-            frames: 100,
-            time: Duration::from_secs(10),
-            memory: Memory::default(),
-            settling: Settling::default(),
-            probe: ProbeOptions::default(),
-        }
-    }
-}
-
-/// How long a document that is looked at for the first time is waited for, so that a page which builds itself by
-/// script is seen as it becomes. Documents without scripts are not waited for once they are loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settling {
-    /// How long nothing may have changed; with zero it is enough that there is something to act on. Where there
-    /// is only something to read, half a second at least.
-    pub quiet: Duration,
-    /// The most time, of which at most half of what the observation has: a page may stay empty.
-    pub limit: Duration,
-}
-
-impl Default for Settling {
-    fn default() -> Self {
-        Self { quiet: Duration::ZERO, limit: Duration::from_secs(5) }
-    }
-}
-
-/// What an observation builds on. The result is the same; what it costs is not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Memory {
-    /// On the one before: what did not change since is not read again.
-    #[default]
-    Kept,
-    /// On nothing: the whole page is read each time.
-    None,
-}
+use crate::options::{ModelerOptions, Settling};
 
 /// Turns the tabs of one browser into observations.
 #[derive(Debug)]
@@ -124,7 +58,7 @@ impl LivePageModeler {
         Self { browser, digest, options, identities: Identities::default(), pages: HashMap::new(), observations: 0 }
     }
 
-    fn page(&self, page: &PageId) -> Result<Page, ModelError> {
+    pub(crate) fn page(&self, page: &PageId) -> Result<Page, ModelError> {
         self.browser.page(&TargetId::from(page.as_str())).ok_or(ModelError::NoSuchPage)
     }
 
@@ -475,30 +409,6 @@ fn origin_of(url: &str) -> String {
             format!("{scheme}://{}", rest.split(['/', '?', '#']).next().unwrap_or_default())
         }
         _ => "null".to_owned(),
-    }
-}
-
-impl PageModeler for LivePageModeler {
-    type Error = ModelError;
-
-    #[tracing::instrument(name = "observe", skip_all)]
-    async fn observe(&mut self, page: &PageId, scope: Scope, deadline: Deadline) -> Result<Observation, ModelError> {
-        self.observe_page(page, scope, deadline.instant()).await
-    }
-
-    #[tracing::instrument(name = "explore", skip_all)]
-    async fn explore(&mut self, page: &PageId, query: &Query, deadline: Deadline) -> Result<Finding, ModelError> {
-        explore::explore(self, page, query, deadline.instant()).await
-    }
-
-    #[tracing::instrument(name = "picture", skip_all)]
-    async fn picture(
-        &mut self,
-        page: &PageId,
-        observation: &Observation,
-        deadline: Deadline,
-    ) -> Result<Option<Image>, ModelError> {
-        Ok(picture::take(&self.page(page)?, observation, deadline.instant()).await)
     }
 }
 

@@ -1,12 +1,12 @@
 //! The line form as a grammar of characters.
 
+use cuebook_grammar::action::ActionKind;
 use serde_json::Value;
 
 use super::cfg::{Cfg, Class, Expression, Rule, Started, members, rule_name};
 use super::json_cfg;
 use crate::ir::{Document, Member, Node, Presence, Text, Union, Variant};
 use crate::line_form::{is_bare, is_bare_member, positional, positional_of_condition};
-use cuebook_grammar::action::ActionKind;
 
 pub(crate) fn of(document: &Document) -> Cfg {
     let writer = Writer { document };

@@ -16,13 +16,14 @@ mod providers;
 mod schema_writer;
 mod share;
 
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::policy::Policy;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::caps::Caps;
 use crate::ir::Document;
-use crate::spec::{Caps, GrammarSpec, specialise_with};
-use cuebook_grammar::observation::Observation;
-use cuebook_grammar::policy::Policy;
+use crate::spec::{GrammarSpec, specialise_with};
 
 /// A dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

@@ -4,11 +4,12 @@
 //! change of ln ψ that it brings, so that over the tokens of a verb and its target the biases add up to what
 //! the whole choice weighs, however a tokenizer cuts it.
 
-use crate::recognize::{OpenStep, Recognizer};
-use crate::spec::GrammarSpec;
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::risk::RiskClass;
+
+use crate::recognize::{OpenStep, Recognizer};
+use crate::spec::GrammarSpec;
 
 /// How much a class of risk weighs, from 0 to 1.
 const fn weight(class: RiskClass) -> f64 {

@@ -1,9 +1,9 @@
 //! A plan as JSON: alone, in a code fence or within prose, with its last step apart or among the others.
 
+use cuebook_grammar::plan::{Author, PlanDraft, Violation};
 use serde_json::Value;
 
 use crate::read::malformed;
-use cuebook_grammar::plan::{Author, PlanDraft, Violation};
 
 pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violation>> {
     PlanDraft::read_value(folded(value(text)?)?, author)

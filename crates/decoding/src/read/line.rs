@@ -2,13 +2,13 @@
 //!
 //! Lines that begin with `#` are the reasoning; blank lines mean nothing. See `line_form` for the syntax.
 
+use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::plan::{Author, MAX_STEPS, PlanDraft, Violation};
+use cuebook_grammar::wire::LongText;
 use serde_json::{Map, Value};
 
 use crate::line_form::{positional, positional_of_condition};
 use crate::read::malformed;
-use cuebook_grammar::action::ActionKind;
-use cuebook_grammar::plan::{Author, MAX_STEPS, PlanDraft, Violation};
-use cuebook_grammar::wire::LongText;
 
 /// What a dialect of the form is used to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Steps of `{"tool", "args", "explanation", "estimated_risk", "confidence"}`, with the tool names and
 //! argument names of the planner specification.
 
+use cuebook_grammar::plan::{Author, PlanDraft, Violation};
 use serde_json::{Map, Value, json};
 
 use crate::read::malformed;
-use cuebook_grammar::plan::{Author, PlanDraft, Violation};
 
 pub(super) fn read(value: Value, author: Author) -> Result<PlanDraft, Vec<Violation>> {
     let Value::Object(mut plan) = value else {

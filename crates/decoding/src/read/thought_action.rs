@@ -1,9 +1,10 @@
 //! `<Thought>…</Thought><Action>click(223)</Action>`: one thought, one action. A missing closing tag is put
 //! up with, as decoders that stop at it leave it out.
 
-use crate::read::{line, malformed};
 use cuebook_grammar::plan::{Author, PlanDraft, Violation};
 use cuebook_grammar::wire::LongText;
+
+use crate::read::{line, malformed};
 
 pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violation>> {
     let thought = between(text, "<Thought>", "</Thought>");

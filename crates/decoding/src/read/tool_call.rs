@@ -4,12 +4,12 @@
 //! "name", "arguments"}` among the output of its responses. Anthropic: `{"content": [{"type": "tool_use",
 //! "name", "input"}]}`. Ollama: as OpenAI, with arguments as an object. Any of these alone, or in an array.
 
-use serde_json::{Map, Value};
-
-use crate::read::malformed;
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation};
 use cuebook_grammar::wire::LongText;
+use serde_json::{Map, Value};
+
+use crate::read::malformed;
 
 /// Whether the value looks like tool calls.
 pub(super) fn is_one(value: &Value) -> bool {

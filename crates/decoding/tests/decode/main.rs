@@ -15,11 +15,10 @@ use cuebook_decoding::sample::Sampler;
 use cuebook_decoding::{GrammarSpec, PlanStream, Recognizer, Spacing, emit, read, specialise_with, write_lines};
 use cuebook_grammar::arbitrary;
 use cuebook_grammar::plan::{Author, PlanDraft};
+use ground::{caps, ground, outside};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use serde_json::Value;
-
-use ground::{caps, ground, outside};
 
 fn sentences(spec: &GrammarSpec, seed: u64, count: usize) -> Vec<Value> {
     // SplitMix64: https://prng.di.unimi.it/splitmix64.c

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::action::{Action, TargetNeed};
-use crate::candidate::{Candidate, Capability};
+use crate::candidate::Candidate;
 use crate::effect::EffectClass;
 use crate::id::TargetRef;
 use crate::locator::Locator;
 use crate::observation::Observation;
 use crate::plan::check::{Plan, StatedCondition};
 use crate::plan::draft::Author;
+use crate::plan::support::support_violation;
 use crate::plan::violation::{Violation, ViolationCode};
 use crate::policy::{Consent, Policy};
 use crate::risk::{self, RiskClass};
@@ -202,33 +203,4 @@ impl Plan {
 
 fn origin_of_url(url: &str) -> String {
     url::Url::parse(url).map_or_else(|_| "null".to_owned(), |url| url.origin().ascii_serialization())
-}
-
-/// Why the candidate does not support the action, if it does not.
-pub(super) fn support_violation(action: &Action, candidate: &Candidate, need: Capability) -> Option<String> {
-    let verb = action.kind().meta().name;
-    if !candidate.supports(need) {
-        return Some(format!("expected a target for `{verb}`, saw {} {}", candidate.id, candidate.title()));
-    }
-    if let Action::Select(select) = action
-        && !candidate.options.is_empty()
-        && candidate.options.len() < 100
-    {
-        use crate::action::OptionChoice as Choice;
-        let is_there = |choice: &Choice| {
-            let mut options = candidate.options.iter().enumerate();
-            options.any(|(position, option)| choice.means(position, Some(&option.value), &option.label))
-        };
-        let missing = select.option.choices.iter().find(|choice| !is_there(choice));
-        if let Some(missing) = missing {
-            let known: Vec<&str> = candidate.options.iter().take(10).map(|o| o.label.as_str()).collect();
-            let seen = match missing {
-                Choice::Text(text) | Choice::Value(text) | Choice::Label(text) => format!("{:?}", text.as_str()),
-                Choice::Index(index) => format!("position {}", index.get()),
-                Choice::Every(traits) => serde_json::to_string(traits).unwrap_or_default(),
-            };
-            return Some(format!("expected one of the options {known:?}, saw {seen}"));
-        }
-    }
-    None
 }

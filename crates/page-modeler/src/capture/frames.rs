@@ -12,54 +12,17 @@ use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 
+use super::answer;
+use super::bounds::{Bounds, Known};
+use super::captured::{Captured, CapturedFrame};
+use super::listeners::ListenerCache;
 use super::listeners::Place;
-use super::told::{self, Renamed};
-use super::{Bounds, Known, ListenerCache, WalkCache, closed_roots, overlays};
+use super::walk_cache::WalkCache;
+use super::{closed_roots, overlays};
 use crate::model::candidates::Placed;
 use crate::model::clean;
 use crate::model::rows::FrameWalk;
-use crate::modeler::Memory;
-
-/// One frame that answered.
-#[derive(Debug)]
-pub(crate) struct CapturedFrame {
-    /// Its index in the observation.
-    pub(crate) index: u32,
-    /// Our world in its document.
-    pub(crate) world: ProbeWorld,
-    /// What the walk told; its rows have moved to `rows`.
-    pub(crate) walk: FrameWalk,
-    /// Whose names the browser has to be asked for again.
-    pub(crate) renamed: Renamed,
-    /// Where it lies.
-    pub(crate) placement: Placement,
-    /// Its owner element's number, and the index of the frame that holds it.
-    pub(crate) owner: Option<(u64, u32)>,
-    /// The way to it.
-    pub(crate) locators: Vec<Locator>,
-    /// Its rows, placed in the tab.
-    pub(crate) rows: Vec<Placed>,
-}
-
-impl CapturedFrame {
-    pub(crate) fn document_key(&self) -> (String, String) {
-        (self.world.frame().as_str().to_owned(), self.world.document().as_str().to_owned())
-    }
-}
-
-/// Everything that the wire tells about a tab.
-#[derive(Debug)]
-pub(crate) struct Captured {
-    pub(crate) frames: Vec<CapturedFrame>,
-    pub(crate) summaries: Vec<FrameSummary>,
-    pub(crate) truncated: Truncation,
-}
-
-impl Captured {
-    pub(crate) fn viewport(&self) -> Viewport {
-        self.frames.first().map(|frame| frame.walk.viewport).unwrap_or_default()
-    }
-}
+use crate::options::Memory;
 
 /// How often closed roots within closed roots are followed.
 const NESTING: usize = 8;
@@ -240,7 +203,7 @@ async fn walk(
         });
         let text: String =
             world.call("(cb, options) => cb.walk.run(options)", std::slice::from_ref(&options), until).await?;
-        let (walk, news) = told::read(&text, last.as_ref())?;
+        let (walk, news) = answer::read(&text, last.as_ref())?;
         renamed = renamed.and(news);
         let mut news = 0;
         if turn + 1 < NESTING {

@@ -7,8 +7,8 @@ use cuebook_cdp::CallError;
 use cuebook_grammar::id::NodeKey;
 use cuebook_probe::{AxFacts, Probe, ProbeError};
 
-use super::frames::CapturedFrame;
-use super::told::Renamed;
+use super::answer::Renamed;
+use super::captured::CapturedFrame;
 use crate::model::candidates::BrowserWords;
 
 /// Rows of one frame that are asked about. The browser takes time linear in the siblings of an element for

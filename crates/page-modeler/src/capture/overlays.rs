@@ -7,7 +7,7 @@ use cuebook_probe::{ProbeError, ProbeWorld};
 use futures_util::future::join_all;
 use serde_json::json;
 
-use super::frames::CapturedFrame;
+use super::captured::CapturedFrame;
 
 /// One question to a frame: which of these points something else covers.
 struct Question<'a> {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use cuebook_grammar::observation::Scope;
 use cuebook_probe::ProbeWorld;
 
-use super::frames::CapturedFrame;
+use super::captured::CapturedFrame;
 use crate::model::rows::FrameWalk;
 
 /// Frame and document.

@@ -1,0 +1,32 @@
+//! Whether a candidate supports what a step does to it.
+
+use crate::action::{Action, OptionChoice as Choice};
+use crate::candidate::{Candidate, Capability};
+
+/// Why the candidate does not support the action, if it does not.
+pub(super) fn support_violation(action: &Action, candidate: &Candidate, need: Capability) -> Option<String> {
+    let verb = action.kind().meta().name;
+    if !candidate.supports(need) {
+        return Some(format!("expected a target for `{verb}`, saw {} {}", candidate.id, candidate.title()));
+    }
+    if let Action::Select(select) = action
+        && !candidate.options.is_empty()
+        && candidate.options.len() < 100
+    {
+        let is_there = |choice: &Choice| {
+            let mut options = candidate.options.iter().enumerate();
+            options.any(|(position, option)| choice.means(position, Some(&option.value), &option.label))
+        };
+        let missing = select.option.choices.iter().find(|choice| !is_there(choice));
+        if let Some(missing) = missing {
+            let known: Vec<&str> = candidate.options.iter().take(10).map(|o| o.label.as_str()).collect();
+            let seen = match missing {
+                Choice::Text(text) | Choice::Value(text) | Choice::Label(text) => format!("{:?}", text.as_str()),
+                Choice::Index(index) => format!("position {}", index.get()),
+                Choice::Every(traits) => serde_json::to_string(traits).unwrap_or_default(),
+            };
+            return Some(format!("expected one of the options {known:?}, saw {seen}"));
+        }
+    }
+    None
+}

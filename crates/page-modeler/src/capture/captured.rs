@@ -1,0 +1,50 @@
+//! What the wire reports about a tab: its frames, walked and placed.
+
+use cuebook_grammar::locator::Locator;
+use cuebook_grammar::observation::{FrameSummary, Truncation, Viewport};
+use cuebook_probe::{Placement, ProbeWorld};
+
+use super::answer::Renamed;
+use crate::model::candidates::Placed;
+use crate::model::rows::FrameWalk;
+
+/// One frame that answered.
+#[derive(Debug)]
+pub(crate) struct CapturedFrame {
+    /// Its index in the observation.
+    pub(crate) index: u32,
+    /// Our world in its document.
+    pub(crate) world: ProbeWorld,
+    /// What the walk reported; its rows have moved to `rows`.
+    pub(crate) walk: FrameWalk,
+    /// Whose names the browser has to be asked for again.
+    pub(crate) renamed: Renamed,
+    /// Where it lies.
+    pub(crate) placement: Placement,
+    /// Its owner element's number, and the index of the frame that holds it.
+    pub(crate) owner: Option<(u64, u32)>,
+    /// The way to it.
+    pub(crate) locators: Vec<Locator>,
+    /// Its rows, placed in the tab.
+    pub(crate) rows: Vec<Placed>,
+}
+
+impl CapturedFrame {
+    pub(crate) fn document_key(&self) -> (String, String) {
+        (self.world.frame().as_str().to_owned(), self.world.document().as_str().to_owned())
+    }
+}
+
+/// Everything that the wire reports about a tab.
+#[derive(Debug)]
+pub(crate) struct Captured {
+    pub(crate) frames: Vec<CapturedFrame>,
+    pub(crate) summaries: Vec<FrameSummary>,
+    pub(crate) truncated: Truncation,
+}
+
+impl Captured {
+    pub(crate) fn viewport(&self) -> Viewport {
+        self.frames.first().map(|frame| frame.walk.viewport).unwrap_or_default()
+    }
+}
