@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::{Metadata, MetadataCommand, Package, PackageId};
-
-use crate::commands::root;
+use xtask::commands::root;
 
 /// What a crate must not reach, not even through others: the language does no I/O.
 const UNREACHABLE: [(&str, &[&str]); 1] =

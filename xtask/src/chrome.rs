@@ -26,7 +26,7 @@ const USUAL_PLACES: [&str; 6] = [
 ///
 /// # Errors
 /// If `$CHROME` names no file, or there is no Chrome and it could not be installed.
-pub(crate) fn find_or_install() -> Result<PathBuf> {
+pub fn find_or_install() -> Result<PathBuf> {
     if let Some(chrome) = find()? {
         return Ok(chrome);
     }

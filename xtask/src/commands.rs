@@ -8,19 +8,19 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The directory of the workspace.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }
 
 /// A variable of the environment, if it is set to something.
 #[expect(clippy::disallowed_methods, reason = "xtask is one of the two crates that may")]
-pub(crate) fn environment(name: &str) -> Option<OsString> {
+pub fn environment(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// The cargo that runs this, with arguments, in the root of the workspace.
-pub(crate) fn cargo(arguments: &[&str]) -> Command {
+pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(environment("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command
@@ -30,7 +30,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 ///
 /// # Errors
 /// If the program cannot be started or does not succeed.
-pub(crate) fn stage(title: &str, command: &mut Command) -> Result<()> {
+pub fn stage(title: &str, command: &mut Command) -> Result<()> {
     println!("\n== {title}");
     let began = Instant::now();
     let status = command.status().with_context(|| format!("{title}: cannot run {command:?}"))?;
@@ -45,7 +45,7 @@ pub(crate) fn stage(title: &str, command: &mut Command) -> Result<()> {
 ///
 /// # Errors
 /// If the program cannot be started, does not succeed, or prints what is not text.
-pub(crate) fn output_of(command: &mut Command) -> Result<String> {
+pub fn output_of(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
@@ -58,7 +58,7 @@ pub(crate) fn output_of(command: &mut Command) -> Result<String> {
 }
 
 /// Whether cargo has a subcommand, such as `nextest`.
-pub(crate) fn has_subcommand(name: &str) -> bool {
+pub fn has_subcommand(name: &str) -> bool {
     let mut command = cargo(&[name, "--version"]);
     command
         .stdin(Stdio::null())
@@ -72,7 +72,7 @@ pub(crate) fn has_subcommand(name: &str) -> bool {
 ///
 /// # Errors
 /// If there is none.
-pub(crate) fn python() -> Result<String> {
+pub fn python() -> Result<String> {
     let named = environment("PYTHON").map(|name| name.to_string_lossy().into_owned());
     let check = "import sys; print(sys.version_info >= (3, 10))";
     named
@@ -84,7 +84,7 @@ pub(crate) fn python() -> Result<String> {
 
 /// How `cuebook` is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BuildProfile {
+pub enum BuildProfile {
     /// Quickly.
     Dev,
     /// Optimised: what measurements use.
@@ -95,7 +95,7 @@ pub(crate) enum BuildProfile {
 ///
 /// # Errors
 /// If it does not build, or cargo does not say where it put it.
-pub(crate) fn build_cuebook() -> Result<PathBuf> {
+pub fn build_cuebook() -> Result<PathBuf> {
     build_cuebook_as(BuildProfile::Dev)
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn build_cuebook() -> Result<PathBuf> {
 ///
 /// # Errors
 /// As [`build_cuebook`].
-pub(crate) fn build_cuebook_as(profile: BuildProfile) -> Result<PathBuf> {
+pub fn build_cuebook_as(profile: BuildProfile) -> Result<PathBuf> {
     build_executable("cuebook-cli", "cuebook", profile)
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn build_cuebook_as(profile: BuildProfile) -> Result<PathBuf> {
 ///
 /// # Errors
 /// As [`build_cuebook`].
-pub(crate) fn build_executable(package: &str, name: &str, profile: BuildProfile) -> Result<PathBuf> {
+pub fn build_executable(package: &str, name: &str, profile: BuildProfile) -> Result<PathBuf> {
     println!("\n== build {name}");
     let profile = match profile {
         BuildProfile::Dev => "--profile=dev",

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Result, bail};
-
-use crate::chrome;
-use crate::commands::{BuildProfile, build_executable, root, stage};
+use xtask::chrome;
+use xtask::commands::{BuildProfile, build_executable, root, stage};
 
 /// Where the cases lie beside a checkout, if they do.
 const USUAL_FOLDER: &str = "../shared/conformance";

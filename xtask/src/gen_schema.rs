@@ -3,8 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Result, ensure};
-
-use crate::commands::root;
+use xtask::commands::root;
 
 /// The test that compares them also writes them, if it is told to.
 pub(crate) fn run() -> Result<()> {

@@ -7,9 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
-
-use crate::chrome;
-use crate::commands::{build_cuebook, python, root, stage};
+use xtask::chrome;
+use xtask::commands::{build_cuebook, python, root, stage};
 
 /// The document that the tables go to, relative to the root of the workspace.
 const DOCUMENT: &str = "docs/interop.md";

@@ -1,9 +1,9 @@
 //! What is checked without running anything: dependencies, formatting, lints, documentation.
 
 use anyhow::Result;
+use xtask::commands::{cargo, has_subcommand, stage};
 
 use crate::check_deps;
-use crate::commands::{cargo, has_subcommand, stage};
 
 /// Runs every check and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {

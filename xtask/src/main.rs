@@ -5,23 +5,20 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore reports to the terminal that started it")]
 
-mod bench;
 mod check_deps;
-mod chrome;
-mod commands;
 mod conformance;
 mod demo;
-mod engine;
 mod gen_schema;
 mod interop;
 mod lint;
-mod site;
-mod soak;
 mod test;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use anyhow::{Result, ensure};
 use clap::{Parser, Subcommand};
+use xtask::commands::cargo;
 
 /// Repository chores. Each exits with 0 if all went well, 1 if not, 2 on wrong usage.
 #[derive(Debug, Parser)]
@@ -47,16 +44,35 @@ enum Chore {
     /// Drive pages that nobody here wrote: MiniWoB++ tasks and Django's admin (needs Python)
     Interop(interop::Arguments),
     /// Measure observations and clicks beside Playwright's (needs Node)
-    Bench(bench::Arguments),
+    #[command(disable_help_flag = true)]
+    Bench(Measured),
     /// Build llama.cpp's server and a model of random weights, and run cuebook with them: whatever noise writes
     /// under a grammar is a plan (needs Python and a C++ compiler; the first build takes a while)
-    Engine(engine::Arguments),
+    #[command(disable_help_flag = true)]
+    Engine(Measured),
     /// Carry out other people's tests, in neutral form, and compare with the committed ratchet
     Conformance(conformance::Arguments),
     /// Kill cuebook again and again, and compare its log with what the server counted; or change pages under
     /// the pointer again and again, and count what reached a wrong target; or decode plans from noise and check
     /// each
-    Soak(soak::Arguments),
+    #[command(disable_help_flag = true)]
+    Soak(Measured),
+}
+
+/// Arguments of a measurement, for the program in `bench/`: `--help` lists them.
+#[derive(Debug, clap::Args)]
+struct Measured {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+}
+
+/// Builds and runs `bench/`, which stands outside the workspace: nothing else has to build it.
+fn measure(name: &str, measured: &Measured) -> Result<()> {
+    let program =
+        ["run", "--quiet", "--manifest-path", "bench/Cargo.toml", "--target-dir", "target/measure", "--", name];
+    let status = cargo(&program).args(&measured.arguments).status()?;
+    ensure!(status.success(), "{name}: {status}");
+    Ok(())
 }
 
 fn main() -> ExitCode {
@@ -67,10 +83,10 @@ fn main() -> ExitCode {
         Chore::GenSchema => gen_schema::run(),
         Chore::Demo => demo::run(),
         Chore::Interop(arguments) => interop::run(&arguments),
-        Chore::Bench(arguments) => bench::run(&arguments),
-        Chore::Engine(arguments) => engine::run(&arguments),
+        Chore::Bench(arguments) => measure("bench", &arguments),
+        Chore::Engine(arguments) => measure("engine", &arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
-        Chore::Soak(arguments) => soak::run(&arguments),
+        Chore::Soak(arguments) => measure("soak", &arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The running site. Dropping this stops it.
 #[derive(Debug)]
-pub(crate) struct Site {
+pub struct Site {
     child: Child,
     origin: String,
 }
@@ -28,7 +28,7 @@ impl Site {
     ///
     /// # Errors
     /// If it cannot be started or does not say its origin in time.
-    pub(crate) fn start(cuebook: &Path) -> Result<Self> {
+    pub fn start(cuebook: &Path) -> Result<Self> {
         let mut child = Command::new(cuebook)
             .args(["site", "--port", "0", "--json"])
             .stdin(Stdio::null())
@@ -55,7 +55,7 @@ impl Site {
     }
 
     /// `http://127.0.0.1:PORT`.
-    pub(crate) fn origin(&self) -> &str {
+    pub fn origin(&self) -> &str {
         &self.origin
     }
 
@@ -63,7 +63,7 @@ impl Site {
     ///
     /// # Errors
     /// If it does not answer with its state.
-    pub(crate) fn state(&self) -> Result<Value> {
+    pub fn state(&self) -> Result<Value> {
         let host = self.origin.trim_start_matches("http://");
         let mut stream = TcpStream::connect(host).with_context(|| format!("cannot reach {host}"))?;
         stream.set_read_timeout(Some(PATIENCE))?;

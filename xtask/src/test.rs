@@ -1,9 +1,10 @@
 //! Every test of the workspace, in real Chrome: what continuous integration runs.
 
 use anyhow::Result;
+use xtask::chrome;
+use xtask::commands::{build_cuebook, cargo, has_subcommand, stage};
 
-use crate::commands::{build_cuebook, cargo, has_subcommand, stage};
-use crate::{chrome, lint};
+use crate::lint;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

@@ -10,10 +10,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-
-use crate::chrome;
-use crate::commands::{build_cuebook, root};
-use crate::site::Site;
+use xtask::chrome;
+use xtask::commands::{build_cuebook, root};
+use xtask::site::Site;
 
 /// What the planner is asked to do.
 const TASK: &str = "Log in as ann with password correct-horse, then select Large and press Order";

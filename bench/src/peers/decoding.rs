@@ -8,11 +8,11 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tiktoken_rs::o200k_base;
+use xtask::chrome;
+use xtask::commands::{build_cuebook, cargo, output_of, root, stage};
+use xtask::site::Site;
 
 use super::{Arguments, DOCUMENT, document};
-use crate::chrome;
-use crate::commands::{build_cuebook, cargo, output_of, root, stage};
-use crate::site::Site;
 
 /// Pages of the built-in site, small and large.
 const PAGES: [&str; 8] = ["login", "dashboard", "shop", "orders", "widgets", "hostile", "grid?n=100", "grid?n=1000"];

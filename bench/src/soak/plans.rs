@@ -8,8 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-
-use crate::commands::{cargo, root, stage};
+use xtask::commands::{cargo, root, stage};
 
 /// Where the numbers go, relative to the root of the workspace.
 const RESULTS: &str = "bench/plans.json";

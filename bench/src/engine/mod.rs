@@ -15,13 +15,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
-
-use crate::chrome;
-use crate::commands::{build_cuebook, root};
-use crate::site::Site;
 use runs::Stage;
+use serde_json::{Value, json};
 use server::Server;
+use xtask::chrome;
+use xtask::commands::{build_cuebook, root};
+use xtask::site::Site;
 
 /// Where the numbers go, relative to the root of the workspace.
 const RESULTS: &str = "bench/engine.json";

@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-
-use crate::commands::{environment, python, root, stage};
+use xtask::commands::{environment, python, root, stage};
 
 /// The package that holds the sources.
 pub(super) const SOURCE: &str = "llama.cpp of llama-cpp-python 0.3.36";

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
+use xtask::site::Site;
 
 use super::ledger::{self, Clicks, Unreadable};
 use super::leftovers;
 use super::random::Random;
-use crate::site::Site;
 
 /// The longest that a run, killed or not, may take.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -20,13 +20,12 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::{Value, json};
-
-use crate::chrome;
-use crate::commands::{build_cuebook, root};
-use crate::site::Site;
 use random::Random;
+use serde_json::{Value, json};
 use trial::{Stage, Trial};
+use xtask::chrome;
+use xtask::commands::{build_cuebook, root};
+use xtask::site::Site;
 
 /// How many clicks a plan has: each is a chance to be killed between two durable lines.
 const CLICKS: usize = 10;

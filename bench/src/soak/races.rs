@@ -7,9 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
-
-use crate::chrome;
-use crate::commands::{cargo, root, stage};
+use xtask::chrome;
+use xtask::commands::{cargo, root, stage};
 
 /// The test that reads the count from its environment.
 const TEST: &str = "races::no_event_of_a_gesture_reaches_what_the_page_moves_under_the_pointer";

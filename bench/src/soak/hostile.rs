@@ -4,9 +4,8 @@
 use std::process::Command;
 
 use anyhow::Result;
-
-use crate::chrome;
-use crate::commands::{BuildProfile, build_executable, root, stage};
+use xtask::chrome;
+use xtask::commands::{BuildProfile, build_executable, root, stage};
 
 /// Runs `count` trials of each kind over a quick and a slow link, and writes `bench/hostile.json`, which is committed.
 ///

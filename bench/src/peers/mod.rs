@@ -16,12 +16,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
-
-use crate::chrome;
-use crate::commands::{BuildProfile, build_cuebook_as, output_of, root, stage};
-use crate::site::Site;
 use measure::{Metrics, Side, Spread, merge, read};
 use tiktoken_rs::{CoreBPE, o200k_base};
+use xtask::chrome;
+use xtask::commands::{BuildProfile, build_cuebook_as, output_of, root, stage};
+use xtask::site::Site;
 
 /// The document that the table goes to, relative to the root of the workspace.
 const DOCUMENT: &str = "docs/benchmarks.md";
