@@ -27,7 +27,7 @@ pub fn markdown(html: &str, url: &str, extent: Extent) -> String {
     if extent == Extent::Part {
         return written(&whole);
     }
-    without_ways(&whole);
+    without_navigation(&whole);
     let article = (html.len() <= MAX_FOR_ARTICLE).then(|| article(html, url)).flatten();
     match article {
         Some(article) if length(&article.root()) >= ARTICLE_SHARE * length(&whole.root()) => written(&article),
@@ -47,7 +47,7 @@ fn written(document: &Document) -> String {
 }
 
 /// Takes out navigation and the page's own header and footer, unless nothing else is left.
-fn without_ways(document: &Document) {
+fn without_navigation(document: &Document) {
     let all = length(&document.root());
     let ways = document.select("nav, body > footer, body > div > footer");
     let theirs: f64 = ways.nodes().iter().map(length).sum();

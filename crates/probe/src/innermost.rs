@@ -42,7 +42,7 @@ mod tests {
         ElementFacts { text: Some(FactText::Clear(text.into())), ..ElementFacts::default() }
     }
 
-    fn told(rows: &[(&str, Option<usize>)], pattern: &str) -> Vec<bool> {
+    fn judged(rows: &[(&str, Option<usize>)], pattern: &str) -> Vec<bool> {
         let all: Vec<ElementFacts> = rows.iter().map(|(text, _)| facts(text)).collect();
         let rows: Vec<_> = all.iter().zip(rows).map(|(facts, (_, parent))| (facts, *parent)).collect();
         innermost(&rows, &TextPattern::literal(pattern))
@@ -51,17 +51,17 @@ mod tests {
     #[test]
     fn only_the_innermost_element_has_the_text() {
         let rows = [("Total: 5", None), ("Total: 5", Some(0)), ("5", Some(1))];
-        assert_eq!(told(&rows, "total"), [false, true, false]);
+        assert_eq!(judged(&rows, "total"), [false, true, false]);
     }
 
     #[test]
     fn a_slot_that_comes_after_what_it_shows_contains_it_all_the_same() {
         let rows = [("Total", Some(1)), ("Total", None)];
-        assert_eq!(told(&rows, "total"), [true, false]);
+        assert_eq!(judged(&rows, "total"), [true, false]);
     }
 
     #[test]
     fn a_circle_ends() {
-        assert_eq!(told(&[("a", Some(1)), ("a", Some(0)), ("a", Some(9))], "a"), [false, false, true]);
+        assert_eq!(judged(&[("a", Some(1)), ("a", Some(0)), ("a", Some(9))], "a"), [false, false, true]);
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use cuebook_grammar::outcome::{Cause, StepFailure, StepOutcome};
 use serde_json::{Map, Value, json};
 
-use super::{Declared, shortened, told};
+use super::{Declared, described, shortened};
 use crate::case::{Case, Entry, Expect, Target};
 use crate::stage::{STEP_MS, Stage, Stepped};
 use crate::verdict::{Bucket, Ending, Failure};
@@ -57,7 +57,7 @@ async fn run_entry(stage: &mut Stage, entry: &Entry, expect: &Expect) -> Result<
     let judged = match (&expect.error, stepped) {
         (None, Stepped::Refused(why)) => Some(Failure::new(Bucket::PlanRefused, words, why)),
         (None, Stepped::Ended(StepOutcome::Failed(failure))) => {
-            Some(Failure::new(Bucket::StepFailed(failure.cause), words, told(&failure)))
+            Some(Failure::new(Bucket::StepFailed(failure.cause), words, described(&failure)))
         }
         (None, Stepped::Ended(StepOutcome::Succeeded(_))) => None,
         // What the check refuses never reaches the page: a stronger answer of the same kind.
@@ -65,7 +65,7 @@ async fn run_entry(stage: &mut Stage, entry: &Entry, expect: &Expect) -> Result<
             .then(|| Failure::new(Bucket::PlanRefused, format!("the error `{kind}` of {words}"), why)),
         (Some(kind), Stepped::Ended(StepOutcome::Failed(failure))) => (!means(kind, &failure)).then(|| {
             let expected = format!("the error `{kind}` of {words}");
-            Failure::new(Bucket::OtherCause(failure.cause), expected, told(&failure))
+            Failure::new(Bucket::OtherCause(failure.cause), expected, described(&failure))
         }),
         (Some(kind), Stepped::Ended(StepOutcome::Succeeded(success))) => {
             let seen = format!("effects {:?}", success.evidence.effects);

@@ -26,7 +26,7 @@ pub(crate) fn shortened(text: &str) -> String {
 }
 
 /// A failure in words, with what it was judged on.
-pub(crate) fn told(failure: &StepFailure) -> String {
+pub(crate) fn described(failure: &StepFailure) -> String {
     let facts = failure.facts.conditions.as_ref().map(|facts| json!(facts.samples.last()).to_string());
     shortened(&format!(
         "{} at {:?}: {}{}",
@@ -69,7 +69,7 @@ pub(crate) async fn must_go_well(
     Ok(match stage.step(&declared.into_value(), &step).await? {
         Stepped::Refused(why) => Err(Failure::new(Bucket::PlanRefused, words, why)),
         Stepped::Ended(StepOutcome::Failed(failure)) => {
-            Err(Failure::new(Bucket::StepFailed(failure.cause), words, told(&failure)))
+            Err(Failure::new(Bucket::StepFailed(failure.cause), words, described(&failure)))
         }
         Stepped::Ended(StepOutcome::Succeeded(success)) => Ok(success.data),
     })

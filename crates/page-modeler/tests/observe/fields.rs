@@ -3,7 +3,7 @@
 use cuebook_grammar::candidate::ControlKind;
 use cuebook_grammar::observation::Scope;
 
-use crate::stage::{Stage, check, named, told};
+use crate::stage::{Stage, check, lines_of, named};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_label_names_its_field_until_it_is_for_another() {
@@ -111,7 +111,7 @@ async fn options_of_a_select_belong_to_it_and_those_of_a_portal_stand_alone() {
     let seen = stage.observe(Scope::Full).await;
     let offered =
         ["combobox \"Size\"", "combobox \"Colour\"", "listbox \"Colours\"", "option \"Red\"", "option \"Blue\""];
-    assert_eq!(told(&seen), offered);
+    assert_eq!(lines_of(&seen), offered);
     let labels = |seen: &cuebook_grammar::observation::Observation| -> Vec<(String, bool)> {
         named(seen, "Size").options.iter().map(|option| (option.label.clone(), option.disabled)).collect()
     };
@@ -119,7 +119,7 @@ async fn options_of_a_select_belong_to_it_and_those_of_a_portal_stand_alone() {
     assert_eq!(named(&seen, "Blue").states.selected, Some(true));
     stage.page_script("portal.hidden = true; s.options[1].remove(); 0").await;
     let closed = stage.observe(Scope::Full).await;
-    assert_eq!(told(&closed), offered[..2]);
+    assert_eq!(lines_of(&closed), offered[..2]);
     assert_eq!(labels(&closed).len(), 1);
 }
 

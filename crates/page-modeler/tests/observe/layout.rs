@@ -4,7 +4,7 @@ use cuebook_grammar::candidate::Placement;
 use cuebook_grammar::observation::Scope;
 use serde_json::json;
 
-use crate::stage::{Stage, check, named, told, until};
+use crate::stage::{Stage, check, lines_of, named, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scroll_container_holds_what_can_be_scrolled_to() {
@@ -14,21 +14,21 @@ async fn a_scroll_container_holds_what_can_be_scrolled_to() {
     )
     .await;
     let seen = stage.observe(Scope::View).await;
-    assert_eq!(told(&seen), ["button \"Top\"", "button \"End\" off view"]);
+    assert_eq!(lines_of(&seen), ["button \"Top\"", "button \"End\" off view"]);
     assert_eq!(named(&seen, "End").scroll_container.as_deref(), Some("div#s"));
     stage.page_script("s.scrollTop = 1000; 0").await;
-    assert_eq!(told(&stage.observe(Scope::View).await), ["button \"Top\" off view", "button \"End\""]);
+    assert_eq!(lines_of(&stage.observe(Scope::View).await), ["button \"Top\" off view", "button \"End\""]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_below_the_fold_is_counted_in_a_view_and_offered_in_full() {
     let mut stage = Stage::on("<button>First</button><div style='height:4000px'></div><button>Last</button>").await;
-    assert_eq!(told(&stage.observe(Scope::Full).await), ["button \"First\"", "button \"Last\" off view"]);
+    assert_eq!(lines_of(&stage.observe(Scope::Full).await), ["button \"First\"", "button \"Last\" off view"]);
     let view = stage.observe(Scope::View).await;
-    assert_eq!(told(&view), ["button \"First\""]);
+    assert_eq!(lines_of(&view), ["button \"First\""]);
     assert_eq!(view.truncated.unwrap().off_view, 1);
     stage.page_script("scrollTo(0, 4000); 0").await;
-    assert_eq!(told(&stage.observe(Scope::View).await), ["button \"Last\""]);
+    assert_eq!(lines_of(&stage.observe(Scope::View).await), ["button \"Last\""]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -98,7 +98,7 @@ async fn zoom_and_device_scale_factors_leave_boxes_where_the_pointer_finds_them(
             let event = json!({ "type": kind, "x": at.x, "y": at.y, "button": "left", "clickCount": 1 });
             stage.page.session().call_raw("Input.dispatchMouseEvent", event, until()).await.unwrap();
         }
-        assert_eq!(told(&stage.observe(Scope::View).await), ["button \"Hit\""], "factor {factor}");
+        assert_eq!(lines_of(&stage.observe(Scope::View).await), ["button \"Hit\""], "factor {factor}");
     }
 }
 
@@ -114,10 +114,10 @@ async fn a_virtualised_row_that_is_recycled_is_another_candidate() {
     let items = |from: u32| -> Vec<String> {
         (from..from + 3).map(|i| format!("button \"Open\" [list item: Item {i}]")).collect()
     };
-    assert_eq!(told(&first), items(0));
+    assert_eq!(lines_of(&first), items(0));
     stage.page_script("show(1); 0").await;
     let second = stage.observe(Scope::View).await;
-    assert_eq!(told(&second), items(1));
+    assert_eq!(lines_of(&second), items(1));
     let old: Vec<_> = first.candidates.iter().map(|c| c.id).collect();
     assert!(second.candidates.iter().all(|c| !old.contains(&c.id)), "an id stayed with a node, not with its row");
     assert_eq!(first.candidates[1].node, second.candidates[1].node);

@@ -2,7 +2,7 @@
 
 use cuebook_grammar::observation::Scope;
 
-use crate::stage::{Stage, check, serve, told};
+use crate::stage::{Stage, check, lines_of, serve};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_element_with_the_pointer_cursor_is_offered_once() {
@@ -114,6 +114,6 @@ async fn listeners_are_found_in_frames_of_any_process() {
     let mut stage = Stage::at(&format!("http://127.0.0.1:{port}/")).await;
     for _ in 0..2 {
         let seen = stage.observe(Scope::Full).await;
-        assert_eq!(told(&seen), ["paragraph \"Outer\"", "paragraph \"Inner\"", "paragraph \"Other\""]);
+        assert_eq!(lines_of(&seen), ["paragraph \"Outer\"", "paragraph \"Inner\"", "paragraph \"Other\""]);
     }
 }

@@ -124,7 +124,7 @@ pub(crate) fn named<'a>(observation: &'a Observation, name: &str) -> &'a Candida
 }
 
 /// The candidates in reading order: `button "Save"`, with context, placement, cover and doubt where there is any.
-pub(crate) fn told(observation: &Observation) -> Vec<String> {
+pub(crate) fn lines_of(observation: &Observation) -> Vec<String> {
     observation
         .candidates
         .iter()
@@ -146,7 +146,7 @@ pub(crate) fn told(observation: &Observation) -> Vec<String> {
 /// A page offers `before`; after `change`, a script of the page's own world, it offers `after`.
 pub(crate) async fn check(html: &str, before: &[&str], change: &str, after: &[&str]) {
     let mut stage = Stage::on(html).await;
-    assert_eq!(told(&stage.observe(Scope::Full).await), before);
+    assert_eq!(lines_of(&stage.observe(Scope::Full).await), before);
     stage.page_script(&format!("{change}; 0")).await;
-    assert_eq!(told(&stage.observe(Scope::Full).await), after, "after {change}");
+    assert_eq!(lines_of(&stage.observe(Scope::Full).await), after, "after {change}");
 }

@@ -114,7 +114,7 @@ async fn the_estimate_of_tokens_is_within_a_quarter_of_a_tokenizers() {
 }
 
 /// Ids in the order in which a text tells them.
-fn told_ids(text: &str, seen: &Observation) -> Vec<String> {
+fn shown_ids(text: &str, seen: &Observation) -> Vec<String> {
     seen.candidates.iter().map(|c| format!("[{}]", c.id)).filter(|id| text.contains(id.as_str())).collect()
 }
 
@@ -132,7 +132,7 @@ async fn a_budget_holds_the_most_useful_candidates_in_every_form() {
     let options = TextOptions { budget: 400, ..TextOptions::default() };
     let text = render(&seen, &options);
     assert!(count(&tokenizer, &text) <= 500, "{text}");
-    let ids = told_ids(&text, &seen);
+    let ids = shown_ids(&text, &seen);
     assert!(ids.len() > 5 && ids.len() < 60, "{text}");
     assert!(text.contains("\"Field\"") && text.contains("\"Away\"") && !text.contains("\"Covered\""), "{text}");
     assert!(

@@ -257,9 +257,9 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Told(Vec<Step>, Vec<PlanningCall>);
+    struct Sink(Vec<Step>, Vec<PlanningCall>);
 
-    impl PlanSink for Told {
+    impl PlanSink for Sink {
         fn step_ready(&mut self, _: usize, _: usize, step: &Step) {
             self.0.push(step.clone());
         }
@@ -273,12 +273,12 @@ mod tests {
         TokenMask::new(RandomSource::default(), Vocabulary::bytes()).unwrap().with_options(options, 7)
     }
 
-    async fn plan(planner: &ModelPlanner<TokenMask<RandomSource>>) -> (Result<PlanReply, ModelError>, Told) {
+    async fn plan(planner: &ModelPlanner<TokenMask<RandomSource>>) -> (Result<PlanReply, ModelError>, Sink) {
         let page =
             fixture::page("textbox \"User\"\nbutton \"Delete account\"\nlink \"Help\" to=/help\ncheckbox \"Remember\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
         let request = PlanRequest::new("t", &page, &policy);
-        let mut told = Told::default();
+        let mut told = Sink::default();
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(60));
         let reply = planner.plan(&request, &mut told, deadline).await;
         (reply, told)

@@ -145,12 +145,12 @@ pub(super) fn history(history: &[HistoryEntry]) -> String {
     }
     for (index, entry) in history.iter().enumerate().skip(old) {
         let is_fresh = index + FRESH >= history.len();
-        out.push(data(&told(entry, if is_fresh { 500 } else { 80 })));
+        out.push(data(&history_line(entry, if is_fresh { 500 } else { 80 })));
     }
     out.join("\n")
 }
 
-fn told(entry: &HistoryEntry, room: usize) -> String {
+fn history_line(entry: &HistoryEntry, room: usize) -> String {
     let mut step = entry.step.clone();
     // What was expected matters no more; what became of it is told.
     step.pre.clear();

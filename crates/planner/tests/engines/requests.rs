@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::each;
 use crate::page::{order, page, policy};
 use crate::servers::{Dialect, Server};
-use crate::stage::{KEY, Stage, Told};
+use crate::stage::{KEY, Sink, Stage};
 
 /// The body of the first request.
 async fn body(dialect: Dialect) -> Value {
@@ -163,7 +163,7 @@ fn pictures_go_along_where_there_are_some() {
         let engine = stage.engine(&server.origin());
         let mut request = stage.request();
         request.images = &images;
-        let mut told = Told::default();
+        let mut told = Sink::default();
         engine.plan(&request, &mut told, stage.deadline()).await.unwrap();
         let body = server.requests()[0].json();
         let base64 = "iVBORw0KGgpmYWtl";

@@ -33,13 +33,13 @@ pub(crate) struct Stage {
 
 /// What an engine told while it planned.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Sink {
     /// Draft, index and step.
     pub(crate) steps: Vec<(usize, usize, Step)>,
     pub(crate) calls: Vec<PlanningCall>,
 }
 
-impl PlanSink for Told {
+impl PlanSink for Sink {
     fn step_ready(&mut self, draft: usize, index: usize, step: &Step) {
         self.steps.push((draft, index, step.clone()));
     }
@@ -116,7 +116,7 @@ impl Stage {
     /// Asks an engine that is there already.
     pub(crate) async fn ask_of(&self, engine: &Engine, server: Server) -> Asked {
         let before = server.requests().len();
-        let mut told = Told::default();
+        let mut told = Sink::default();
         let request = self.request();
         let planning = engine.plan(&request, &mut told, self.deadline());
         let result = tokio::time::timeout(self.deadline + GRACE, planning).await;

@@ -8,7 +8,7 @@ use cuebook_grammar::planning::CallEnd;
 use crate::each;
 use crate::page::order;
 use crate::servers::{Answer, Dialect, End, Play, Server};
-use crate::stage::{Stage, Told};
+use crate::stage::{Sink, Stage};
 
 /// Longer than anything here takes, shorter than anybody waits.
 const SHORT: Duration = Duration::from_millis(300);
@@ -112,7 +112,7 @@ fn a_deadline_that_has_passed_sends_nothing() {
         let stage = Stage::new(dialect);
         let server = Server::playing([good(dialect)]).await;
         let engine = stage.engine(&server.origin());
-        let mut told = Told::default();
+        let mut told = Sink::default();
         let passed = Deadline::after(Instant::now(), Duration::ZERO);
         let error = engine.plan(&stage.request(), &mut told, passed).await.unwrap_err();
         assert_eq!(error.code(), "deadlineExceeded");
@@ -134,7 +134,7 @@ fn whoever_drops_the_plan_closes_the_connection() {
             let stage = Stage::new(dialect);
             let server = Server::playing([play]).await;
             let engine = stage.engine(&server.origin());
-            let mut told = Told::default();
+            let mut told = Sink::default();
             {
                 let request = stage.request();
                 let planning = engine.plan(&request, &mut told, stage.deadline());

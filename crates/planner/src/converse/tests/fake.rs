@@ -141,12 +141,12 @@ impl ChatEngine for Fake {
 
 /// Keeps what it is told.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Sink {
     pub(super) steps: Vec<(usize, Step)>,
     pub(super) calls: Vec<PlanningCall>,
 }
 
-impl PlanSink for Told {
+impl PlanSink for Sink {
     fn step_ready(&mut self, _: usize, index: usize, step: &Step) {
         self.steps.push((index, step.clone()));
     }
@@ -171,9 +171,9 @@ pub(super) fn soon(time: Duration) -> Deadline {
 }
 
 /// Plans on the login page, with a minute of time.
-pub(super) async fn plan(planner: &ModelPlanner<Fake>) -> (Result<PlanReply, ModelError>, Told) {
+pub(super) async fn plan(planner: &ModelPlanner<Fake>) -> (Result<PlanReply, ModelError>, Sink) {
     let (page, policy) = login();
-    let mut told = Told::default();
+    let mut told = Sink::default();
     let reply = planner.plan(&request(&page, &policy), &mut told, soon(Duration::from_secs(60))).await;
     (reply, told)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cuebook_grammar::planning::CallEnd;
 
 use super::super::*;
-use super::fake::{Fake, GOOD, Happens, Play, Told, login, plan, request, soon, text};
+use super::fake::{Fake, GOOD, Happens, Play, Sink, login, plan, request, soon, text};
 
 fn busy(retry_after: Option<Duration>) -> Play {
     Play::Fails(EngineError::RateLimited { status: 429, retry_after, message: String::new() })
@@ -122,7 +122,7 @@ async fn the_time_for_a_plan_is_a_limit_beside_the_deadline() {
     let planner = ModelPlanner::new(Fake::planning([Play::Says(vec![Happens::Wait(Duration::from_secs(3_600))])]));
     let planner = planner.with_limits(limits);
     let (page, policy) = login();
-    let mut told = Told::default();
+    let mut told = Sink::default();
     let reply = planner.plan(&request(&page, &policy), &mut told, soon(Duration::from_secs(60))).await;
     assert!(matches!(reply, Err(ModelError::Deadline { after, .. }) if after == Duration::from_secs(3)), "{reply:?}");
 }

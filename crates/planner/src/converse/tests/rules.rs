@@ -7,7 +7,7 @@ use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole};
 use cuebook_grammar::seam::IgnoreSteps;
 
 use super::super::*;
-use super::fake::{Fake, GOOD, Happens, Play, Told, login, plan, request, soon, text};
+use super::fake::{Fake, GOOD, Happens, Play, Sink, login, plan, request, soon, text};
 
 const BAD: &str = r#"{"version":"1.0","last":{"type":"click","targetRef":"c9"}}"#;
 
@@ -58,7 +58,7 @@ async fn a_failed_step_makes_the_call_one_of_repair() {
     let (page, policy) = login();
     let failure = StepFailure::new(Stage::Actionability, Cause::Covered, "covered by div#cookie");
     let request = PlanRequest { failure: Some(&failure), ..request(&page, &policy) };
-    let mut told = Told::default();
+    let mut told = Sink::default();
     planner.plan(&request, &mut told, soon(Duration::from_secs(9))).await.unwrap();
     assert_eq!(told.calls[0].purpose, CallPurpose::Repair);
     assert!(
@@ -121,7 +121,7 @@ async fn a_plan_that_nobody_waits_for_frees_its_connection_and_is_told_as_cancel
     let planner = ModelPlanner::new(Fake::planning([wait()]));
     let seen = planner.engine().seen.clone();
     let (page, policy) = login();
-    let mut told = Told::default();
+    let mut told = Sink::default();
     let request = request(&page, &policy);
     {
         let mut future = Box::pin(planner.plan(&request, &mut told, soon(Duration::from_secs(60))));
