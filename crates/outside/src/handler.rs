@@ -13,7 +13,9 @@ use cuebook_grammar::policy::RegisteredAction;
 use cuebook_grammar::seam::ActionHandler;
 
 use crate::done::{outcome, refused};
-use crate::{fetch, files, shell};
+#[cfg(feature = "fetch")]
+use crate::fetch;
+use crate::{files, shell};
 
 /// Bounds of what is done outside of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +96,7 @@ impl ActionHandler for OutsideHandler {
         let until = deadline.within(began, step.timeout().unwrap_or(self.options.step_timeout)).instant();
         let limit = self.options.max_bytes;
         let done = match step.action() {
+            #[cfg(feature = "fetch")]
             Action::Fetch(action) => fetch::fetch(step.policy(), action, limit, until).await,
             Action::ReadFile(action) => files::read(step.policy(), action.path.as_str(), limit, until).await,
             Action::WriteFile(action) => {

@@ -16,6 +16,7 @@
 
 mod blocking;
 mod done;
+#[cfg(feature = "fetch")]
 mod fetch;
 mod files;
 mod handler;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cuebook_cdp::{Frame, FrameId};
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::locator::{ByCss, Locator, Strategy};
-use cuebook_grammar::observation::{FrameSummary, Scope, Truncation, Viewport};
+use cuebook_grammar::observation::{FrameSummary, Scope, Truncation};
 use cuebook_grammar::wire::SelectorText;
 use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use futures_util::future::{join, join_all};
