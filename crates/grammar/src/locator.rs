@@ -167,7 +167,8 @@ impl StateFilter {
         toggle(self.checked, states.checked)
             && toggle(self.pressed, states.pressed)
             && flag(self.disabled, Some(states.disabled))
-            && flag(self.expanded, states.expanded)
+            // What does not say that it expands is neither expanded nor collapsed.
+            && self.expanded.is_none_or(|wanted| states.expanded == Some(wanted))
             && flag(self.selected, states.selected)
             && self.level.is_none_or(|level| states.level == Some(level))
     }
@@ -315,9 +316,32 @@ impl Locator {
         for pattern in self.has_text.iter().chain(&self.has_not_text) {
             pattern.validate()?;
         }
+        if let Strategy::Css(by) = &self.strategy
+            && by.selector.as_str().trim_start().starts_with(['>', '+', '~'])
+        {
+            return Err(LocatorError::Combinator(by.selector.as_str().chars().take(100).collect()));
+        }
+        for inner in self.has.iter().chain(&self.has_not) {
+            if let Some(selector) = inner.relative_selector()
+                && **inner != Self::from(inner.strategy.clone())
+            {
+                return Err(LocatorError::Relative(selector.chars().take(100).collect()));
+            }
+        }
         let inner = [&self.within, &self.has, &self.has_not];
         let inner = self.frame.iter().chain(inner.into_iter().filter_map(|locator| locator.as_deref()));
         inner.into_iter().try_for_each(|locator| locator.validate_at(depth + 1))
+    }
+
+    /// The selector or expression, where it starts from the element around it when it stands in `has` or `hasNot`:
+    /// `:scope > li`, `./td`.
+    #[must_use]
+    pub fn relative_selector(&self) -> Option<&str> {
+        match &self.strategy {
+            Strategy::Css(by) => Some(by.selector.as_str()).filter(|selector| selector.contains(":scope")),
+            Strategy::XPath(by) => Some(by.expression.as_str()).filter(|path| path.trim_start().starts_with('.')),
+            _ => None,
+        }
     }
 
     /// Whether the locator is judged on the text of the element itself, for whoever gathers the facts.
@@ -435,6 +459,14 @@ pub enum LocatorError {
     /// A pattern that does not compile.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// A CSS selector that says how an element stands to another, and not to which.
+    #[error(
+        "expected a selector that begins with an element, saw a combinator first: {0:?} (write `:scope {0}` in `has` and `hasNot`)"
+    )]
+    Combinator(String),
+    /// An expression that starts from the element around it, and is narrowed further.
+    #[error("expected {0:?} alone: an expression that starts from the element around it takes no other part")]
+    Relative(String),
 }
 
 impl Strategy {
@@ -601,5 +633,32 @@ impl std::fmt::Display for Locator {
             Strategy::XPath(by) => write!(f, "xpath={:?}", by.expression.as_str()),
             other => other.text().map_or(Ok(()), |(pattern, _)| write!(f, "{}={}", other.tag(), text(pattern))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(json: &str) -> Option<LocatorError> {
+        serde_json::from_str::<Locator>(json).unwrap().validate().err()
+    }
+
+    #[test]
+    fn a_selector_that_begins_with_a_combinator_is_refused_with_the_reason() {
+        let error = refused(r#"{"strategy":"css","selector":"div","has":{"strategy":"css","selector":" > b"}}"#);
+        assert!(matches!(&error, Some(LocatorError::Combinator(_))), "{error:?}");
+        assert_eq!(
+            refused(r#"{"strategy":"css","selector":"div","has":{"strategy":"css","selector":":scope > b"}}"#),
+            None
+        );
+    }
+
+    #[test]
+    fn an_expression_that_starts_from_the_element_around_it_stands_alone() {
+        let error = refused(
+            r#"{"strategy":"css","selector":"div","has":{"strategy":"xpath","expression":"./b","hasText":"x"}}"#,
+        );
+        assert!(matches!(&error, Some(LocatorError::Relative(_))), "{error:?}");
     }
 }

@@ -72,6 +72,11 @@ struct Filter<'a> {
     has: Option<Vec<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     has_not: Option<Vec<u64>>,
+    /// Inner locators that start from each element, in place of those above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_relative: Option<Relative<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_not_relative: Option<Relative<'a>>,
     /// The inner locators may mean the element itself.
     has_itself: bool,
     has_not_itself: bool,
@@ -82,6 +87,20 @@ struct Filter<'a> {
     limit: u32,
 }
 
+/// A selector or an expression that starts from the element around it.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Relative<'a> {
+    by: &'static str,
+    selector: &'a str,
+}
+
+impl<'a> Relative<'a> {
+    fn of(locator: &'a Locator) -> Option<Self> {
+        let by = if matches!(locator.strategy, Strategy::XPath(_)) { "xpath" } else { "css" };
+        locator.relative_selector().map(|selector| Self { by, selector })
+    }
+}
+
 /// Whether frames count where the main document has what is meant.
 #[derive(Clone, Copy)]
 enum Reach {
@@ -89,6 +108,13 @@ enum Reach {
     Outermost,
     /// Elements that others stand in or hold, wherever these are.
     Everywhere,
+}
+
+/// Where the matches of an inner locator stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Around,
+    Inside,
 }
 
 /// Elements that the script may tell about in one frame.
@@ -176,9 +202,9 @@ impl Probe {
         Box::pin(async move {
             let mut wanted = ask.clone();
             wanted.text |= locator.turns_on_text();
-            let within = self.inner_matches(locator.within.as_deref(), &frames, until).await?;
-            let has = self.inner_matches(locator.has.as_deref(), &frames, until).await?;
-            let has_not = self.inner_matches(locator.has_not.as_deref(), &frames, until).await?;
+            let within = self.inner_matches(locator.within.as_deref(), Asked::Around, &frames, until).await?;
+            let has = self.inner_matches(locator.has.as_deref(), Asked::Inside, &frames, until).await?;
+            let has_not = self.inner_matches(locator.has_not.as_deref(), Asked::Inside, &frames, until).await?;
             let of = |inner: &Option<HashMap<String, Vec<u64>>>, frame: &FrameId| {
                 inner.as_ref().map(|inner| inner.get(frame.as_str()).cloned().unwrap_or_default())
             };
@@ -232,10 +258,15 @@ impl Probe {
     async fn inner_matches(
         &self,
         inner: Option<&Locator>,
+        asked: Asked,
         frames: &[FrameId],
         until: Instant,
     ) -> Result<Option<HashMap<String, Vec<u64>>>, ProbeError> {
         let Some(inner) = inner else { return Ok(None) };
+        if asked == Asked::Inside && inner.relative_selector().is_some() {
+            // The script looks for it from each element.
+            return Ok(Some(HashMap::new()));
+        }
         let frames =
             if inner.frame.is_empty() { frames.to_vec() } else { Box::pin(self.frames_of(inner, until)).await? };
         let reach = if inner.nth.is_some() { Reach::Outermost } else { Reach::Everywhere };
@@ -303,6 +334,8 @@ fn rough(locator: &Locator) -> Filter<'_> {
         within: None,
         has: None,
         has_not: None,
+        has_relative: locator.has.as_deref().and_then(Relative::of),
+        has_not_relative: locator.has_not.as_deref().and_then(Relative::of),
         has_itself: locator.has.as_deref().is_some_and(may_mean_itself),
         has_not_itself: locator.has_not.as_deref().is_some_and(may_mean_itself),
         include_hidden: None,

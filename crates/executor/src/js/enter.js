@@ -143,13 +143,14 @@ act.choose = (id, choices) => {
   const optionsNow = () => Array.from(getter(HTMLSelectElement.prototype, "options")(field));
   const options = optionsNow();
   const labels = (option) => [optionLabel(option), optionText(option)].map(cb.collapse);
-  const known = options.slice(0, 1000).map((option) => cb.cut(labels(option)[0] || optionValue(option), 100));
+  const listed = options.filter(cb.isListed);
+  const known = listed.slice(0, 1000).map((option) => cb.cut(labels(option)[0] || optionValue(option), 100));
   const multiple = getter(HTMLSelectElement.prototype, "multiple")(field);
   const find = (choice, options) => {
     const { value, label, index, text } = choice;
     const isLabelled = (option, wanted) => labels(option).includes(cb.collapse(wanted));
     if (text !== undefined) return options.find((option) => optionValue(option) === text) || options.find((option) => isLabelled(option, text));
-    return options.find((option, at) => (index === undefined || index === at) && (value === undefined || optionValue(option) === value) && (label === undefined || isLabelled(option, label)));
+    return options.find((option) => (index === undefined || option === listed[index]) && (value === undefined || optionValue(option) === value) && (label === undefined || isLabelled(option, label)));
   };
   const chosen = [];
   // A select that takes one takes the first of several.

@@ -186,3 +186,12 @@ async fn selects_and_popups_in_shadow_roots_are_chosen() {
     succeeded(lab.step(it, step).await);
     assert_eq!(lab.eval("b.textContent").await, "Out");
 }
+
+#[tokio::test]
+async fn an_option_that_is_not_shown_is_not_counted() {
+    let page = "<select id=s><option>A<option style='display:none'>B<option>C</select>";
+    let mut lab = lab(&[("/", page)]).await;
+    let (it, step) = choose("#s", json!({"index": 1}));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("s.value").await, "C");
+}

@@ -16,6 +16,12 @@ const byXPath = (expression, within) => {
   }
   return found;
 };
+/** What a selector or an expression means that starts from an element: `:scope > li`, `./td`. */
+const relativeTo = (element, { by, selector }) => {
+  if (by === "xpath") return [...byXPath(selector, [element])];
+  try { return Array.from(queryAll(element, selector)); } catch (error) { return refuse(error.message); }
+};
+cb.relativeTo = relativeTo;
 const holds = (text, wanted) => text !== null && text !== undefined && (wanted === undefined || collapse(text).toLowerCase().includes(collapse(wanted).toLowerCase()));
 
 cb.locate = (filter, ask) => cb.once(() => {
@@ -33,8 +39,8 @@ cb.locate = (filter, ask) => cb.once(() => {
   };
   // A text is looked for first, and what narrows it is told: the smallest element with a text is that whatever it has.
   const isText = filter.by === "text";
-  const hasOne = (element) => has.some((one) => (filter.hasItself || one !== element) && contains(element, one));
-  const hasNone = (element) => !hasNot.some((one) => (filter.hasNotItself || one !== element) && contains(element, one));
+  const hasOne = (element) => (filter.hasRelative ? relativeTo(element, filter.hasRelative).length > 0 : has.some((one) => (filter.hasItself || one !== element) && contains(element, one)));
+  const hasNone = (element) => (filter.hasNotRelative ? !relativeTo(element, filter.hasNotRelative).length : !hasNot.some((one) => (filter.hasNotItself || one !== element) && contains(element, one)));
   const relates = (element) => {
     // An XPath was evaluated from there.
     if (within && filter.by !== "xpath" && !within.some((outer) => (isText || outer !== element) && contains(outer, element))) return false;

@@ -126,7 +126,13 @@ const valueOf = (element) => {
 };
 cb.valueOf = valueOf;
 
-const optionsOf = (element, limit) => Array.from(getter(HTMLSelectElement.prototype, "options")(element)).slice(0, limit).map((option) => {
+/** Whether a select shows an option when it opens. */
+const isListed = (option) => {
+  const group = parentNode(option);
+  return styleOf(option).display !== "none" && !(isElement(group) && tagOf(group) === "optgroup" && styleOf(group).display === "none");
+};
+cb.isListed = isListed;
+const optionsOf = (element, limit) => Array.from(getter(HTMLSelectElement.prototype, "options")(element)).filter(isListed).slice(0, limit).map((option) => {
   const row = { value: cut(getter(HTMLOptionElement.prototype, "value")(option), 500), label: cut(collapse(getter(HTMLOptionElement.prototype, "label")(option) || textContent(option)), 200) };
   if (getter(HTMLOptionElement.prototype, "selected")(option)) row.selected = true;
   if (isNativelyDisabled(option)) row.disabled = true;

@@ -147,3 +147,32 @@ async fn an_xpath_is_relative_to_what_it_is_looked_for_in() {
         assert_eq!(locate(&probe, locator).await.matches.len(), count, "{expression}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_inner_expression_may_start_from_the_element_around_it() {
+    let stage = stage().await;
+    let (_page, probe) = stage.page_of("<div><b>x</b></div><div><p><b>x</b></p></div><div><span>y</span></div>").await;
+    let within = |name: &str, inner: serde_json::Value| json!({ "strategy": "css", "selector": "div", name: inner });
+    let css = json!({ "strategy": "css", "selector": ":scope > b" });
+    let xpath = json!({ "strategy": "xpath", "expression": "./b" });
+    for inner in [css, xpath] {
+        for (name, count) in [("has", 1), ("hasNot", 2)] {
+            let locator = within(name, inner.clone());
+            assert_eq!(locate(&probe, locator.clone()).await.matches.len(), count, "{locator}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_say_that_it_expands_is_not_collapsed() {
+    let stage = stage().await;
+    let (_page, probe) = stage
+        .page_of("<button aria-expanded=false>a</button><button aria-expanded=true>b</button><button>c</button>")
+        .await;
+    for (expanded, name) in [(false, "a"), (true, "b")] {
+        let located =
+            locate(&probe, json!({ "strategy": "byRole", "role": "button", "states": { "expanded": expanded } })).await;
+        let names: Vec<_> = located.matches.iter().map(|found| found.facts.name.as_str()).collect();
+        assert_eq!(names, [name]);
+    }
+}
