@@ -4,6 +4,7 @@ mod contract;
 mod durability;
 mod engines;
 mod hostile;
+mod identity;
 mod login;
 mod models;
 mod moments;

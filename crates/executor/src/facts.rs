@@ -124,7 +124,7 @@ pub(crate) fn turns_on_geometry(conditions: &[&Condition]) -> bool {
 
 /// A rough filter that every element passes which the locator may mean, in the shape that the probe's
 /// script reads.
-fn rough(locator: &Locator) -> Value {
+pub(crate) fn rough(locator: &Locator) -> Value {
     let literal = |pattern: &TextPattern| match pattern {
         TextPattern::Literal(text) => Some(text.as_str().to_owned()),
         TextPattern::Regex(..) => None,
@@ -174,6 +174,7 @@ fn rough(locator: &Locator) -> Value {
             let mut filter = rough(inner);
             if let Some(object) = filter.as_object_mut() {
                 object.insert("readsText".into(), inner.turns_on_text().into());
+                object.insert("relative".into(), (name != "within" && inner.relative_selector().is_some()).into());
             }
             Some((name.to_owned(), filter))
         })
@@ -219,6 +220,12 @@ fn settled(locator: &Locator, told: &[&WatchedTarget]) -> Vec<Vec<WatchedRow>> {
         }
     }
     frames
+}
+
+/// Which of the rows that one document told for a locator it means there.
+pub(crate) fn meant_by(locator: &Locator, told: &WatchedTarget) -> Vec<usize> {
+    let rows: Vec<ElementFacts> = settled(locator, &[told]).into_iter().flatten().map(|row| row.facts).collect();
+    locator.select(&rows).matches
 }
 
 /// Marks the rows that are the innermost with the text.

@@ -323,6 +323,19 @@ impl Run<'_> {
         self.act_failure(cause, message, blocker)
     }
 
+    /// The failure for a target that is another than the one that was meant; nothing was sent.
+    pub(crate) fn changed(&self, now: Option<&str>) -> Stop {
+        let expected = self.step.main_target().and_then(|(_, bound)| bound.candidate()).map(|one| one.title());
+        let wanted = expected.clone().unwrap_or_else(|| "the target to be what its locator means".to_owned());
+        let seen: String = now.unwrap_or("it mean something else now").chars().take(300).collect();
+        let message = format!("expected {wanted}, saw {seen}; observe again");
+        let mut failure = StepFailure::new(Stage::Act, Cause::TargetStale, message);
+        failure.facts.target = self.step.action().target().cloned();
+        failure.facts.expected = expected;
+        failure.facts.seen = Some(seen);
+        failure.into()
+    }
+
     pub(crate) fn act_failure(&self, cause: Cause, message: String, blocker: Option<String>) -> Stop {
         let mut failure = StepFailure::new(Stage::Act, cause, message);
         failure.facts.target = self.step.action().target().cloned();

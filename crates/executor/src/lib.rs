@@ -63,6 +63,7 @@ mod executor;
 mod facts;
 mod hit_target;
 mod input;
+mod meant;
 mod network;
 mod options;
 mod postconditions;

@@ -143,8 +143,10 @@ impl Run<'_> {
         let plan = self.watch_plan();
         let gesture_of = gesture.clone();
         let (until, people) = (self.until, self.options.people);
+        let meant = self.meant(gesture.as_ref());
         let armed = join_all(calls.into_iter().map(|(frame, by, is_watching)| {
             let (probe, plan, gesture, clock) = (probe.clone(), plan.clone(), gesture_of.clone(), self.clock.clone());
+            let meant = meant.clone();
             async move {
                 let world = match probe.world(&frame, by).await {
                     Ok(world) => world,
@@ -158,7 +160,10 @@ impl Run<'_> {
                     people,
                 };
                 let spec = gesture.map(|gesture| gesture.spec(frame.as_str(), world.document().as_str(), limit));
-                let args = [json!({"watch": watch, "gesture": spec, "by": limit.by, "ms": limit.ms})];
+                let document = world.document().as_str();
+                let meant: Vec<Value> =
+                    meant.iter().filter_map(|one| one.spec(frame.as_str(), document, &plan.test_ids)).collect();
+                let args = [json!({"watch": watch, "gesture": spec, "by": limit.by, "ms": limit.ms, "meant": meant})];
                 let armed = world.call::<Opened>("(cb, spec) => cb.act.arm(spec)", &args, by).await;
                 (frame, Some((world, watch.is_some() || is_watching)), armed)
             }
@@ -178,6 +183,10 @@ impl Run<'_> {
                             cuebook_grammar::outcome::Cause::TargetStale,
                             "expected the target in the document, saw it removed",
                         );
+                    }
+                    let is_meant = meant.iter().all(|one| one.is_among(&answer.meaning.found));
+                    if !is_meant || answer.meaning.changed.is_some() {
+                        return Err(self.changed(answer.meaning.changed.as_deref()));
                     }
                     if let Some(sample) = answer.sample {
                         let is_main = self.is_main(&frame);

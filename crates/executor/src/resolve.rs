@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::candidate::{Candidate, NameSource};
+use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::id::{NodeKey, TargetRef};
 use cuebook_grammar::locator::Locator;
@@ -15,14 +16,14 @@ use cuebook_grammar::plan::BoundTarget;
 use cuebook_grammar::secret::FactText;
 use cuebook_grammar::text_match::collapse_white_space;
 use cuebook_probe::{Ask, Match, ProbeError};
+use serde_json::json;
 
 use crate::run::{Resolved, Run};
+use crate::script::Resemblance;
 use crate::stop::{Part, Stop, probe_stop};
 
 /// How long to wait before a target that is not there is looked for again.
 const POLL: Duration = Duration::from_millis(60);
-/// So many words of a context are looked for.
-const PLACE_WORDS: usize = 8;
 /// A failure names at most so many of what matched.
 const NAMED: usize = 10;
 
@@ -77,16 +78,45 @@ impl Run<'_> {
     }
 
     async fn resolve_observed(&mut self, target: &TargetRef, candidate: &Candidate) -> Part<Resolved> {
-        match &candidate.node {
-            Some(key) => match self.facts_at(key).await? {
-                Some(facts) => match self.is_same(candidate, key, &facts).await? {
-                    true if self.is_in_place(candidate, key).await? => Ok(Resolved { key: key.clone(), facts }),
-                    _ => Err(stale(target, candidate, Some(&facts))),
-                },
-                None => Err(stale(target, candidate, None)),
-            },
-            None => self.resolve_by_locators(target, candidate).await,
+        let Some(key) = &candidate.node else { return self.resolve_by_locators(target, candidate).await };
+        let facts = self.facts_at(key).await?;
+        let Some(about) = &candidate.about else {
+            return match facts {
+                Some(facts)
+                    if self.is_same(candidate, key, &facts).await? && self.is_in_place(candidate, key).await? =>
+                {
+                    Ok(Resolved { key: key.clone(), facts })
+                }
+                facts => Err(stale(target, candidate, facts.as_ref().map(title))),
+            };
+        };
+        let probe = self.probe.clone();
+        let (wanted, until) = (key.clone(), self.until);
+        let world = match self.race(Stage::Resolve, async move { probe.world_of(&wanted, until).await }).await? {
+            Ok(world) => world,
+            Err(ProbeError::Gone) => return Err(stale(target, candidate, None)),
+            Err(error) => return Err(probe_stop(error, Stage::Resolve)),
+        };
+        let args = [key.node.into(), json!(about)];
+        let is = "(cb, id, about) => cb.act.isAbout(id, about)";
+        let likeness: Option<Resemblance> = self.ask(&world, is, &args, Stage::Resolve).await?;
+        let seen = match (likeness, facts) {
+            (Some(Resemblance { same: true, .. }), Some(facts)) => return Ok(Resolved { key: key.clone(), facts }),
+            (likeness, _) => likeness.map(|likeness| likeness.now),
+        };
+        // What it was about may be found elsewhere: the page sorted itself, or put its elements in again.
+        if self.step.effect() < EffectClass::Destructive {
+            let args = [key.node.into(), about.role.as_str().into(), json!(about)];
+            let find = "(cb, id, role, about) => cb.act.findAbout(id, role, about)";
+            let node: Option<u64> = self.ask(&world, find, &args, Stage::Resolve).await?;
+            if let Some(node) = node {
+                let key = NodeKey { node, ..key.clone() };
+                if let Some(facts) = self.facts_at(&key).await? {
+                    return Ok(Resolved { key, facts });
+                }
+            }
         }
+        Err(stale(target, candidate, seen))
     }
 
     async fn facts_at(&mut self, key: &NodeKey) -> Part<Option<ElementFacts>> {
@@ -117,13 +147,12 @@ impl Run<'_> {
         }))
     }
 
-    /// Whether an element still belongs to the row or item that the candidate was told apart by: a table that
-    /// uses its rows again shows the same button beside another name.
+    /// Whether an element that was observed without a digest still stands where its context label says.
     async fn is_in_place(&mut self, candidate: &Candidate, key: &NodeKey) -> Part<bool> {
-        let Some((role, words)) = candidate.context.as_deref().and_then(place) else { return Ok(true) };
+        let Some(label) = candidate.context.as_deref().and_then(place) else { return Ok(true) };
         let world = self.world_of(key, Stage::Resolve).await?;
-        let args = [key.node.into(), role.into(), words.into()];
-        self.ask(&world, "(cb, id, role, words) => cb.act.standsIn(id, role, words)", &args, Stage::Resolve).await
+        let args = [key.node.into(), label.into()];
+        self.ask(&world, "(cb, id, label) => cb.act.standsIn(id, label)", &args, Stage::Resolve).await
     }
 
     /// A candidate whose node nobody remembers: its locators, best first; the first that means one element
@@ -155,19 +184,21 @@ impl Run<'_> {
     }
 }
 
-/// The role and the words of the thing that a context such as `row: john@example.com` names. Other contexts are
-/// what stands around, and may change. A word at the end may have been cut; what was redacted has no words.
-fn place(context: &str) -> Option<(&'static str, Vec<String>)> {
-    const KINDS: [(&str, &str); 3] = [("row", "row"), ("list item", "listitem"), ("article", "article")];
-    let (kind, text) = context.split_once(": ")?;
-    let (_, role) = KINDS.into_iter().find(|(known, _)| *known == kind)?;
-    if text.contains('•') || text.contains("[redacted") {
-        return None;
-    }
-    // A pair of contexts names its nearer one first.
-    let end = [", ", " ("].into_iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
-    let words = text.get(..end)?.split_whitespace().take(PLACE_WORDS).map(str::to_owned).collect();
-    Some((role, words))
+/// The part of a context label that says where a candidate stands: without its position, and none where what was
+/// redacted or stands in the candidate itself tells it from its twins.
+fn place(context: &str) -> Option<&str> {
+    const OWN: [&str; 7] = ["label", "placeholder", "leads to", "test id", "title", "frame", "item"];
+    let place = match context.rsplit_once(", ") {
+        Some((place, last)) if is_position(last) => place,
+        _ => context,
+    };
+    let (kind, _) = place.split_once(": ")?;
+    let is_own = OWN.iter().any(|own| kind == *own || place.contains(&format!(", {own}: ")));
+    (!is_own && !place.contains('•') && !place.contains("[redacted")).then_some(place)
+}
+
+fn is_position(text: &str) -> bool {
+    text.split_once(" of ").is_some_and(|(at, of)| [at, of].iter().all(|one| one.parse::<u32>().is_ok()))
 }
 
 /// Names are compared as candidates carry them: collapsed, at most 200 characters.
@@ -225,8 +256,8 @@ fn ambiguous(target: &TargetRef, locator: &Locator, matches: &[Match]) -> Stop {
     failure.into()
 }
 
-pub(crate) fn stale(target: &TargetRef, candidate: &Candidate, seen: Option<&ElementFacts>) -> Stop {
-    let seen = seen.map_or_else(|| "it gone".to_owned(), title);
+pub(crate) fn stale(target: &TargetRef, candidate: &Candidate, seen: Option<String>) -> Stop {
+    let seen = seen.unwrap_or_else(|| "it gone".to_owned());
     let message = format!("expected {target} to be {}, saw {seen}; observe again", candidate.title());
     let mut failure = StepFailure::new(Stage::Resolve, Cause::TargetStale, message);
     failure.facts.target = Some(target.clone());
@@ -241,11 +272,10 @@ mod tests {
 
     #[test]
     fn a_context_names_the_thing_that_a_candidate_stands_in() {
-        let read = |context: &str| place(context).map(|(role, words)| (role, words.join(" ")));
-        assert_eq!(read("row: john@example.com"), Some(("row", "john@example.com".to_owned())));
-        assert_eq!(read("list item: Invoice 7, dialog: Paid"), Some(("listitem", "Invoice 7".to_owned())));
-        assert_eq!(read("dialog: Settings"), None);
-        assert_eq!(read("row: ••••"), None);
-        assert_eq!(read("3 of 5"), None);
+        assert_eq!(place("row: john@example.com"), Some("row: john@example.com"));
+        assert_eq!(place("list item: Invoice 7, dialog: Paid, 2 of 3"), Some("list item: Invoice 7, dialog: Paid"));
+        assert_eq!(place("label: Amount"), None);
+        assert_eq!(place("row: ••••"), None);
+        assert_eq!(place("3 of 5"), None);
     }
 }

@@ -23,6 +23,7 @@ pub(crate) const ACT: Extension = Extension {
         include_str!("js/gesture.js"),
         include_str!("js/summary.js"),
         include_str!("js/watch.js"),
+        include_str!("js/meant.js"),
         include_str!("js/enter.js"),
         "return act;\n}"
     ),
@@ -147,7 +148,7 @@ pub(crate) enum BlockReason {
     Stale,
     /// The target is not shown any more.
     Hidden,
-    /// Activating the target would do something else than before.
+    /// The target is about something else than before, or activating it would do something else.
     Changed,
     /// The target moved from under the pointer.
     Moved,
@@ -246,6 +247,33 @@ pub(crate) struct Opened {
     pub(crate) opened: bool,
     #[serde(default)]
     pub(crate) sample: Option<FrameSample>,
+    #[serde(default)]
+    pub(crate) meaning: Meaning,
+}
+
+/// What the targets of a step are when they are armed.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Meaning {
+    /// What one of them has become.
+    #[serde(default)]
+    pub(crate) changed: Option<String>,
+    #[serde(default)]
+    pub(crate) found: Vec<FoundRows>,
+}
+
+/// What a locator may mean in the document of its element `id`.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct FoundRows {
+    pub(crate) id: u64,
+    pub(crate) ids: Vec<u64>,
+    pub(crate) target: WatchedTarget,
+}
+
+/// Whether an element is still what it was.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Resemblance {
+    pub(crate) same: bool,
+    pub(crate) now: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -638,6 +638,7 @@ pub fn candidate(id: u32) -> BoxedStrategy<Candidate> {
                     locators,
                     fingerprint,
                     node: None,
+                    about: None,
                 }
             },
         )

@@ -155,6 +155,38 @@ impl Fingerprint {
     }
 }
 
+/// What a candidate is about, as digests: its role and name, the texts around it that identify it, and, where
+/// those are its twins' too, what is its alone. Two candidates of one document with equal digests mean the same.
+///
+/// Opaque: only the script in the page computes it. `ARCHITECTURE.md` says which texts identify.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct About {
+    /// The role in the script's words, which may differ from the browser's.
+    pub role: Role,
+    /// Role, name, and every row, item, dialog, group, section and heading around it.
+    pub key: String,
+    /// Where `key` is that of a twin as well: the part of the page that is this candidate's alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<OwnPart>,
+}
+
+/// The largest part of a page that holds one candidate and none of its twins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnPart {
+    /// How many parents above the candidate it stands; 0 is the candidate itself.
+    pub up: u32,
+    /// What it says.
+    pub key: String,
+    /// Where the texts do not differ: its 1-based rank among its siblings of one tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+    /// How many those siblings are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u32>,
+}
+
 /// Something on the page that a step may act on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -231,6 +263,11 @@ pub struct Candidate {
     #[serde(skip)]
     #[schemars(skip)]
     pub node: Option<NodeKey>,
+    /// What it is about; compared before anything is sent to it. Not serialised, like the node: without one, the
+    /// context label is compared.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub about: Option<About>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
@@ -263,6 +300,15 @@ pub enum Capability {
 }
 
 impl Candidate {
+    /// Whether both were observed in one document.
+    #[must_use]
+    pub fn shares_document(&self, other: &Self) -> bool {
+        match (&self.node, &other.node) {
+            (Some(own), Some(other)) => own.page == other.page && own.document == other.document,
+            _ => false,
+        }
+    }
+
     /// The middle of its box.
     #[must_use]
     pub fn center(&self) -> Option<Point> {

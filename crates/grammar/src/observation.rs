@@ -278,6 +278,24 @@ impl Observation {
         }
     }
 
+    /// The candidate that is now what `former` was: in its document, the only one that is about the same; in
+    /// another document, what [`Observation::rebind`] finds by its fingerprint. A page that stayed and has nothing
+    /// about the same has nothing to follow: what only looks alike there is about something else.
+    ///
+    /// # Errors
+    /// The equally good matches, none if nothing is the same.
+    pub fn follow(&self, former: &Candidate) -> Result<&Candidate, Vec<&Candidate>> {
+        if former.about.is_none() || !self.candidates.iter().any(|candidate| candidate.shares_document(former)) {
+            return self.rebind(&former.fingerprint);
+        }
+        let is_same = |candidate: &&Candidate| candidate.about == former.about && candidate.shares_document(former);
+        let matches: Vec<&Candidate> = self.candidates.iter().filter(is_same).collect();
+        match matches[..] {
+            [only] if !only.ambiguous => Ok(only),
+            _ => Err(matches),
+        }
+    }
+
     /// The candidate with this id, among those that are valid now.
     #[must_use]
     pub fn candidate(&self, id: CandidateId) -> Option<&Candidate> {

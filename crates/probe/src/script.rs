@@ -3,11 +3,11 @@
 //! Invariant: evaluating a source twice in one document changes nothing; elements keep their numbers.
 
 /// The version of the core. Raised with every change that an older core in a living document would break.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// The core: an expression that installs `globalThis.__cuebook` unless this version is there already.
 pub(crate) const CORE: &str = concat!(
-    "(() => {\n\"use strict\";\nconst VERSION = 1;\n",
+    "(() => {\n\"use strict\";\nconst VERSION = 2;\n",
     "if (globalThis.__cuebook && globalThis.__cuebook.version === VERSION) return;\n",
     "const cb = { version: VERSION };\n",
     include_str!("js/tree.js"),
@@ -16,6 +16,7 @@ pub(crate) const CORE: &str = concat!(
     include_str!("js/states.js"),
     include_str!("js/visible.js"),
     include_str!("js/facts.js"),
+    include_str!("js/context.js"),
     include_str!("js/css.js"),
     include_str!("js/locate.js"),
     "Object.defineProperty(globalThis, '__cuebook', { value: cb, configurable: true, writable: true });\n})();\n",

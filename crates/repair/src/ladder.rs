@@ -65,14 +65,14 @@ fn is_text_entry(case: &RepairCase<'_>) -> bool {
     matches!(case.step.action(), Action::Type(_) | Action::SetValue(_) | Action::Clear(_))
 }
 
-/// Another candidate that is the same thing: by fingerprint, or by the locator's role and name.
+/// Another candidate that is the same thing: what is about the same, or has its fingerprint on another page.
 fn retarget(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
     if case.step.effect() == EffectClass::Destructive {
         return None;
     }
     let (name, bound) = case.step.main_target()?;
     let BoundTarget::Observed(candidate) = bound else { return None };
-    let to = observation.rebind(&candidate.fingerprint).ok()?;
+    let to = observation.follow(candidate).ok()?;
     (to.id != candidate.id).then(|| Repair::Retarget { from: name.clone(), to: to.id })
 }
 

@@ -142,5 +142,6 @@ fn candidate(state: &mut State, thing: Thing, row: usize) -> Candidate {
             frame: String::new(),
         },
         node: None,
+        about: None,
     }
 }

@@ -61,7 +61,7 @@ impl Run<'_> {
             *tries += 1;
             let now = Instant::now();
             let is_over = now >= self.until || is_stale && now >= rendered_by;
-            if *tries >= most || (is_stale && !self.is_declared()) || is_over {
+            if *tries >= most || (is_stale && !self.is_declared() && *tries >= ATTEMPTS) || is_over {
                 return Err(Stop::Failed(failure));
             }
             // What it is meant to be is looked at again, too.

@@ -185,17 +185,6 @@ const activeElement = () => {
   }
   return active;
 };
-/** Whether an element still stands in a thing of this role that has these words; `true` where none of them can be checked. */
-act.standsIn = (id, role, words) => {
-  const target = element(id);
-  if (!target) return false;
-  for (let up = cb.parentOf(target); up; up = cb.parentOf(up)) {
-    if (cb.roleOf(up) !== role) continue;
-    const text = ` ${cb.textOf(up)} ${cb.nameOf(up)} `;
-    return words.every((word) => text.includes(word));
-  }
-  return false;
-};
 act.origin = () => String(globalThis.origin);
 
 const examined = new WeakSet();

@@ -54,6 +54,8 @@ const ACTIVATES = new Set(["Enter", " "]);
  * at here and nowhere else; `gesture.seen` is empty at the first event.
  */
 const objection = (event, target) => {
+  const other = gesture.seen.length ? null : changedMeaning();
+  if (other) return { type: event.type, reason: "changed", by: other };
   if (target !== gesture.target || RELEASES.has(event.type) && gesture.ends) return null;
   if (KEYS.has(event.type) && !ACTIVATES.has(event.key)) return null;
   const change = changeOf(target);

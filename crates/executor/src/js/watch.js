@@ -22,6 +22,7 @@ const follow = (filter, ask) => {
   const told = { rows: rows.map(({ facts, parent }) => ({ facts, parent })), skipped };
   const elements = rows.map(({ id }) => cb.byId(id));
   for (const [name, inner] of Object.entries(filter.inner ?? {})) {
+    if (inner.relative) { told[name] = followRelative(elements, inner); continue; }
     const other = follow(inner, { testIds: ask.testIds, text: inner.readsText });
     let of;
     if (name === "within") of = outersOf(elements, other.elements, filter.by === "text");
@@ -32,6 +33,13 @@ const follow = (filter, ask) => {
     told[name] = { target: other.told, of };
   }
   return { told, elements };
+};
+/** The same for an inner locator that starts from each of these elements. */
+const followRelative = (elements, inner) => {
+  const found = elements.map((one) => cb.relativeTo(one, inner));
+  const all = [...new Set(found.flat())];
+  const rows = all.map((one) => ({ facts: { ...cb.factsOf(one, {}), relations: { selector: true } } }));
+  return { target: { rows, skipped: 0 }, of: found.map((of) => of.map((one) => all.indexOf(one))) };
 };
 const sampleTargets = (watch) => {
   const targets = {};
@@ -159,15 +167,16 @@ const startWatch = (spec) => {
 /** The page as it is, for these questions, once. */
 act.look = (spec) => cb.once(() => ({ t: 0, url: cb.cut(location.href, 2000), title: cb.cut(titleOf(document), 500), targets: sampleTargets(spec) }));
 /** Begins to watch and opens the gesture; answers with the page as it is just before the input. `shut`: input for another document may still come. */
-act.arm = ({ watch, gesture: spec, by, ms, shut }) => {
+act.arm = ({ watch, gesture: spec, by, ms, shut, meant: wanted }) => {
   deadline = by ?? performance.now() + ms;
   if (watch) {
     watching?.stop();
     watching = startWatch(watch);
   }
+  const meaning = mean(wanted ?? []);
   const opened = openGesture(spec);
   if (shut && !gesture) unanswered = performance.now();
-  return { opened, sample: watch ? watching.first : null };
+  return { opened, sample: watch ? watching.first : null, meaning };
 };
 const drain = () => ({ samples: watching ? watching.pending.splice(0) : [], before: watching?.rebased ?? null, effect: !!watching?.hasEffect() });
 /** Settles with the samples since the last call as soon as there is one, or after `budget` milliseconds. */

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cuebook_grammar::candidate::{Candidate, Fingerprint, NameSource, Occlusion, Placement as Placed_};
+use cuebook_grammar::candidate::{About, Candidate, Fingerprint, NameSource, Occlusion, Placement as Placed_};
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::id::{CandidateId, NodeKey};
 use cuebook_grammar::locator::Locator;
@@ -104,13 +104,12 @@ pub fn candidates(frames: &[FrameRows], identities: &mut Identities, digest: &Di
         .zip(contexts)
         .map(|(draft, (context, ambiguous, place))| {
             let row = &draft.placed.row;
-            let home = row.home.as_deref().unwrap_or_default();
             // The walk's words, not the browser's: those are asked for in view only, and scrolling must not
             // make another candidate of an element.
-            let name = if row.name.is_empty() { row.fallback.as_deref().unwrap_or_default() } else { &row.name };
-            let id = identities.id(&draft.placed.key, row.role, name, home);
+            let about = About { role: row.role, key: row.about.clone(), part: row.part.clone() };
+            let id = identities.id(&draft.placed.key, &about);
             let context = context.map(|text| scrubbed(&clean::name(&text, &[]), &secrets));
-            candidate(draft, id, context, ambiguous, place, &secrets, digest)
+            candidate(draft, (id, about), (context, ambiguous), place, &secrets, digest)
         })
         .collect();
     // A stable sort: the order of reading stays within both parts.
@@ -127,7 +126,12 @@ fn draft<'a>(frame: &'a FrameRows, placed: &'a Placed, secrets: &[String]) -> Dr
         // knows better is a control that the browser gives a role of its own making.
         .filter(|role| !matches!(role, Role::Generic | Role::None | Role::Presentation) || row.role == Role::Generic)
         .unwrap_or(row.role);
+    // The browser spells a name as it is drawn, in capitals under `text-transform`; the walk, which also names what
+    // is out of view, as it is written. Names are spelt in one way wherever a candidate stands.
+    let is_respelt =
+        |words: &BrowserWords| words.name != row.name && words.name.to_uppercase() == row.name.to_uppercase();
     let (said, source) = match browser {
+        Some(words) if is_respelt(words) => (row.name.as_str(), NameSource::Browser),
         Some(words) => (words.name.as_str(), NameSource::Browser),
         None => (row.name.as_str(), NameSource::Walk),
     };
@@ -153,6 +157,7 @@ fn draft<'a>(frame: &'a FrameRows, placed: &'a Placed, secrets: &[String]) -> Dr
 fn twin(draft: &Draft<'_>) -> Twin {
     let row = &draft.placed.row;
     let mut context: Vec<_> = row.beside.iter().map(|text| ("label".to_owned(), clean::cut(text, 80))).collect();
+    context.extend(row.part_text.iter().map(|text| ("item".to_owned(), text.clone())));
     context.extend(row.context.iter().cloned());
     let mut more = |kind: &str, text: Option<&String>| {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
@@ -175,9 +180,8 @@ fn scrubbed(text: &str, secrets: &[String]) -> String {
 
 fn candidate(
     draft: &Draft<'_>,
-    id: CandidateId,
-    context: Option<String>,
-    ambiguous: bool,
+    (id, about): (CandidateId, About),
+    (context, ambiguous): (Option<String>, bool),
     place: Place,
     secrets: &[String],
     digest: &DigestKey,
@@ -230,6 +234,7 @@ fn candidate(
         depth: row.depth,
         locators: Vec::new(),
         node: Some(draft.placed.key.clone()),
+        about: (!about.key.is_empty()).then_some(about),
     };
     candidate.locators = locators(row, &candidate, place, &draft.frame.locators);
     candidate

@@ -1,12 +1,12 @@
 //! Ids: `c1`, `c2`, … over a whole run and all of its tabs, never reused.
 //!
-//! An element keeps its id while its node, role, name and the row or list item that it stands in are
-//! unchanged: a node that is recycled for another row is another candidate.
+//! An element keeps its id while its node is about the same: its role, its name and all of its context that
+//! identifies. A node that is recycled for another row is another candidate.
 
 use std::collections::{HashMap, HashSet};
 
+use cuebook_grammar::candidate::About;
 use cuebook_grammar::id::{CandidateId, NodeKey, PageId};
-use cuebook_grammar::role::Role;
 
 /// The ids that were given so far.
 #[derive(Debug, Default)]
@@ -18,9 +18,7 @@ pub struct Identities {
 #[derive(Debug)]
 struct Known {
     id: CandidateId,
-    role: Role,
-    name: String,
-    home: String,
+    about: About,
 }
 
 /// More nodes than this are never remembered; the oldest documents go first when they are left.
@@ -28,11 +26,9 @@ const BOUND: usize = 200_000;
 
 impl Identities {
     /// The id of this node, as it is now.
-    pub fn id(&mut self, key: &NodeKey, role: Role, name: &str, home: &str) -> CandidateId {
+    pub fn id(&mut self, key: &NodeKey, about: &About) -> CandidateId {
         if let Some(known) = self.known.get(key)
-            && known.role == role
-            && known.name == name
-            && known.home == home
+            && known.about == *about
         {
             return known.id;
         }
@@ -41,7 +37,7 @@ impl Identities {
         if self.known.len() >= BOUND {
             self.known.clear();
         }
-        self.known.insert(key.clone(), Known { id, role, name: name.to_owned(), home: home.to_owned() });
+        self.known.insert(key.clone(), Known { id, about: about.clone() });
         id
     }
 
@@ -70,22 +66,27 @@ mod tests {
         NodeKey { page: PageId::new("p"), frame: "f".into(), document: document.into(), node }
     }
 
+    fn about(key: &str) -> About {
+        About { key: key.into(), ..About::default() }
+    }
+
     #[test]
-    fn an_id_stays_while_nothing_of_the_identity_changes() {
+    fn an_id_stays_while_its_node_is_about_the_same() {
         let mut ids = Identities::default();
-        let first = ids.id(&key(1, "d"), Role::Button, "Edit", "row: a");
+        let first = ids.id(&key(1, "d"), &about("a"));
         assert_eq!(first, CandidateId(1));
-        assert_eq!(ids.id(&key(1, "d"), Role::Button, "Edit", "row: a"), first);
-        assert_eq!(ids.id(&key(1, "d"), Role::Button, "Edit", "row: b"), CandidateId(2));
-        assert_eq!(ids.id(&key(1, "d"), Role::Link, "Edit", "row: b"), CandidateId(3));
+        assert_eq!(ids.id(&key(1, "d"), &about("a")), first);
+        assert_eq!(ids.id(&key(1, "d"), &about("b")), CandidateId(2));
+        let part = Some(cuebook_grammar::candidate::OwnPart { at: Some(2), ..Default::default() });
+        assert_eq!(ids.id(&key(1, "d"), &About { part, ..about("b") }), CandidateId(3));
     }
 
     #[test]
     fn ids_are_never_reused_after_a_document_was_left() {
         let mut ids = Identities::default();
-        ids.id(&key(1, "d"), Role::Button, "Edit", "");
+        ids.id(&key(1, "d"), &about("a"));
         ids.retain(&PageId::new("p"), &HashSet::from([("f".to_owned(), "e".to_owned())]));
         assert_eq!(ids.known(&key(1, "d")), None);
-        assert_eq!(ids.id(&key(1, "d"), Role::Button, "Edit", ""), CandidateId(2));
+        assert_eq!(ids.id(&key(1, "d"), &about("a")), CandidateId(2));
     }
 }

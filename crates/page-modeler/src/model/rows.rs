@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cuebook_grammar::candidate::{ControlKind, Occlusion, SelectOption};
+use cuebook_grammar::candidate::{ControlKind, Occlusion, OwnPart, SelectOption};
 use cuebook_grammar::facts::States;
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::observation::{Heading, LiveText, Viewport};
@@ -68,8 +68,12 @@ pub struct Row {
     pub scroller: Option<String>,
     /// What it stands in, nearest first: kind and text.
     pub context: Vec<(String, String)>,
-    /// The row, list item or article that it stands in.
-    pub home: Option<String>,
+    /// What it is about: a digest of its role, its name and all that identifies it.
+    pub about: String,
+    /// What is its alone, where a twin is about the same.
+    pub part: Option<OwnPart>,
+    /// What that part says.
+    pub part_text: Option<String>,
     /// A CSS selector of its place.
     pub css: Option<String>,
 }

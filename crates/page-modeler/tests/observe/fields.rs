@@ -1,7 +1,7 @@
 //! Form fields: what they are called, of which kind they are, and through what they are used.
 
 use cuebook_grammar::candidate::ControlKind;
-use cuebook_grammar::observation::Scope;
+use cuebook_grammar::observation::{Observation, Scope};
 
 use crate::stage::{Stage, check, lines_of, named};
 
@@ -144,4 +144,30 @@ async fn the_visible_part_of_an_editor_stands_for_its_hidden_text_area() {
     )
     .await;
     assert_eq!(told(&stage.observe(Scope::Full).await), ["textbox \"Mail\""]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_option_that_is_not_shown_is_not_offered() {
+    let mut stage = Stage::on(
+        "<style>.no{display:none}</style><select aria-label=Size><option>S<option class=no>M<optgroup class=no label=More><option>L</optgroup></select>",
+    )
+    .await;
+    let seen = stage.observe(Scope::View).await;
+    let labels: Vec<_> = named(&seen, "Size").options.iter().map(|option| option.label.as_str()).collect();
+    assert_eq!(labels, ["S"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_is_spelt_as_it_is_written_wherever_it_stands() {
+    let mut stage = Stage::on(
+        "<style>button{text-transform:uppercase}</style><button>Add order</button><div style='height:3000px'></div><button>Straße</button>",
+    )
+    .await;
+    let names = |seen: &Observation| seen.candidates.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    let first = stage.observe(Scope::Full).await;
+    assert_eq!(names(&first), ["Add order", "Straße"]);
+    stage.page_script("scrollTo(0, 3000); 0").await;
+    let second = stage.observe(Scope::Full).await;
+    assert_eq!(names(&second), names(&first));
+    assert_eq!(second.candidates[1].id, first.candidates[1].id);
 }

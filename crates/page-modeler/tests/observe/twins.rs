@@ -66,14 +66,25 @@ async fn twins_are_told_apart_by_whatever_stands_nearest() {
         &[
             "button \"More\" [section: News]",
             "button \"More\" [section: Sports]",
-            "textbox \"Zip\" [after heading: Sports]",
+            "textbox \"Zip\" [1 of 2]",
             "textbox \"Zip\" [group: Work]",
-            "button \"Buy\" [after heading: Sports]",
+            "button \"Buy\" [1 of 2]",
             "button \"Buy\" [after heading: Pro]",
             "generic \"\" [after heading: Pro] ambiguous",
             "generic \"\" [after heading: Pro] ambiguous",
             "button \"Same\"",
         ],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twins_without_roles_around_them_are_told_apart_by_the_part_that_is_their_own() {
+    check(
+        "<div><div><b>Anna</b><p><button>Edit</button></div><div><b id=who>Bert</b><p><button>Edit</button></div></div>",
+        &["button \"Edit\" [item: Anna]", "button \"Edit\" [item: Bert]"],
+        "who.textContent = 'Anna'",
+        &["button \"Edit\" [item: Anna] ambiguous", "button \"Edit\" [item: Anna] ambiguous"],
     )
     .await;
 }

@@ -104,7 +104,7 @@ const generatedText = (element, which) => {
   const key = which === "::before" ? memo?.before : memo?.after;
   let text = key?.get(element);
   if (text === undefined) {
-    text = readGenerated(element, which);
+    text = generatedBefore(element, which, readGenerated(element, which));
     key?.set(element, text);
   }
   return text;
@@ -210,7 +210,7 @@ const contentName = (element, state) => {
       push(text, false);
     } else if (isElement(child)) {
       // What a branch of a tree holds is not what it is called.
-      if (isBranch && roleOf(child) === "group") continue;
+      if (isBranch && roleOf(child) === "group" || hasAppeared(child, isTip)) continue;
       const display = tagOf(child) === "br" || isHidden(child) && !isUnseen(child) ? "block" : styleOf(child).display;
       const inline = display === "inline" || display === "contents" || tagOf(child) === "slot";
       // What was read before, such as the field that a label stands around, still parts the words on both sides.

@@ -207,11 +207,14 @@ cb.elementAt = (x, y) => {
   return hit;
 };
 
+/** While a gesture arrives: what was shown before. Tips and actions that only appear under the pointer say nothing else. */
+let arrival = null;
+
 // What is expensive to compute is kept for the length of one synchronous call, never longer.
 let memo = null;
 cb.once = (work) => {
   if (memo) return work();
-  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), clip: new Map(), labels: new Map(), before: new Map(), after: new Map(), referenced: new Map(), name: new Map(), content: new Map(), fade: new Map(), rect: new Map(), extent: null, fixed: new Map(), labelled: new Map(), generators: new Map() };
+  memo = { style: new Map(), hidden: new Map(), ariaHidden: new Map(), role: new Map(), look: new Map(), padding: new Map(), clip: new Map(), labels: new Map(), before: new Map(), after: new Map(), referenced: new Map(), name: new Map(), content: new Map(), fade: new Map(), rect: new Map(), extent: null, headed: new Map(), ranks: new Map(), fixed: new Map(), labelled: new Map(), generators: new Map() };
   try { return work(); } finally { memo = null; }
 };
 const styleOf = (element) => {

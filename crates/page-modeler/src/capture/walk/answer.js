@@ -10,17 +10,20 @@
   const written = (run, entry) => {
     const { info, row } = entry;
     const unique = row.testId ? run.testIds.get(row.testId) === 1 : undefined;
-    if (info.json && info.unique === unique && info.lent === entry.destination && info.scrollerTold === entry.scroller) return info;
+    const part = entry.part ? `${JSON.stringify(entry.part)}${entry.partText}` : "";
+    if (info.json && info.unique === unique && info.lent === entry.destination && info.scrollerTold === entry.scroller && info.partTold === part) return info;
+    info.partTold = part;
     info.unique = unique;
     info.lent = entry.destination;
     info.scrollerTold = entry.scroller;
-    const json = JSON.stringify({ ...row, testIdUnique: unique, destination: row.destination ?? entry.destination, scroller: entry.scroller || undefined });
+    const json = JSON.stringify({ ...row, testIdUnique: unique, destination: row.destination ?? entry.destination, scroller: entry.scroller || undefined, part: entry.part, partText: entry.part && entry.partText || undefined });
     if (json !== info.json) { info.json = json; info.version = ++versions; }
     return info;
   };
   const placeOf = ({ box, inView }) => [hundredths(box.x), hundredths(box.y), hundredths(box.width), hundredths(box.height), inView ? 1 : 0];
   const answer = (options, { run, unwalked }) => {
     const entries = withoutDoubles(run.entries);
+    tellTwinsApart(entries);
     const scroller = cb.tools.pageScroller();
     const html = cb.tools.rootElement();
     const isEmpty = !run.candidates && !run.headings.length && !unwalked && contentShown() === NOTHING;

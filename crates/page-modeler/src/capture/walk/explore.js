@@ -1,6 +1,5 @@
   // What is nearest to a text or an element that nobody can act on.
   const actable = (element) => reasonOf(element, tagOf(element), true) !== "";
-  const ACTABLE = "a[href],button,input:not([type=hidden]),select,textarea,summary,[role=button],[role=link],[role=tab],[role=menuitem],[role=checkbox],[role=radio],[role=switch],[tabindex='0'],[onclick],[contenteditable]";
   /** The number of the thing to act on that stands nearest: around, or within the same row, item or block. */
   const nearest = (element) => {
     for (let up = cb.parentOf(element), depth = 0; up && depth < 30; up = cb.parentOf(up), depth++) if (actable(up)) return cb.idOf(up);

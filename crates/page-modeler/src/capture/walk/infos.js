@@ -40,16 +40,21 @@
       this.summary = undefined;
       this.live = undefined;
       this.error = undefined;
-      this.texts = undefined;
-      this.textsKnown = null;
-      this.textsVersion = 0;
+      this.place = undefined;
+      this.placeKnown = null;
+      this.placeVersion = 0;
+      this.crown = undefined;
+      this.words = undefined;
       this.row = null;
-      this.rowHeading = "";
+      this.rowLine = "";
+      this.rowTitle = null;
       this.rowContext = 0;
       this.json = "";
       this.version = 0;
       this.builtIn = 0;
-      // What a walk hands down.
+      // What a walk hands down: the headings above it, and above the next of what it holds.
+      this.line = null;
+      this.lineWithin = null;
       this.contextVersion = 0;
       this.clipMoved = false;
       this.placeShifted = false;
@@ -62,6 +67,7 @@
       this.rowStand = null;
       this.unique = undefined;
       this.lent = undefined;
+      this.partTold = "";
       this.scrollerTold = "";
       // Where the marks of the present epoch stand.
       this.dropped = 0;
@@ -91,7 +97,7 @@
   const drop = (info) => {
     info.row = null;
     if (listening.has(info.element)) info.fresh = false;
-    info.offer = info.countable = info.heading = info.summary = info.live = info.error = info.texts = undefined;
+    info.offer = info.countable = info.heading = info.summary = info.live = info.error = info.place = info.crown = info.words = undefined;
     if (info.control) dropRow(info.control);
   };
   /** What `element` is called changed, and with it what is read from content around it. */

@@ -5,3 +5,6 @@
 // but marks of ours on wrappers of this world.
 (cb) => {
   const { attr, tagOf, typeOf, matches, hasAttribute, collapse, cut, lookOf, roleOf } = cb.tools;
+  const { context } = cb;
+  const { shortText, textHead, ownText, headingIn, ACTABLE } = context;
+  const FIELDS = new Set(["text", "password", "multiline", "select", "check", "number", "range", "color", "file", "dateTime", "richText"]);

@@ -1,19 +1,16 @@
   // What is told of one thing to act on, but for where it is at the moment.
   //
-  // A row is kept while nothing in its element, its labels and what it refers to changes; `heading` and the
-  // texts around it are compared. Whatever else a row may depend on has to be noticed in `changes.js` or
+  // A row is kept while nothing in its element, its labels and what it refers to changes; the texts
+  // and headings around it are compared. Whatever else a row may depend on has to be noticed in `changes.js` or
   // `measure.js`.
   const rowOf = (run, info, stand) => {
     const { element, tag, role, reason } = info;
     const row = { id: info.id ||= cb.idOf(element), tag: cut(tag, 60), role, name: cut(cb.nameOf(element), 400), reason, states: cb.statesOf(element), control: kindOf(element, role), depth: Math.min(info.structure, 60000), path: info.path };
     const put = (key, text) => { if (text) row[key] = text; };
     const sensitive = cb.isSensitive(element);
-    if (!row.name) {
-      const read = tag === "select" || tag === "input" || tag === "textarea" || role === "textbox" || role === "combobox" ? "" : shortText(cb.contentOf(element), 120);
-      put("fallback", read || shortText(attr(element, "title") ?? attr(element, "data-tooltip") ?? attr(element, "alt") ?? attr(element, "placeholder") ?? ""));
-    }
+    if (!row.name) put("fallback", context.fallbackOf(element, tag, role));
     put("title", shortText(attr(element, "title") ?? "", 200));
-    if (!row.name && FIELDS.has(row.control)) { put("beside", besideOf(element, row.control)); nameless.add(info); }
+    if (!row.name && FIELDS.has(row.control)) { put("beside", context.besideOf(element, tag, role)); nameless.add(info); }
     if (/[a-z_]{3}/.test(row.name || row.fallback || "")) { const icons = ligaturesOf(element); if (icons.length) row.icons = icons; }
     put("description", cut(cb.descriptionOf(element), 300));
     if (sensitive) row.control = row.control === "text" || row.control === "plain" || row.control === "number" || row.control === "multiline" ? "password" : row.control;
@@ -32,8 +29,10 @@
     const form = cb.tools.closest(element, "form");
     if (form) put("form", cut(attr(form, "name") || attr(form, "id") || (attr(form, "action") ?? "").split(/[?#]/)[0], 200));
     if (stand !== element) row.stand = cb.idOf(stand);
-    row.context = contextOf(info, run.heading);
-    put("home", homeOf(row.context));
+    const about = aboutOf(info, context.calledBy(cb.nameOf(element), row.beside ?? "", row.fallback ?? ""));
+    row.context = about.labels;
+    row.about = about.key;
+    info.rowTitle = about.titled ? run.title : null;
     put("css", cssOf(element, run));
     return row;
   };

@@ -92,9 +92,9 @@
     const box = stand === element ? info : cb.boxOf(stand);
     if (near && !touches(box, near)) { run.offView++; if (cssShifted) info.row = null; return; }
     if (run.entries.length >= run.options.candidates) { run.beyond++; if (cssShifted) info.row = null; return; }
-    if (!info.row || info.rowHeading !== run.heading || info.rowContext !== info.contextVersion || info.rowStand !== stand) {
+    if (!info.row || info.rowLine !== (info.line?.key ?? "") || info.rowTitle !== null && info.rowTitle !== run.title || info.rowContext !== info.contextVersion || info.rowStand !== stand) {
       info.row = rowOf(run, info, stand);
-      info.rowHeading = run.heading;
+      info.rowLine = info.line?.key ?? "";
       info.rowContext = info.contextVersion;
       info.rowStand = stand;
       info.builtIn = walks;
@@ -138,11 +138,15 @@
     info.placeShifted = cssShifted;
     if (!info.fresh) refresh(run, info);
     if (info.testId) run.testIds.set(info.testId, (run.testIds.get(info.testId) ?? 0) + 1);
+    const crown = parent && info.index > 0 ? crownOf(parent.kids[info.index - 1]) : null;
+    if (crown) parent.lineWithin = context.crowned(parent.lineWithin, crown);
+    info.line = info.lineWithin = parent ? parent.lineWithin : null;
     if (info.kind === PASSED) return;
-    if (info.texts === undefined && info.textsKnown !== null) {
-      if (textsOf(info).join("\0") !== info.textsKnown) { info.textsVersion = ++versions; info.textsKnown = info.texts.join("\0"); }
+    if (info.place === undefined && info.placeKnown !== null) {
+      const key = placeKey(placeKept(info));
+      if (key !== info.placeKnown) { info.placeVersion = ++versions; info.placeKnown = key; }
     }
-    info.contextVersion = parent ? Math.max(parent.contextVersion, parent.textsVersion) : 0;
+    info.contextVersion = parent ? Math.max(parent.contextVersion, parent.placeVersion) : 0;
     const clipMoved = parent !== null && parent.clipMoved;
     if (clipMoved || run.extents === "other") info.offer = info.countable = undefined;
     else if (run.extents === "wider") {
@@ -159,12 +163,10 @@
     }
     if (info.reason) consider(run, info, cssShifted);
     if (info.kind === CLOSED) return;
+    if (info.role === "dialog" || info.role === "alertdialog") info.lineWithin = null;
     if (info.role === "heading") {
       const heading = headingOf(info);
-      if (heading) {
-        run.heading = cut(heading.text, 80);
-        if (run.headings.length < LIMITS.headings) run.headings.push(heading);
-      }
+      if (heading && run.headings.length < LIMITS.headings) run.headings.push(heading);
     } else if (run.landmarks.length < LIMITS.landmarks) {
       info.summary ??= landmarkOf(info);
       if (info.summary) run.landmarks.push(info.summary);
@@ -201,7 +203,7 @@
     let tested = null;
     const run = {
       options, entries: [], owners: {}, headings: [], landmarks: [], live: [], suspects: [], secrets: [], testIds: new Map(), ordinals: new Map(), selectors: new Map(),
-      heading: "", modal: null, candidates: 0, beyond: 0, offView: 0, extents,
+      title: cb.tools.title(document), modal: null, candidates: 0, beyond: 0, offView: 0, extents,
       view: { x: 0, y: 0, width, height },
       near: options.scope === "view" ? { x: -width / 2, y: -height / 2, width: width * 2, height: height * 2 } : null,
       tested: (element) => {

@@ -159,6 +159,7 @@ fn candidate(id: u32, line: &str) -> Candidate {
         depth: 0,
         locators: Vec::new(),
         node: None,
+        about: None,
     }
 }
 

@@ -1,0 +1,121 @@
+//! What the targets of a step were when they were observed or found, for the page to compare at the first event.
+//!
+//! Invariant: between this comparison and the first event that reaches the page's own listeners, nothing of the page
+//! runs. So what is hit is what was meant, and not what the page made of it on the way.
+
+use cuebook_grammar::action::Action;
+use cuebook_grammar::candidate::About;
+use cuebook_grammar::id::{NodeKey, TargetRef};
+use cuebook_grammar::locator::{Locator, Strategy};
+use cuebook_grammar::plan::BoundTarget;
+use cuebook_grammar::text_match::TextPattern;
+use serde_json::{Value, json};
+
+use crate::facts::{is_live, meant_by, rough};
+use crate::hit_target::Gesture;
+use crate::run::Run;
+use crate::script::FoundRows;
+
+/// One target, and what it was.
+#[derive(Clone, Debug)]
+pub(crate) struct Meant {
+    key: NodeKey,
+    was: Was,
+}
+
+#[derive(Clone, Debug)]
+enum Was {
+    /// A candidate about this.
+    About(About),
+    /// What this locator means.
+    Located(Locator),
+}
+
+impl Run<'_> {
+    /// The targets that a gesture, or a script of ours in its place, is about to act on.
+    pub(crate) fn meant(&self, gesture: Option<&Gesture>) -> Vec<Meant> {
+        let action = self.step.action();
+        let main = self.main.as_ref().map(|main| &main.key);
+        let end = gesture.and_then(|gesture| gesture.end.as_ref());
+        // An option that a list shows is none of the step's targets, and the list may look different once it is open.
+        let is_option = matches!(action, Action::Select(_))
+            && gesture.is_some_and(|gesture| gesture.target.as_ref().is_some_and(|target| Some(target) != main));
+        let to = match action {
+            Action::DragTo(drag) => Some(&drag.to),
+            _ => None,
+        };
+        [(action.target().filter(|_| !is_option), main), (to, end)]
+            .into_iter()
+            .filter_map(|(target, key)| self.was(target?, key?))
+            .collect()
+    }
+
+    fn was(&self, target: &TargetRef, key: &NodeKey) -> Option<Meant> {
+        let was = match self.step.targets().get(target)? {
+            BoundTarget::Observed(candidate) => Was::About(candidate.about.clone()?),
+            // Matches of several frames are counted together, which one of them cannot do.
+            BoundTarget::Declared(locator)
+                if is_live(locator) && (self.is_main(&key.frame.as_str().into()) || !counts(locator)) =>
+            {
+                Was::Located(locator.clone())
+            }
+            BoundTarget::Declared(_) => return None,
+        };
+        Some(Meant { key: key.clone(), was })
+    }
+}
+
+impl Meant {
+    /// The question for one document.
+    pub(crate) fn spec(&self, frame: &str, document: &str, test_ids: &[String]) -> Option<Value> {
+        if self.key.frame != frame || self.key.document != document {
+            return None;
+        }
+        Some(match &self.was {
+            Was::About(about) => json!({"id": self.key.node, "about": about}),
+            Was::Located(locator) => {
+                let mut filter = rough(locator);
+                if let Some(object) = filter.as_object_mut() {
+                    object.insert("limit".into(), MOST.into());
+                }
+                let ask = json!({"text": locator.turns_on_text(), "testIds": test_ids});
+                json!({"id": self.key.node, "filter": filter, "ask": ask, "raw": is_raw(locator)})
+            }
+        })
+    }
+
+    /// Whether the locator still means this element, as far as `found` can say.
+    pub(crate) fn is_among(&self, found: &[FoundRows]) -> bool {
+        let Was::Located(locator) = &self.was else { return true };
+        let Some(found) = found.iter().find(|found| found.id == self.key.node && found.target.skipped == 0) else {
+            return true;
+        };
+        let meant: Vec<u64> = meant_by(locator, &found.target)
+            .into_iter()
+            .filter_map(|position| found.ids.get(position).copied())
+            .collect();
+        meant == [self.key.node]
+    }
+}
+
+/// Elements that a locator may mean in one document; beyond them it is not compared.
+const MOST: u32 = 2_000;
+
+fn inner(locator: &Locator) -> impl Iterator<Item = &Locator> {
+    [&locator.within, &locator.has, &locator.has_not].into_iter().filter_map(|inner| inner.as_deref())
+}
+
+fn counts(locator: &Locator) -> bool {
+    locator.nth.is_some() || inner(locator).any(counts)
+}
+
+/// Whether more decides than what passes the script's own filter.
+fn is_raw(locator: &Locator) -> bool {
+    let is_pattern = |text: &TextPattern| matches!(text, TextPattern::Regex(..));
+    let has_states = matches!(&locator.strategy, Strategy::Role(by) if by.states.is_some());
+    has_states
+        || locator.has_not_text.is_some()
+        || locator.has_text.as_ref().is_some_and(is_pattern)
+        || locator.strategy.text().is_some_and(|(text, _)| is_pattern(text))
+        || inner(locator).any(is_raw)
+}
