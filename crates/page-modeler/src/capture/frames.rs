@@ -12,7 +12,7 @@ use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 
-use super::answer;
+use super::answer::{self, Renamed};
 use super::bounds::{Bounds, Known};
 use super::captured::{Captured, CapturedFrame};
 use super::listeners::ListenerCache;
