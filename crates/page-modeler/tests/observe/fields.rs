@@ -143,7 +143,7 @@ async fn the_visible_part_of_an_editor_stands_for_its_hidden_text_area() {
         "<form><label>Mail <input></label><p>Words</p><div style='overflow: hidden; height: 0; width: 3px'><textarea aria-label=Trap></textarea></div></form>",
     )
     .await;
-    assert_eq!(told(&stage.observe(Scope::Full).await), ["textbox \"Mail\""]);
+    assert_eq!(lines_of(&stage.observe(Scope::Full).await), ["textbox \"Mail\""]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
