@@ -8,6 +8,7 @@
 use cuebook_grammar::action::{self, Action, Click, SetValue};
 use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::facts::Sample;
 use cuebook_grammar::id::{CandidateId, TargetRef};
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::Cause;
@@ -49,7 +50,7 @@ fn rung(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
         (Cause::Covered, 0 | 1) => dismiss(case, observation).or_else(|| (case.attempt == 0).then(settle)),
         (Cause::PreconditionFailed, 0) => scroll_to_target(case).or_else(|| Some(settle())),
         (Cause::PreconditionFailed, 1) => dismiss(case, observation).or_else(|| Some(settle())),
-        (Cause::PostconditionFailed, 0 | 1) if is_text_entry(case) => enter_again(case),
+        (Cause::PostconditionFailed, 0 | 1) if is_text_entry(case) && is_as_before(case) => enter_again(case),
         (Cause::PostconditionFailed | Cause::EffectUnknown, 0) if !case.failure.evidence.input_sent => Some(settle()),
         _ => None,
     }
@@ -63,6 +64,25 @@ fn settle_step() -> Step {
 
 fn is_text_entry(case: &RepairCase<'_>) -> bool {
     matches!(case.step.action(), Action::Type(_) | Action::SetValue(_) | Action::Clear(_))
+}
+
+/// Whether the field holds what it held before. An editor that made something else of the text would make a mess of it
+/// a second time.
+fn is_as_before(case: &RepairCase<'_>) -> bool {
+    let (Some(target), Some(facts)) = (case.step.action().target(), &case.failure.facts.conditions) else {
+        return false;
+    };
+    let value = |sample: &Sample| {
+        sample
+            .targets
+            .get(target)
+            .and_then(|seen| seen.element.as_ref())
+            .map(|element| (element.value.clone(), element.text.clone()))
+    };
+    match (facts.before.as_ref().and_then(value), facts.samples.last().and_then(value)) {
+        (Some(before), Some(now)) => before == now,
+        _ => false,
+    }
 }
 
 /// Another candidate that is the same thing: what is about the same, or has its fingerprint on another page.
@@ -284,11 +304,33 @@ mod tests {
     fn text_that_did_not_arrive_is_cleared_and_typed_slowly() {
         let page = page(&[("c1", "textbox", "Name")]);
         let step = bound(&page, json!({ "type": "type", "targetRef": "c1", "text": "Ann" }));
-        let Repair::Rewrite { before, step } = next(&step, Cause::PostconditionFailed, true, 0, &page) else {
+        let Repair::Rewrite { before, step } = after_entry(&step, "", "", &page) else {
             panic!("expected another way to enter it")
         };
         assert!(matches!(before[..], [Step { action: Action::Clear(_), .. }]));
         assert!(matches!(step.action, Action::Type(ref typed) if typed.delay_ms.is_some()));
+    }
+
+    #[test]
+    fn text_of_which_the_field_made_something_else_is_not_entered_again() {
+        let page = page(&[("c1", "textbox", "Notes")]);
+        let step = bound(&page, json!({ "type": "type", "targetRef": "c1", "text": "## Notes" }));
+        assert_eq!(after_entry(&step, "", "Notes", &page), Repair::Abandon);
+        assert_eq!(next(&step, Cause::PostconditionFailed, true, 0, &page), Repair::Abandon);
+    }
+
+    /// What comes after text that left the field with another value than it had.
+    fn after_entry(step: &BoundStep, before: &str, now: &str, page: &Observation) -> Repair {
+        let sample = |value: &str| {
+            json!({ "atMs": 0, "url": "https://shop.test/", "title": "", "targets": {
+                "c1": { "matches": 1, "element": { "role": "textbox", "tag": "div", "value": value } } } })
+        };
+        let facts = json!({ "before": sample(before), "samples": [sample(now)] });
+        let mut failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, "test");
+        failure.evidence.input_sent = true;
+        failure.facts.conditions = Some(serde_json::from_value(facts).unwrap());
+        let budget = RepairBudget { step_attempts_left: 3, run_repairs_left: 3, can_replan: false };
+        Ladder.next(&RepairCase { step, failure: &failure, attempt: 0 }, page, &budget)
     }
 
     #[test]
