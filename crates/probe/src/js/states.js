@@ -108,7 +108,7 @@ const valueOf = (element) => {
   const tag = namespace(element) === XHTML ? tagOf(element) : "";
   if (tag === "input") {
     const type = typeOf(element);
-    if (["button", "submit", "reset", "image", "checkbox", "radio", "hidden"].includes(type)) return undefined;
+    if (["button", "submit", "reset", "image", "checkbox", "radio"].includes(type)) return undefined;
     if (type === "file") return Array.from(getter(HTMLInputElement.prototype, "files")(element) ?? []).map((file) => file.name).join(", ");
     return controlValue(element);
   }
