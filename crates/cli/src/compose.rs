@@ -334,7 +334,7 @@ fn tell(report: &RunReport, output: Output) -> Exit {
         let why = report.error.as_ref().map_or_else(String::new, |error| format!(": {}", error.message));
         progress::say(&format!("{what}{why}"));
         for violation in report.error.iter().flat_map(|error| &error.violations) {
-            progress::say(&format!("  {}: {} ({})", violation.path, violation.message, violation.code.as_str()));
+            progress::say(&format!("  {}", violation.in_words()));
         }
         if let Some(dir) = &report.run_dir {
             progress::say(&format!("log: {dir}"));

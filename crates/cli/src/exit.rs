@@ -80,7 +80,7 @@ impl Refusal {
         let exit = Exit::of(self.result);
         progress::say(&format!("error: {}", self.error.message));
         for violation in &self.error.violations {
-            progress::say(&format!("  {}: {} ({})", violation.path, violation.message, violation.code.as_str()));
+            progress::say(&format!("  {}", violation.in_words()));
         }
         if output.json {
             print_json(&RunReport::without_run(self.result, self.error));

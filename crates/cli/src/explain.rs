@@ -140,7 +140,7 @@ pub(crate) fn lines(step: &ExplainedStep) -> Vec<String> {
         put("asks first", format!("--grant {grant} would answer"));
     }
     for violation in &step.violations {
-        put("cannot run", violation.to_string());
+        put("cannot run", violation.in_words());
     }
     lines
 }

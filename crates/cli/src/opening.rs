@@ -14,7 +14,6 @@ use cuebook_grammar::report::{RunError, RunResult};
 use cuebook_grammar::seam::{Executor as _, Image, NoSecrets, PageModeler as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
-use cuebook_grammar::wire::UrlText;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions, Settling};
 
 use crate::compose::{Stage, with_sources};
@@ -38,7 +37,7 @@ pub(crate) async fn open(
         ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() },
     );
     let blank = Observation::blank(stage.page.clone(), "about:blank");
-    let open = Step::from(Action::Navigate(Navigate { url: UrlText::cut(url) }));
+    let open = Step::from(Action::Navigate(Navigate::to(url)));
     // A page that hangs has to be looked at as well, within the same time.
     let now = Instant::now();
     let left = deadline.remaining(now);

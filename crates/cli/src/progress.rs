@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use cuebook_grammar::outcome::Judged;
+use cuebook_grammar::outcome::{Judged, remark};
 use cuebook_grammar::record::{StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::seam::Repair;
 use cuebook_grammar::step::Step;
@@ -50,17 +50,18 @@ impl Listener for Narrator {
             RunEvent::Rejected(violations) => {
                 say("  the draft does not pass the check:");
                 for violation in violations {
-                    say(&format!("    {}", plain(&violation.to_string())));
+                    say(&format!("    {}", plain(&violation.in_words())));
                 }
             }
             RunEvent::Noted(note) => say(&format!("  note: {}", plain(note))),
-            RunEvent::StepBegun { index, origin, step, target } => {
+            RunEvent::StepBegun { plan_index, origin, step, target } => {
                 let why = match origin {
                     StepOrigin::Plan => "",
                     StepOrigin::Repair => " (repair)",
                     StepOrigin::Start => " (start)",
                 };
-                say(&format!("{:>3}  {}{why}", index + 1, plain(&describe(step, target))));
+                let number = plan_index.map_or_else(String::new, |index| (index + 1).to_string());
+                say(&format!("{number:>3}  {}{why}", plain(&describe(step, target))));
             }
             RunEvent::StepEnded(record) => tell_end(record),
             RunEvent::Repairing(repair) => say(&format!("     repair: {}", name_of(repair))),
@@ -72,7 +73,8 @@ fn tell_end(record: &StepRecord) {
     let took = record.execution.duration_ms;
     match (&record.result, &record.failure) {
         (StepResult::Ok, _) => {
-            let note = if record.no_observed_effect { ", no effect seen" } else { "" };
+            let note = remark(record.no_observed_effect, record.effects.as_ref());
+            let note = note.map_or_else(String::new, |note| format!(", {}", plain(&note)));
             say(&format!("     ok in {took} ms{note}"));
             let changes = record.action.action.condition().is_none();
             let vacuous = record.post_check.iter().filter(|judged| changes && judged.vacuous && !judged.default);

@@ -1,6 +1,6 @@
 //! Judges a recorded run again: the same conditions, the same facts, the same code, no browser.
 //!
-//! Invariant: pure. The judge decides nothing itself; [`Condition::evaluate`] does.
+//! Invariant: pure. The judge decides nothing itself; [`Judged::judge`] does.
 
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::facts::Facts;
@@ -106,7 +106,7 @@ fn side(record: &StepRecord, side: Side, conditions: &[Judged], facts: Option<&F
             judgement.differences.push(Difference { step_index: record.step_index, attempt: record.attempt, what });
         };
         let condition = || Box::new(recorded.condition.clone());
-        let judged = recorded.condition.evaluate(facts);
+        let judged = recorded.judge(facts);
         if judged != recorded.verdict {
             let recorded = recorded.verdict;
             differs(Mismatch::Verdict { side, position, condition: condition(), recorded, judged });

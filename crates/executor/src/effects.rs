@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use cuebook_cdp::FrameId;
-use cuebook_grammar::outcome::{EffectRecord, MutationSummary};
+use cuebook_grammar::action::Action;
+use cuebook_grammar::facts::RequestFact;
+use cuebook_grammar::outcome::{EffectRecord, MutationSummary, Problem, ProblemKind};
 use cuebook_probe::ProbeError;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -51,12 +53,64 @@ impl Run<'_> {
                 summaries.extend(told.summary.map(|summary| (frame, summary)));
             }
         }
-        Some(self.record(&summaries))
+        let mut record = self.record(&summaries);
+        let alerts = if record.new_document && !self.opens() { self.alerts(by).await } else { Vec::new() };
+        let room = MAX_NOTABLE.saturating_sub(record.problems.len());
+        let alert =
+            |message: String| Problem { kind: ProblemKind::Alert, message: message.chars().take(300).collect() };
+        record.problems.extend(alerts.into_iter().take(room).map(alert));
+        let takes_focus = matches!(self.step.action(), Action::Focus(_)) && record.target_focused;
+        self.happened.effect |=
+            takes_focus || record.url_after.is_some() || summaries.iter().any(|(_, told)| told.effect);
+        Some(record)
+    }
+
+    /// Whether the step opens a page by itself.
+    pub(crate) fn opens(&self) -> bool {
+        matches!(self.step.action(), Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_))
+    }
+
+    /// What the page that the step led to says of errors.
+    async fn alerts(&mut self, by: std::time::Instant) -> Vec<String> {
+        if self.page.dialog().is_some() || self.page.closed() || self.page.crashed() {
+            return Vec::new();
+        }
+        let frame = self.page.main_frame().id;
+        let Ok(world) = self.probe.world(&frame, by).await else { return Vec::new() };
+        world.call("(cb) => cb.act.alerts()", &[], by).await.unwrap_or_default()
+    }
+
+    /// What went wrong on the wire because of the step, and where it led if not to what was asked for.
+    fn wire_problems(&self) -> Vec<Problem> {
+        let requests = self.network.problems();
+        let redirect = self.redirected().filter(|_| requests.is_empty());
+        let requests = requests.iter().map(|request| Problem {
+            kind: ProblemKind::Request,
+            message: request.in_words().chars().take(300).collect(),
+        });
+        requests.chain(redirect).collect()
+    }
+
+    fn redirected(&self) -> Option<Problem> {
+        let documents = self.network.documents();
+        let (asked, now) = (documents.first().filter(|_| self.happened.new_document)?, self.gathered.url());
+        let is_elsewhere = place(&asked.url) != place(now);
+        let back = self.gathered.url_before().is_some_and(|before| place(before) == place(now));
+        let goes = matches!(self.step.action(), Action::Navigate(_));
+        let led = if back { "back to" } else { "to" };
+        let there = RequestFact { url: now.to_owned(), ..asked.clone() };
+        let message = format!("{} {} led {led} {}", asked.method, asked.path(), there.path());
+        (is_elsewhere && (back || goes))
+            .then(|| Problem { kind: ProblemKind::Redirect, message: message.chars().take(300).collect() })
     }
 
     fn record(&self, summaries: &[(FrameId, FrameSummary)]) -> EffectRecord {
         let mut mutations = MutationSummary::default();
-        let mut record = EffectRecord { new_document: self.happened.new_document, ..EffectRecord::default() };
+        let mut record = EffectRecord {
+            new_document: self.happened.new_document,
+            problems: self.wire_problems().into_iter().take(MAX_NOTABLE).collect(),
+            ..EffectRecord::default()
+        };
         for (frame, summary) in summaries {
             mutations.added = mutations.added.saturating_add(summary.added);
             mutations.removed = mutations.removed.saturating_add(summary.removed);
@@ -69,7 +123,10 @@ impl Run<'_> {
             record.states.extend(summary.states.iter().take(room).map(|text| text.chars().take(300).collect()));
             let room = MAX_NOTABLE.saturating_sub(record.console_errors.len());
             record.console_errors.extend(summary.errors.iter().take(room).map(|text| text.chars().take(300).collect()));
+            let room = MAX_NOTABLE.saturating_sub(record.problems.len());
+            record.problems.extend(summary.problems.iter().take(room).cloned());
             record.scrolled |= summary.scrolled;
+            record.target_focused |= summary.target_focused;
             record.target_changed |= summary.target_changed;
             if record.focus.is_none() || self.is_main(frame) {
                 record.focus = summary.focus.as_ref().map(|text| text.chars().take(200).collect()).or(record.focus);
@@ -97,4 +154,11 @@ impl Run<'_> {
         record.closed_tabs.clone_from(&self.happened.closed_tabs);
         record
     }
+}
+
+/// A URL without what a server may change on the way to the same page.
+fn place(url: &str) -> &str {
+    let after = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = after.split(['?', '#']).next().unwrap_or(after);
+    path.strip_prefix("www.").unwrap_or(path).trim_end_matches('/')
 }

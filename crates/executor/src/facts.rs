@@ -256,6 +256,8 @@ pub(crate) struct Gathered {
     /// To which frame the frame path of a target leads.
     scopes: BTreeMap<TargetRef, Option<String>>,
     url: String,
+    /// What was asked for where Chrome draws an error page of its own.
+    asked_url: Option<String>,
     title: String,
     before: Option<Sample>,
     samples: Vec<Sample>,
@@ -278,6 +280,7 @@ impl Gathered {
             placements: HashMap::new(),
             scopes: BTreeMap::new(),
             url,
+            asked_url: None,
             title: String::new(),
             before: None,
             samples: Vec::new(),
@@ -349,10 +352,20 @@ impl Gathered {
         !self.samples.is_empty()
     }
 
+    /// From now on Chrome's own error page counts as the page at `url`.
+    pub(crate) fn asked_for(&mut self, url: &str) {
+        self.asked_url = Some(url.to_owned());
+    }
+
+    fn real_url(&self, url: &str) -> String {
+        let asked = self.asked_url.as_deref().filter(|_| url.starts_with("chrome-error:"));
+        asked.unwrap_or(url).to_owned()
+    }
+
     /// Takes in what a frame told.
     pub(crate) fn tell(&mut self, frame: &str, is_main: bool, sample: FrameSample) {
         if is_main {
-            self.url = sample.url;
+            self.url = self.real_url(&sample.url);
             self.title = sample.title;
         }
         self.told.insert(frame.to_owned(), sample.targets);
@@ -363,7 +376,7 @@ impl Gathered {
     }
 
     pub(crate) fn tell_url(&mut self, url: &str, title: Option<&str>) {
-        url.clone_into(&mut self.url);
+        self.url = self.real_url(url);
         if let Some(title) = title {
             title.clone_into(&mut self.title);
         }

@@ -36,16 +36,23 @@ const MAX_ADDRESSES: usize = 500;
 const POLLED: u32 = 3;
 /// A request from before the step that is under way for so long is a stream.
 const STREAM: Duration = Duration::from_secs(2);
+/// How long a page gets to react to an answer.
+const REACTION: Duration = Duration::from_millis(150);
 
 /// The traffic of one tab. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Network(Arc<Mutex<Traffic>>);
 
 struct Traffic {
+    main_frame: String,
     queue: EventQueue,
     _domains: [DomainGuard; 2],
-    /// Requests since the input, and whether they are the page's own polling.
-    requests: Vec<(RequestFact, bool)>,
+    /// Requests since the input.
+    requests: Vec<Sent>,
+    /// Documents that began since the input.
+    documents: BTreeSet<String>,
+    /// When a request of the step was answered last.
+    answered: Option<Instant>,
     errors: Vec<String>,
     /// Requests under way.
     open: HashMap<String, Open>,
@@ -54,6 +61,18 @@ struct Traffic {
     polled: BTreeSet<String>,
     last_activity: Instant,
     idle: Option<bool>,
+}
+
+/// A request since the input.
+struct Sent {
+    fact: RequestFact,
+    is_polling: bool,
+    /// A document, or asked by a script of a document that was there before the input. What a new document loads
+    /// tells nothing of the step that led to it, and a picture that is missing nothing of any.
+    is_of_step: bool,
+    /// The document of the tab itself.
+    is_main: bool,
+    is_answered: bool,
 }
 
 struct Open {
@@ -69,6 +88,8 @@ struct WillBeSent {
     request_id: String,
     #[serde(default)]
     loader_id: String,
+    #[serde(default)]
+    frame_id: String,
     request: Request,
     #[serde(default, rename = "type")]
     kind: String,
@@ -129,9 +150,12 @@ impl Network {
     pub(crate) fn watch(page: &Page) -> Self {
         let queue = page.session_events(&METHODS, CAPACITY);
         Self(Arc::new(Mutex::new(Traffic {
+            main_frame: page.target_id().as_str().to_owned(),
             queue,
             _domains: [page.require(Domain::Network), page.require(Domain::Log)],
             requests: Vec::new(),
+            documents: BTreeSet::new(),
+            answered: None,
             errors: Vec::new(),
             open: HashMap::new(),
             asked: BTreeMap::new(),
@@ -170,12 +194,32 @@ impl Network {
     pub(crate) fn facts(&self) -> Vec<RequestFact> {
         let mut traffic = self.traffic();
         traffic.drain();
-        traffic.requests.iter().map(|(fact, _)| fact.clone()).collect()
+        traffic.requests.iter().map(|sent| sent.fact.clone()).collect()
     }
 
     /// Those that the page does not make all the time.
     pub(crate) fn effects(&self) -> Vec<RequestFact> {
-        self.traffic().requests.iter().filter(|(_, is_polling)| !is_polling).map(|(fact, _)| fact.clone()).collect()
+        self.traffic().requests.iter().filter(|sent| !sent.is_polling).map(|sent| sent.fact.clone()).collect()
+    }
+
+    /// Requests of the step that failed or were answered with an error.
+    pub(crate) fn problems(&self) -> Vec<RequestFact> {
+        let traffic = self.traffic();
+        traffic.of_step().map(|sent| &sent.fact).filter(|fact| fact.is_problem()).cloned().collect()
+    }
+
+    /// The documents that the step asked for in the tab itself, in order.
+    pub(crate) fn documents(&self) -> Vec<RequestFact> {
+        self.traffic().requests.iter().filter(|sent| sent.is_main).map(|sent| sent.fact.clone()).collect()
+    }
+
+    /// Since when every request of the step has its answer and the page had time to react to it; in the future, or
+    /// none, while that is not so.
+    pub(crate) fn settled_at(&self, begun: Instant) -> Option<Instant> {
+        let mut traffic = self.traffic();
+        traffic.drain();
+        let is_open = traffic.of_step().any(|sent| !sent.is_answered);
+        (!is_open).then(|| traffic.answered.map_or(begun, |answered| answered + REACTION))
     }
 
     /// Errors that the browser reported since the input.
@@ -204,8 +248,14 @@ impl Network {
 }
 
 impl Traffic {
+    fn of_step(&self) -> impl Iterator<Item = &Sent> {
+        self.requests.iter().filter(|sent| sent.is_of_step && !sent.is_polling)
+    }
+
     fn begin(&mut self) {
         self.requests.clear();
+        self.documents.clear();
+        self.answered = None;
         self.errors.clear();
         self.open.values_mut().for_each(|open| open.position = None);
         self.last_activity = Instant::now();
@@ -219,6 +269,7 @@ impl Traffic {
                 Delivery::Lagged(_) => {
                     // How those ended that were under way is not known any more.
                     self.open.clear();
+                    self.requests.iter_mut().for_each(|sent| sent.is_answered = true);
                     self.last_activity = Instant::now();
                 }
             }
@@ -249,11 +300,8 @@ impl Traffic {
                 if !open.is_polling {
                     self.last_activity = Instant::now();
                 }
-                if let Some(text) = ended.error_text
-                    && let Some((request, _)) = open.position.and_then(|position| self.requests.get_mut(position))
-                {
-                    request.failure = Some(text.chars().take(200).collect());
-                }
+                let failure = ended.error_text.map(|text| text.chars().take(200).collect());
+                self.ended(open.position, |request| request.failure = failure);
             }
         }
     }
@@ -265,12 +313,17 @@ impl Traffic {
         if sent.request.url.starts_with("data:") {
             return;
         }
-        if sent.kind == "Document" && sent.request_id == sent.loader_id {
+        let address = address(&sent.request.method, &sent.request.url);
+        let is_polling = self.polled.contains(&address);
+        let is_document = sent.kind == "Document" && sent.request_id == sent.loader_id;
+        let is_main = is_document && sent.frame_id == self.main_frame;
+        if is_document {
+            self.documents.insert(sent.loader_id.clone());
             // Another document: what the former one kept asking is no habit of this one.
             self.asked.clear();
         }
-        let address = address(&sent.request.method, &sent.request.url);
-        let is_polling = self.polled.contains(&address);
+        let is_of_step = is_document
+            || matches!(sent.kind.as_str(), "XHR" | "Fetch" | "Script") && !self.documents.contains(&sent.loader_id);
         if self.asked.len() < MAX_ADDRESSES || self.asked.contains_key(&address) {
             let times = self.asked.entry(address).or_default();
             *times = times.saturating_add(1);
@@ -281,7 +334,8 @@ impl Traffic {
         let position = (self.requests.len() < MAX_REQUESTS).then(|| {
             let url = sent.request.url.split('#').next().unwrap_or("");
             let method = sent.request.method.chars().take(20).collect();
-            self.requests.push((RequestFact { method, url: cut(url), status: None, failure: None }, is_polling));
+            let fact = RequestFact { method, url: cut(url), status: None, failure: None };
+            self.requests.push(Sent { fact, is_polling, is_of_step, is_main, is_answered: false });
             self.requests.len() - 1
         });
         // Streams stay open for good: they are no sign of work.
@@ -292,9 +346,16 @@ impl Traffic {
 
     fn answered(&mut self, id: &str, status: u16) {
         let position = self.open.get(id).and_then(|open| open.position);
-        if let Some((request, _)) = position.and_then(|position| self.requests.get_mut(position)) {
-            request.status = Some(status);
+        self.ended(position, |request| request.status = Some(status));
+    }
+
+    fn ended(&mut self, position: Option<usize>, end: impl FnOnce(&mut RequestFact)) {
+        let Some(sent) = position.and_then(|position| self.requests.get_mut(position)) else { return };
+        end(&mut sent.fact);
+        if sent.is_of_step && !sent.is_answered {
+            self.answered = Some(Instant::now());
         }
+        sent.is_answered = true;
     }
 }
 

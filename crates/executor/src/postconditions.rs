@@ -8,12 +8,14 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::FrameId;
+use cuebook_grammar::action::Action;
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::facts::{EventFacts, Facts, TargetFacts};
 use cuebook_grammar::id::{NodeKey, TargetRef};
 use cuebook_grammar::outcome::Stage;
 use cuebook_grammar::plan::BoundTarget;
 use cuebook_grammar::verdict::Verdict;
+use cuebook_grammar::wire::Millis;
 use cuebook_probe::{ProbeError, ProbeWorld};
 use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
@@ -33,7 +35,26 @@ use crate::stop::{Part, Stop, failed, probe_stop};
 pub(crate) struct Awaited {
     pub(crate) condition: Condition,
     pub(crate) until: Instant,
+    /// The span that is given anew to what is judged on a new document; none where the condition states its limit.
+    pub(crate) span: Option<Duration>,
     pub(crate) held_at: Option<u32>,
+    /// It is not enough that it held: it must still hold when the page is quiet.
+    pub(crate) lasts: bool,
+    /// Since when it has held without a break.
+    pub(crate) since: Option<Instant>,
+}
+
+impl Awaited {
+    /// Until when there is something to wait for; none if there is not. `quiet`: since when the requests of the step
+    /// are answered.
+    fn due(&self, now: Instant, until: Instant, quiet: Option<Instant>, settle: Duration) -> Option<Instant> {
+        let due = match (self.held_at, self.since) {
+            (Some(_), _) if !self.lasts => return None,
+            (Some(_), Some(since)) => quiet.map_or(until, |quiet| quiet.max(since + settle).min(until)),
+            _ => until,
+        };
+        (now < due).then_some(due)
+    }
 }
 
 /// Frames beyond this many are not watched.
@@ -267,6 +288,7 @@ impl Run<'_> {
             main: self.main.as_ref().map(|main| main.key.clone()),
             page: self.page.target_id().as_str().to_owned(),
             test_ids: self.probe.options().test_id_attributes.clone(),
+            hovers: matches!(self.step.action(), Action::Hover(_)),
         }
     }
 
@@ -367,10 +389,13 @@ impl Run<'_> {
                 tellings.push(self.changes(frame, &watcher.world, Duration::ZERO));
             }
         }
+        let begun = Instant::now();
+        let lingers_by = self.within(self.options.post_timeout).min(self.answer_by());
+        let stated = self.step.post();
+        let is_default = !stated.is_empty() && stated.iter().all(|stated| stated.is_default) && !self.opens();
         let mut first_round = tellings.len();
         let mut last_tick = Instant::now();
         let watches_network = needs_network(&awaited.iter().map(|one| &one.condition).collect::<Vec<_>>());
-        let beat = if watches_network { BEAT } else { TICK };
         loop {
             self.watch_new(&mut tellings);
             if first_round == 0 {
@@ -382,8 +407,14 @@ impl Run<'_> {
             }
             self.weigh(awaited);
             let now = Instant::now();
-            let open = awaited.iter().filter(|one| one.held_at.is_none() && now < one.until);
-            let next = open.map(|one| one.until).min();
+            let quiet = self.network.settled_at(begun);
+            let settle = self.options.effect_timeout;
+            let next = awaited.iter().filter_map(|one| one.due(now, self.until_of(one), quiet, settle)).min();
+            let next = next.or_else(|| {
+                // What the step asked a server is waited for, too, where nobody stated what to wait for.
+                let by = quiet.map_or(lingers_by, |quiet| quiet.min(lingers_by));
+                is_default.then_some(by).filter(|by| now < *by)
+            });
             if next.is_some() {
                 // There is more to come from those that have told already.
                 for frame in std::mem::take(&mut self.told).into_keys() {
@@ -420,7 +451,7 @@ impl Run<'_> {
                 }
                 continue;
             };
-            let wake = next.min(now + beat);
+            let wake = next.min(now + if watches_network || quiet.is_none() { BEAT } else { TICK });
             tokio::select! {
                 biased;
                 event = self.lane.next() => self.note(event, Stage::Postcondition)?,
@@ -568,8 +599,10 @@ impl Run<'_> {
         let at = latest.samples.last().map_or(0, |sample| sample.at_ms);
         let now = self.at_ms(Instant::now());
         let mut pins = false;
-        for one in awaited.iter_mut().filter(|one| one.held_at.is_none()) {
-            if self.gathered.judge(&one.condition, &latest) == Verdict::Holds {
+        for one in awaited.iter_mut().filter(|one| one.held_at.is_none() || one.lasts) {
+            let holds = self.gathered.judge(&one.condition, &latest) == Verdict::Holds;
+            one.since = one.since.filter(|_| holds).or_else(|| holds.then(Instant::now));
+            if holds && one.held_at.is_none() {
                 // What the network told makes no sample.
                 one.held_at = Some(if needs_network(&[&one.condition]) { now } else { at });
                 pins = true;
@@ -580,37 +613,43 @@ impl Run<'_> {
         }
     }
 
-    /// Until when the document is waited for that the tab is on its way to.
+    /// Until when the document is waited for that the tab is on its way to: the server's time is no postcondition's.
     fn leaves_by(&self) -> Option<Instant> {
-        self.happened.leaving.map(|since| (since + self.options.load_timeout).min(self.answer_by()))
+        self.happened.leaving.map(|_| self.answer_by())
     }
 
-    /// When the time of a postcondition is over.
-    pub(crate) fn patience(&self, condition: &Condition) -> Instant {
-        let span = match condition {
+    /// When the time of a condition is over. While the step leads to another document it does not run out, and with
+    /// that document it begins again.
+    fn until_of(&self, one: &Awaited) -> Instant {
+        let Some(span) = one.span else { return one.until };
+        let on_new = self.happened.document_at.map(|at| (at + span).min(self.answer_by()));
+        one.until.max(self.leaves_by().or(on_new).unwrap_or(one.until))
+    }
+
+    /// A postcondition, to be awaited from now on.
+    pub(crate) fn awaits(&self, condition: Condition, is_default: bool) -> Awaited {
+        let span = match &condition {
             Condition::AnyEffect(_) => self.options.effect_timeout,
             _ => self.options.post_timeout,
         };
-        self.within(own_limit(condition).unwrap_or(span))
-    }
-
-    /// When the time of a condition is over that a step does nothing but wait for: a little before that of the
-    /// step, so that the answer can be given.
-    pub(crate) fn waits_until(&self, condition: &Condition) -> Instant {
-        let by = self.answer_by();
-        own_limit(condition).map_or(by, |span| self.within(span).min(by))
-    }
-}
-
-/// The limit that a condition states itself.
-fn own_limit(condition: &Condition) -> Option<Duration> {
-    let mut limit = None;
-    condition.visit(&mut |part| {
-        if let Condition::NetworkIdle(idle) = part {
-            limit = idle.timeout_ms.map(cuebook_grammar::wire::Millis::duration).or(limit);
+        let own = condition.limit().map(Millis::duration);
+        Awaited {
+            until: self.within(own.unwrap_or(span)),
+            span: own.is_none().then_some(span),
+            held_at: None,
+            lasts: is_default && condition.target().is_some(),
+            since: None,
+            condition,
         }
-    });
-    limit
+    }
+
+    /// When the time of a condition is over that a step does nothing but wait for: that of the step, and a little
+    /// before its deadline, so that the answer can be given. A condition gets one look at least.
+    pub(crate) fn waits_until(&self, condition: &Condition) -> Instant {
+        let stated = self.step.step().timeout_ms.zip(self.input_at).map(|(span, since)| since + span.duration());
+        let by = stated.map_or(self.answer_by(), |stated| stated.min(self.answer_by()));
+        condition.limit().map_or(by, |limit| self.within(limit.duration()).min(by))
+    }
 }
 
 /// So long no request may be in flight.
@@ -632,6 +671,8 @@ struct WatchPlan {
     main: Option<NodeKey>,
     page: String,
     test_ids: Vec<String>,
+    /// The pointer comes, and that is all.
+    hovers: bool,
 }
 
 impl WatchPlan {
@@ -645,6 +686,6 @@ impl WatchPlan {
             return None;
         }
         let main = main.filter(|key| key.document == document).map(|key| key.node);
-        Some(json!({"targets": targets, "geometry": self.geometry, "main": main}))
+        Some(json!({"targets": targets, "geometry": self.geometry, "main": main, "hovers": self.hovers}))
     }
 }

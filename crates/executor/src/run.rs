@@ -49,6 +49,8 @@ pub(crate) struct Happened {
     pub(crate) new_document: bool,
     /// Since when the tab is on its way to another document.
     pub(crate) leaving: Option<Instant>,
+    /// When the tab got the document that it has now, if that was since the input.
+    pub(crate) document_at: Option<Instant>,
     /// Frames whose present document is not watched yet.
     pub(crate) dirty: BTreeSet<FrameId>,
     /// URLs that a watched document had for a while.
@@ -205,6 +207,7 @@ impl Run<'_> {
                 if self.is_main(&frame) {
                     self.happened.leaving = None;
                     self.happened.new_document = true;
+                    self.happened.document_at = self.input_at.map(|_| Instant::now());
                     self.gathered.tell_url(&cut(&url), Some(""));
                 }
                 self.flight.shut_newcomer(&self.probe, frame.clone());
@@ -323,6 +326,7 @@ impl Run<'_> {
         let new_tabs: Vec<String> = self.happened.new_tabs.iter().map(|page| cut(&page.url())).collect();
         let any = self.happened.effect
             || self.happened.new_document
+            || self.happened.leaving.is_some()
             || !self.happened.dialogs.is_empty()
             || !self.happened.downloads.is_empty()
             || !self.happened.closed_tabs.is_empty()

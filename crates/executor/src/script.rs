@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::geometry::{Point, Rect};
+use cuebook_grammar::outcome::Problem;
 use cuebook_probe::Extension;
 use serde::{Deserialize, Serialize};
 
@@ -301,9 +302,13 @@ pub(crate) struct FrameSummary {
     pub(crate) notable: Vec<String>,
     pub(crate) states: Vec<String>,
     pub(crate) errors: Vec<String>,
+    pub(crate) problems: Vec<Problem>,
     pub(crate) scrolled: bool,
     pub(crate) target_changed: bool,
     pub(crate) focus: Option<String>,
+    pub(crate) target_focused: bool,
+    /// The page did something about the gesture.
+    pub(crate) effect: bool,
     pub(crate) url: String,
     pub(crate) url_before: String,
 }

@@ -6,7 +6,7 @@ use cuebook_grammar::action::Action;
 use cuebook_grammar::condition::{Condition, SelectedValues, Valued};
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::PageId;
-use cuebook_grammar::outcome::{Cause, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
+use cuebook_grammar::outcome::{Cause, EffectRecord, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, SecretSource};
 use cuebook_grammar::secret::WireText;
 use cuebook_grammar::verdict::Verdict;
@@ -21,12 +21,40 @@ use crate::redaction::{scrub, scrub_text};
 use crate::run::{Resolved, Run, Taken};
 use crate::script::Need;
 use crate::stop::{Part, Stop, failed};
-use crate::verdicts::{Ruling, in_words, rule};
+use crate::verdicts::{Ruling, rule};
 
 impl Run<'_> {
-    /// Runs the step to its outcome.
+    /// Runs the step to its outcome. Once input was sent there is one, also where the machinery breaks: what was done
+    /// must be recorded.
     pub(crate) async fn run<S: SecretSource, A: ArtifactSink>(
         mut self,
+        secrets: &S,
+        artifacts: &A,
+        is_first: IsFirst,
+    ) -> Result<StepOutcome, ExecutorError> {
+        match self.run_through(secrets, artifacts, is_first).await {
+            Err(error) if self.evidence.input_sent => Ok(self.unknown(&error)),
+            ended => ended,
+        }
+    }
+
+    fn unknown(&mut self, error: &ExecutorError) -> StepOutcome {
+        let mut words = error.to_string();
+        let mut source = std::error::Error::source(error);
+        while let Some(inner) = source {
+            words = format!("{words}: {inner}");
+            source = inner.source();
+        }
+        let secrets = self.gathered.secrets().to_vec();
+        let words = scrub_text(&words.chars().take(500).collect::<String>(), &secrets);
+        let message = format!("expected to see what the input did, but {words}");
+        let mut failure = StepFailure::new(Stage::Postcondition, Cause::EffectUnknown, message);
+        failure.evidence = scrub(std::mem::take(&mut self.evidence), &secrets);
+        StepOutcome::Failed(Box::new(failure))
+    }
+
+    async fn run_through<S: SecretSource, A: ArtifactSink>(
+        &mut self,
         secrets: &S,
         artifacts: &A,
         is_first: IsFirst,
@@ -49,11 +77,7 @@ impl Run<'_> {
                 if ended.is_ok() && !self.happened.downloads.is_empty() {
                     ended = self.finish_downloads().await;
                 }
-                let opens = matches!(
-                    self.step.action(),
-                    Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_)
-                );
-                if ended.is_ok() && self.happened.new_document && !opens {
+                if ended.is_ok() && self.happened.new_document && !self.opens() {
                     ended = self.read_on().await;
                 }
             } else {
@@ -83,9 +107,6 @@ impl Run<'_> {
             post_ms,
             resolve_ms: self.evidence.timings.resolve_ms,
         };
-        if self.is_armed {
-            self.happened.effect |= self.evidence.effects.as_ref().is_some_and(|effects| effects.is_any());
-        }
         self.outcome(ended, acted, &awaited)
     }
 
@@ -220,11 +241,8 @@ impl Run<'_> {
             self.evidence.pre = judged;
             self.evidence.pre_facts = Some(facts.clone());
             let Some(bad) = bad else { break };
-            let message =
-                format!("expected {} before the step, saw that it {}", in_words(&bad.condition), verb(bad.verdict));
-            let mut failure = StepFailure::new(Stage::Precondition, Cause::PreconditionFailed, message);
-            failure.facts.conditions = Some(facts);
-            failure.facts.target = bad.condition.target().cloned();
+            let mut failure = unmet(Stage::Precondition, Cause::PreconditionFailed, &bad.condition, facts);
+            failure.message.insert_str(0, "before the step, ");
             return Err(failure.into());
         }
         Ok(())
@@ -253,15 +271,11 @@ impl Run<'_> {
         self.step
             .post()
             .iter()
-            .map(|stated| Awaited {
-                until: self.patience(&stated.condition),
-                condition: self.as_taken(&stated.condition, stated.is_default),
-                held_at: None,
-            })
+            .map(|stated| self.awaits(self.as_taken(&stated.condition, stated.is_default), stated.is_default))
             .chain(own.map(|condition| Awaited {
-                condition: condition.clone(),
                 until: self.waits_until(condition),
-                held_at: None,
+                span: None,
+                ..self.awaits(condition.clone(), false)
             }))
             .collect()
     }
@@ -293,7 +307,7 @@ impl Run<'_> {
     }
 
     /// Judges what was gathered, and rules.
-    fn outcome(mut self, ended: Part<()>, acted: Acted, awaited: &[Awaited]) -> Result<StepOutcome, ExecutorError> {
+    fn outcome(&mut self, ended: Part<()>, acted: Acted, awaited: &[Awaited]) -> Result<StepOutcome, ExecutorError> {
         let key = self.probe.digest_key().clone();
         let is_over = matches!(ended, Err(Stop::Dialog | Stop::Closed));
         if !awaited.is_empty() && !self.gathered.has_samples() && (self.is_armed || is_over) {
@@ -305,13 +319,10 @@ impl Run<'_> {
         let is_sensitive = |target: &_| sensitive.contains(target);
         let judge = |one: &Awaited, is_default: bool| {
             let condition = one.condition.redacted(&is_sensitive, &key);
-            Judged {
-                verdict: condition.evaluate(&facts),
-                vacuous: condition.was_vacuous(&facts),
-                condition,
-                default: is_default,
-                latency_ms: one.held_at,
-            }
+            let vacuous = condition.was_vacuous(&facts);
+            let verdict = Verdict::Unknown;
+            let judged = Judged { condition, verdict, vacuous, default: is_default, latency_ms: one.held_at };
+            Judged { verdict: judged.judge(&facts), ..judged }
         };
         let stated = self.step.post();
         if !awaited.is_empty() {
@@ -359,28 +370,31 @@ impl Run<'_> {
 
     /// A dialog ended the step: what it stated may hold already, or can be told only once it is answered.
     fn dialog_ruling(&mut self, facts: &Facts) -> Option<Box<StepFailure>> {
-        let unmet = self
+        let unmet_one = self
             .evidence
             .post
             .iter()
             .find(|one| one.verdict == Verdict::Fails || (one.verdict == Verdict::Unknown && !one.default))?;
-        let message = facts.events.dialogs.last().map_or("", |dialog| dialog.message.as_str());
-        let words =
-            format!("expected {}, saw a dialog open before it held: {:?}", in_words(&unmet.condition), short(message));
-        let mut failure = StepFailure::new(Stage::Postcondition, Cause::DialogOpen, words);
-        failure.facts.conditions = Some(facts.clone());
+        let mut failure = unmet(Stage::Postcondition, Cause::DialogOpen, &unmet_one.condition, facts.clone());
+        if let Some(dialog) = facts.events.dialogs.last() {
+            let words = format!(" when a dialog opened: {:?}", short(&dialog.message));
+            failure.message.push_str(&words);
+        }
         Some(Box::new(failure))
     }
 
+    /// A postcondition that does not hold, with what went wrong in the page beside it.
     fn unmet(&self, cause: Cause, index: usize, facts: &Facts) -> StepFailure {
         let Some(judged) = self.evidence.post.get(index) else {
             return StepFailure::new(Stage::Postcondition, cause, "expected a postcondition to hold");
         };
-        let message = format!("expected {}, saw that it {}", in_words(&judged.condition), verb(judged.verdict));
-        let mut failure = StepFailure::new(Stage::Postcondition, cause, message);
-        failure.facts.target = judged.condition.target().cloned();
-        failure.facts.conditions = Some(facts.clone());
-        failure.facts.expected = Some(in_words(&judged.condition));
+        let mut failure = unmet(Stage::Postcondition, cause, &judged.condition, facts.clone());
+        let problems = self.evidence.effects.as_ref().map(EffectRecord::problems_in_words).unwrap_or_default();
+        if !problems.is_empty() {
+            let words = format!("; {}", problems.join("; "));
+            failure.message.push_str(&words);
+            failure.facts.seen.get_or_insert_default().push_str(&words);
+        }
         failure
     }
 
@@ -423,12 +437,15 @@ pub(crate) enum IsFirst {
     No,
 }
 
-pub(crate) const fn verb(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::Fails => "does not hold",
-        Verdict::Unknown => "cannot be told",
-    }
+/// The failure of a condition that does not hold, with what was seen instead.
+pub(crate) fn unmet(stage: Stage, cause: Cause, condition: &Condition, facts: Facts) -> StepFailure {
+    let (expected, seen) = (condition.in_words(), condition.seen(&facts));
+    let mut failure = StepFailure::new(stage, cause, format!("expected {expected}, saw {seen}"));
+    failure.facts.target = condition.target().cloned();
+    failure.facts.conditions = Some(facts);
+    failure.facts.expected = Some(expected);
+    failure.facts.seen = Some(seen);
+    failure
 }
 
 fn short(text: &str) -> String {

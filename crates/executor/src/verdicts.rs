@@ -1,6 +1,5 @@
 //! From verdicts to an outcome: pure.
 
-use cuebook_grammar::condition::Condition;
 use cuebook_grammar::outcome::{Cause, Judged};
 use cuebook_grammar::verdict::Verdict;
 
@@ -29,15 +28,10 @@ pub(crate) fn rule(judged: &[Judged]) -> Ruling {
     Ruling::Done { unseen: judged.iter().any(|one| one.verdict == Verdict::Unknown) }
 }
 
-/// A condition in one line.
-pub(crate) fn in_words(condition: &Condition) -> String {
-    serde_json::to_string(condition).unwrap_or_default().chars().take(300).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cuebook_grammar::condition::Nothing;
+    use cuebook_grammar::condition::{Condition, Nothing};
 
     fn judged(verdict: Verdict, is_default: bool) -> Judged {
         Judged {

@@ -142,9 +142,9 @@ actions! {
     /// Chooses options.
     Select(Select) = "select", Executor, Idempotent, Required(Cap::Options);
     /// Turns a check box, radio button or switch on.
-    Check(OnTarget) = "check", Executor, Idempotent, Required(Cap::CheckOn);
+    Check(SetChecked) = "check", Executor, Idempotent, Required(Cap::CheckOn);
     /// Turns a check box or switch off.
-    Uncheck(OnTarget) = "uncheck", Executor, Idempotent, Required(Cap::CheckOff);
+    Uncheck(SetChecked) = "uncheck", Executor, Idempotent, Required(Cap::CheckOff);
     /// Moves the pointer over a target.
     Hover(Hover) = "hover", Executor, ReadOnly, Required(Cap::Pointer);
     /// Gives a target the focus.
@@ -217,8 +217,74 @@ body! {
     Navigate {
         /// Absolute.
         url: UrlText,
+        /// Which statuses of the server's answer are accepted; those below 400 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<Statuses>,
     }
 }
+
+/// Statuses of a server's answer: on the wire `"any"`, or a list of at most 20.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Statuses {
+    /// Every one.
+    Any,
+    /// These.
+    Of(Vec<u16>),
+}
+
+impl Statuses {
+    /// Whether `status` is one of them.
+    #[must_use]
+    pub fn accept(&self, status: u16) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Of(list) => list.contains(&status),
+        }
+    }
+}
+
+impl Serialize for Statuses {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Any => serializer.serialize_str("any"),
+            Self::Of(list) => list.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Statuses {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        const EXPECTED: &str = "expected `any` or a list of 1 to 20 statuses from 100 to 599";
+        let value = Value::deserialize(deserializer)?;
+        if value.as_str() == Some("any") {
+            return Ok(Self::Any);
+        }
+        let status =
+            |value: &Value| value.as_u64().and_then(|n| u16::try_from(n).ok()).filter(|n| (100..600).contains(n));
+        let list: Option<Vec<u16>> = value.as_array().and_then(|list| list.iter().map(status).collect());
+        list.filter(|list| (1..=20).contains(&list.len()))
+            .map(Self::Of)
+            .ok_or_else(|| D::Error::custom(format!("{EXPECTED}, saw {}", crate::wire::shape(&value))))
+    }
+}
+
+impl JsonSchema for Statuses {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Statuses".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "oneOf": [
+            { "const": "any" },
+            { "type": "array", "minItems": 1, "maxItems": 20,
+              "items": { "type": "integer", "minimum": 100, "maximum": 599 } },
+        ] })
+    }
+}
+
 body! {
     /// Waits for a condition, as long as the step's `timeoutMs` says.
     WaitFor {
@@ -336,6 +402,26 @@ body! {
         dry_run: Option<bool>,
     }
 }
+body! {
+    /// Turns something on or off.
+    SetChecked {
+        /// The target.
+        target_ref: TargetRef,
+        /// Where to click, from the top left corner of the target's box; its middle unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        position: Option<Point>,
+        /// Does everything but the click.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dry_run: Option<bool>,
+    }
+}
+
+impl From<OnTarget> for SetChecked {
+    fn from(on: OnTarget) -> Self {
+        Self { target_ref: on.target_ref, position: None, dry_run: None }
+    }
+}
+
 body! {
     /// Types text: `text`, or a secret by `credentialRef`.
     TypeText {
@@ -804,9 +890,8 @@ impl Action {
     pub fn target(&self) -> Option<&TargetRef> {
         match self {
             Self::Click(a) => Some(&a.target_ref),
-            Self::Clear(a) | Self::SelectText(a) | Self::Check(a) | Self::Uncheck(a) | Self::Focus(a) => {
-                Some(&a.target_ref)
-            }
+            Self::Check(a) | Self::Uncheck(a) => Some(&a.target_ref),
+            Self::Clear(a) | Self::SelectText(a) | Self::Focus(a) => Some(&a.target_ref),
             Self::Type(a) => Some(&a.target_ref),
             Self::SetValue(a) => Some(&a.target_ref),
             Self::Select(a) => Some(&a.target_ref),
@@ -863,9 +948,8 @@ impl Action {
         };
         match self {
             Self::Click(a) => change(&mut a.target_ref),
-            Self::Clear(a) | Self::SelectText(a) | Self::Check(a) | Self::Uncheck(a) | Self::Focus(a) => {
-                change(&mut a.target_ref);
-            }
+            Self::Check(a) | Self::Uncheck(a) => change(&mut a.target_ref),
+            Self::Clear(a) | Self::SelectText(a) | Self::Focus(a) => change(&mut a.target_ref),
             Self::Type(a) => change(&mut a.target_ref),
             Self::SetValue(a) => change(&mut a.target_ref),
             Self::Select(a) => change(&mut a.target_ref),

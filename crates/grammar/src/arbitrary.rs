@@ -263,8 +263,9 @@ pub fn condition() -> BoxedStrategy<Condition> {
     let leaf = prop_oneof![on_target, of_text, of_element, of_page].boxed();
     leaf.prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
-            vec(inner.clone(), 0..3).prop_map(|conditions| Condition::AllOf(c::Group { conditions })),
-            vec(inner.clone(), 0..3).prop_map(|conditions| Condition::AnyOf(c::Group { conditions })),
+            (vec(inner.clone(), 0..3), option::of(millis()))
+                .prop_map(|(conditions, timeout_ms)| Condition::AllOf(c::Group { conditions, timeout_ms })),
+            vec(inner.clone(), 0..3).prop_map(|conditions| Condition::AnyOf(c::Group { conditions, timeout_ms: None })),
             inner.prop_map(|condition| Condition::Not(c::Negated { condition: Box::new(condition) })),
         ]
     })
@@ -301,6 +302,10 @@ fn viewport_size() -> impl Strategy<Value = ViewportSize> {
 /// Actions of every kind.
 pub fn action() -> BoxedStrategy<Action> {
     let on = || target_ref().prop_map(|target_ref| OnTarget { target_ref });
+    let set_checked = || {
+        (target_ref(), option::of(point()), any::<Option<bool>>())
+            .prop_map(|(target_ref, position, dry_run)| SetChecked { target_ref, position, dry_run })
+    };
     let modifiers = proptest::sample::select(
         &[Modifier::Alt, Modifier::Control, Modifier::Meta, Modifier::Shift, Modifier::ControlOrMeta][..],
     );
@@ -324,7 +329,8 @@ pub fn action() -> BoxedStrategy<Action> {
     let scope = proptest::sample::select(&[Scope::View, Scope::Full][..]);
     let pixels = || (-1000_i32..1000).prop_map(Pixels::clamped);
     let page = prop_oneof![
-        bounded().prop_map(|url| Action::Navigate(Navigate { url })),
+        (bounded(), option::of(prop_oneof![Just(Statuses::Any), vec(100_u16..600, 1..4).prop_map(Statuses::Of)]))
+            .prop_map(|(url, status)| Action::Navigate(Navigate { url, status })),
         Just(Action::GoBack(Nothing {})),
         Just(Action::GoForward(Nothing {})),
         Just(Action::Reload(Nothing {})),
@@ -388,8 +394,8 @@ pub fn action() -> BoxedStrategy<Action> {
             .prop_map(|(target_ref, files)| Action::Upload(Upload { target_ref, files })),
         on().prop_map(Action::Clear),
         on().prop_map(Action::SelectText),
-        on().prop_map(Action::Check),
-        on().prop_map(Action::Uncheck),
+        set_checked().prop_map(Action::Check),
+        set_checked().prop_map(Action::Uncheck),
         on().prop_map(Action::Focus),
     ]
     .boxed();

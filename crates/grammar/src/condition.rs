@@ -34,7 +34,7 @@ macro_rules! body {
 
 tagged! {
     /// A statement about a page that the facts make true, false or unknown.
-    pub enum Condition by "kind" {
+    pub enum Condition by "kind" with limit {
         /// The target resolves to something.
         Exists(OnTarget) = "exists",
         /// The target resolves to nothing.
@@ -325,6 +325,10 @@ body! {
     Group {
         /// The conditions.
         conditions: Vec<Condition>,
+        /// How long they may take to come true, up to the time of the step. Any other condition may state it too, and
+        /// is read as a group of one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<Millis>,
     }
 }
 body! {
@@ -332,6 +336,38 @@ body! {
     Negated {
         /// The condition.
         condition: Box<Condition>,
+    }
+}
+
+/// `timeoutMs` on a condition: a group of one that has a limit.
+mod limit {
+    use super::{Condition, Group};
+    use crate::wire::{self, Millis, Object, ReadError};
+    use schemars::{Schema, SchemaGenerator};
+
+    const FIELD: &str = "timeoutMs";
+
+    pub(super) fn read(object: &mut Object) -> Option<Result<Condition, ReadError>> {
+        let has_own = matches!(object.get("kind")?.as_str()?, "networkIdle" | "allOf" | "anyOf");
+        if has_own || !object.contains_key(FIELD) {
+            return None;
+        }
+        let mut read = || {
+            let timeout_ms: Option<Millis> = wire::take(object, FIELD)?;
+            let condition = Condition::from_object(std::mem::take(object))?;
+            Ok(match timeout_ms {
+                Some(_) => Condition::AllOf(Group { conditions: vec![condition], timeout_ms }),
+                None => condition,
+            })
+        };
+        Some(read())
+    }
+
+    pub(super) fn extended(mut schemas: Vec<Schema>, generator: &mut SchemaGenerator) -> Vec<Schema> {
+        for schema in &mut schemas {
+            wire::extend_object_schema(schema, vec![(FIELD, generator.subschema_for::<Option<Millis>>())], &[]);
+        }
+        schemas
     }
 }
 
@@ -458,6 +494,21 @@ impl Condition {
             }
         }
         last
+    }
+
+    /// Judges a condition about a target on how the target was last seen: what held once and was reverted fails. A
+    /// target that is gone, together with its document for example, cannot revert anything; then, and for a
+    /// condition without a target, this is [`Self::evaluate`].
+    #[must_use]
+    pub fn evaluate_lasting(&self, facts: &Facts) -> Verdict {
+        let is_there = |sample: &&Sample| {
+            let seen = self.target().and_then(|target| sample.targets.get(target));
+            seen.is_some_and(|seen| seen.element.is_some())
+        };
+        facts.samples.iter().rev().find(is_there).map_or_else(
+            || self.evaluate(facts),
+            |now| Moment { before: facts.before.as_ref(), now, events: &facts.events }.judge(self, 0),
+        )
     }
 
     /// Whether it held already just before the input. Conditions on what changes never did.
@@ -740,6 +791,20 @@ impl Condition {
             _ => false,
         };
         one_way(self, other) || one_way(other, self)
+    }
+
+    /// How long the condition may take, where it says so itself; the longest of those inside it.
+    #[must_use]
+    pub fn limit(&self) -> Option<Millis> {
+        let mut limit = None;
+        self.visit(&mut |part| {
+            limit = limit.max(match part {
+                Self::NetworkIdle(idle) => idle.timeout_ms,
+                Self::AllOf(group) | Self::AnyOf(group) => group.timeout_ms,
+                _ => None,
+            });
+        });
+        limit
     }
 
     /// Whether the condition says that the page will be another one.

@@ -96,7 +96,7 @@ impl Navigate {
     /// Opens an absolute URL.
     #[must_use]
     pub fn to(url: &str) -> Self {
-        Self { url: UrlText::cut(url) }
+        Self { url: UrlText::cut(url), status: None }
     }
 }
 

@@ -265,6 +265,37 @@ pub struct RequestFact {
     pub failure: Option<String>,
 }
 
+impl RequestFact {
+    /// Whether it failed, or was answered with a status of 400 or more. A request that the page or the browser gave
+    /// up itself has not failed.
+    #[must_use]
+    pub fn is_problem(&self) -> bool {
+        let failed = self.failure.as_deref().is_some_and(|reason| reason != "net::ERR_ABORTED");
+        failed || self.status.is_some_and(|status| status >= 400)
+    }
+
+    /// The path of its URL, without host, query and fragment.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        let after = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
+        let path = after.find('/').and_then(|start| after.get(start..)).unwrap_or("/");
+        path.split(['?', '#']).next().unwrap_or("/")
+    }
+
+    /// It in words: `POST /save answered 500`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let path: String = self.path().chars().take(200).collect();
+        let end = match (self.status, &self.failure) {
+            (Some(status), Some(_)) if status >= 400 => format!("answered {status}"),
+            (_, Some(reason)) => format!("failed: {reason}"),
+            (Some(status), None) => format!("answered {status}"),
+            (None, None) => "has no answer yet".to_owned(),
+        };
+        format!("{} {path} {end}", self.method)
+    }
+}
+
 /// The kind of a JavaScript dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -22,6 +22,7 @@ pub mod action;
 pub mod arguments;
 pub mod condition;
 mod construct;
+mod describe;
 pub mod effect;
 pub mod facts;
 pub mod locator;

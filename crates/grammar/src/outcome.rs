@@ -175,6 +175,15 @@ pub struct Judged {
     pub latency_ms: Option<u32>,
 }
 
+impl Judged {
+    /// Judges the condition on `facts` by the rule that holds for it: a default about a target must have lasted, any
+    /// other condition must have held at one moment.
+    #[must_use]
+    pub fn judge(&self, facts: &Facts) -> Verdict {
+        if self.default { self.condition.evaluate_lasting(facts) } else { self.condition.evaluate(facts) }
+    }
+}
+
 /// How much of the document changed, summarised.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -219,9 +228,12 @@ pub struct EffectRecord {
     /// The target's value or state is another one.
     #[serde(skip_serializing_if = "is_false")]
     pub target_changed: bool,
-    /// The focus moved: to what, in short.
+    /// The focus moved to something other than the target: to what, in short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
+    /// The target took the focus, which is no effect by itself.
+    #[serde(skip_serializing_if = "is_false")]
+    pub target_focused: bool,
     /// States that changed, in words, such as `button "Menu": expanded false → true`; the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<String>,
@@ -231,6 +243,9 @@ pub struct EffectRecord {
     /// Requests, the first 50, without those that the page made over and over before the step began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestFact>,
+    /// What went wrong in the page because of the step, the first ten. The step may have succeeded all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
     /// Console errors and uncaught exceptions, the first ten, 300 characters each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub console_errors: Vec<String>,
@@ -277,13 +292,51 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
+/// Something that went wrong in the page because of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Problem {
+    /// What kind of thing.
+    pub kind: ProblemKind,
+    /// It in words, such as `POST /save answered 500`, at most 300 characters.
+    pub message: String,
+}
+
+/// What kind of thing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ProblemKind {
+    /// A request failed, or its status is 400 or more.
+    Request,
+    /// The step led to another page than the one that was asked for.
+    Redirect,
+    /// A field does not accept its value.
+    Validation,
+    /// An alert or an error message of the page.
+    Alert,
+}
+
 impl EffectRecord {
-    /// Whether anything at all happened. Requests alone do not count: pages poll.
+    /// Whether anything at all happened. Requests alone do not count, because pages poll; nor does the focus of the
+    /// target.
     #[must_use]
     pub fn is_any(&self) -> bool {
-        let mutations = MutationSummary { background: 0, ..self.mutations.clone() };
-        let quiet = Self { requests: Vec::new(), console_errors: Vec::new(), mutations, ..self.clone() };
+        let quiet = Self {
+            requests: Vec::new(),
+            console_errors: Vec::new(),
+            problems: Vec::new(),
+            target_focused: false,
+            mutations: MutationSummary { background: 0, ..self.mutations.clone() },
+            ..self.clone()
+        };
         quiet != Self::default()
+    }
+
+    /// What went wrong, dialogs of the page included, in words.
+    #[must_use]
+    pub fn problems_in_words(&self) -> Vec<String> {
+        let dialogs = self.dialogs.iter().map(|dialog| format!("a dialog says {:?}", dialog.message));
+        self.problems.iter().map(|problem| problem.message.clone()).chain(dialogs).collect()
     }
 
     /// Whether the page is another one than the one that was observed.
@@ -291,6 +344,18 @@ impl EffectRecord {
     pub fn changes_page(&self) -> bool {
         self.new_document || self.url_after.is_some()
     }
+}
+
+/// What to say about a step beside its result: `no effect seen`, or what went wrong in the page all the same.
+#[must_use]
+pub fn remark(no_observed_effect: bool, effects: Option<&EffectRecord>) -> Option<String> {
+    let problems = effects.map_or_else(Vec::new, EffectRecord::problems_in_words);
+    let focused = effects.is_some_and(|effects| effects.target_focused);
+    let nothing = if focused { "no effect seen beyond the focus" } else { "no effect seen" };
+    let nothing = no_observed_effect.then(|| nothing.to_owned());
+    let problems = (!problems.is_empty()).then(|| format!("but {}", problems.join("; ")));
+    let parts: Vec<String> = nothing.into_iter().chain(problems).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// A stored file that belongs to a step.

@@ -23,7 +23,7 @@ use crate::step::Step;
 
 /// The version of the record format. Raised in its first part when a reader of the former version would
 /// misread a record, in its second when a field was added.
-pub const RECORD_VERSION: &str = "1.1";
+pub const RECORD_VERSION: &str = "1.2";
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -11,7 +11,7 @@ use crate::record::{Failure, StepOrigin, StepRecord, StepResult};
 use crate::step::Step;
 
 /// The version of the report format. Raised as the record's.
-pub const REPORT_VERSION: &str = "1.0";
+pub const REPORT_VERSION: &str = "1.1";
 
 /// Why a run did not end well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +72,9 @@ pub struct StepReport {
     pub post: Vec<Judged>,
     /// What it did.
     pub effects: Option<EffectRecord>,
+    /// The action ran, but nothing that it did could be seen.
+    #[serde(default)]
+    pub no_observed_effect: bool,
     /// How many repairs were tried for it.
     pub repairs: u32,
     /// How long it took, all attempts together.
@@ -93,6 +96,7 @@ impl StepReport {
             pre: record.pre_check.clone(),
             post: record.post_check.clone(),
             effects: record.effects.clone(),
+            no_observed_effect: record.no_observed_effect,
             repairs,
             duration_ms,
         }

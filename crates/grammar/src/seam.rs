@@ -181,6 +181,8 @@ pub struct HistoryEntry {
     pub target: Option<String>,
     /// The cause and message of its failure; absent if it succeeded.
     pub failure: Option<String>,
+    /// What was seen beside its result, such as `no effect seen, but POST /save answered 500`.
+    pub remark: Option<String>,
     /// What it read.
     pub data: Option<Value>,
     /// Whether the page was another one afterwards.
@@ -193,7 +195,7 @@ impl HistoryEntry {
     /// A step that succeeded, read nothing and left the page as it was.
     #[must_use]
     pub fn of(step: Step) -> Self {
-        Self { step, target: None, failure: None, data: None, changed_page: false, planned: None }
+        Self { step, target: None, failure: None, remark: None, data: None, changed_page: false, planned: None }
     }
 }
 

@@ -120,11 +120,12 @@ pub(crate) fn extend_object_schema(schema: &mut Schema, fields: Vec<(&str, Schem
 
 /// Declares a tagged union: each variant is a struct, told apart by one string field.
 ///
-/// The enum gets `TAGS`, `tag()`, `from_object()`, and serde and schemars implementations that agree.
+/// The enum gets `TAGS`, `tag()`, `from_object()`, and serde and schemars implementations that agree. A module after
+/// `with` is the first to read an object, and extends the schemas.
 macro_rules! tagged {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident by $tag_field:literal {
+        pub enum $name:ident by $tag_field:literal $(with $sugar:ident)? {
             $( $(#[$variant_meta:meta])* $variant:ident($body:ty) = $tag:literal, )+
         }
     ) => {
@@ -153,6 +154,7 @@ macro_rules! tagged {
             /// [`ReadError`](crate::wire::ReadError) naming the field that is missing, unknown or of the wrong shape.
             pub fn from_object(mut object: crate::wire::Object) -> Result<Self, crate::wire::ReadError> {
                 use crate::wire::ReadError;
+                $( if let Some(read) = $sugar::read(&mut object) { return read; } )?
                 let tag = match object.remove($tag_field) {
                     Some(serde_json::Value::String(tag)) => tag,
                     Some(other) => return Err(ReadError::new(format!(
@@ -167,12 +169,14 @@ macro_rules! tagged {
 
             /// The schema of each variant with its tag, in order of declaration.
             pub(crate) fn variant_schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
-                vec![$({
+                let schemas = vec![$({
                     let mut schema = <$body as schemars::JsonSchema>::json_schema(generator);
                     let tag = schemars::json_schema!({ "const": $tag });
                     crate::wire::extend_object_schema(&mut schema, vec![($tag_field, tag)], &[$tag_field]);
                     schema
-                }),+]
+                }),+];
+                $( let schemas = $sugar::extended(schemas, generator); )?
+                schemas
             }
         }
 

@@ -22,6 +22,31 @@ fn validator(document: Document) -> Validator {
     jsonschema::draft202012::new(&schema_of(document)).expect("our schemas are schemas")
 }
 
+/// Any condition may say how long it may take.
+#[test]
+fn a_condition_with_a_limit_is_a_group_of_one() {
+    use cuebook_grammar::condition::Condition;
+    let read = |text: &str| serde_json::from_str::<Condition>(text);
+    let short = read(r#"{ "kind": "urlChanges", "to": "/home", "timeoutMs": 8000 }"#).unwrap();
+    let long = r#"{ "kind": "allOf", "timeoutMs": 8000, "conditions": [{ "kind": "urlChanges", "to": "/home" }] }"#;
+    assert_eq!(short, read(long).unwrap());
+    assert_eq!(short.limit().map(|limit| limit.get()), Some(8_000));
+    let idle = read(r#"{ "kind": "networkIdle", "timeoutMs": 100 }"#).unwrap();
+    assert!(matches!(idle, Condition::NetworkIdle(_)) && idle.limit().is_some());
+    assert!(read(r#"{ "kind": "urlChanges", "timeoutMs": "soon" }"#).is_err());
+}
+
+#[test]
+fn statuses_are_any_or_a_list() {
+    use cuebook_grammar::action::Statuses;
+    let read = |text: &str| serde_json::from_str::<Statuses>(text).ok();
+    assert_eq!(read("\"any\""), Some(Statuses::Any));
+    assert_eq!(read("[404, 410]"), Some(Statuses::Of(vec![404, 410])));
+    for bad in ["\"all\"", "[]", "404", "[99]", "[600]", "null"] {
+        assert_eq!(read(bad), None, "{bad}");
+    }
+}
+
 /// The checked-in schemas are what the types say. `UPDATE_SCHEMAS=1` writes them anew.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's switch")]

@@ -1,6 +1,6 @@
 //! What planners see of the past.
 
-use cuebook_grammar::outcome::{EffectRecord, StepOutcome};
+use cuebook_grammar::outcome::{EffectRecord, StepOutcome, remark};
 use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::seam::{HistoryEntry, PlannedStep};
 use cuebook_grammar::step::Step;
@@ -12,15 +12,19 @@ pub(crate) fn entry(
     outcome: &StepOutcome,
     planned: Option<PlannedStep>,
 ) -> HistoryEntry {
-    let (failure, data) = match outcome {
-        StepOutcome::Succeeded(success) => (None, success.data.clone()),
-        StepOutcome::Failed(failure) => (Some(format!("{}: {}", failure.cause.as_str(), failure.message)), None),
+    let effects = outcome.evidence().effects.as_ref();
+    let (failure, remark, data) = match outcome {
+        StepOutcome::Succeeded(success) => {
+            (None, remark(success.evidence.no_observed_effect, effects), success.data.clone())
+        }
+        StepOutcome::Failed(failure) => (Some(format!("{}: {}", failure.cause.as_str(), failure.message)), None, None),
     };
     HistoryEntry {
         target: bound.main_target().and_then(|(_, target)| target.candidate()).map(|candidate| candidate.title()),
         failure,
+        remark,
         data,
-        changed_page: outcome.evidence().effects.as_ref().is_some_and(EffectRecord::changes_page),
+        changed_page: effects.is_some_and(EffectRecord::changes_page),
         planned,
         ..HistoryEntry::of(step)
     }

@@ -67,8 +67,8 @@ pub enum RunEvent<'a> {
     Noted(&'a str),
     /// A step begins.
     StepBegun {
-        /// In order of execution.
-        index: u32,
+        /// Its position in its plan, from 0; none for the opening of the start URL and for a repair.
+        plan_index: Option<u32>,
         /// Why it runs.
         origin: StepOrigin,
         /// The step.

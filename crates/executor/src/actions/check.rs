@@ -1,6 +1,6 @@
 //! Check boxes, radio buttons and switches.
 
-use cuebook_grammar::action::MouseButton;
+use cuebook_grammar::action::{MouseButton, SetChecked};
 use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage};
@@ -20,7 +20,7 @@ struct Seen {
 
 impl Run<'_> {
     /// Brings the target into the wanted state with one click, unless it is in it already.
-    pub(crate) async fn set_checked(&mut self, wanted: Toggle) -> Part<()> {
+    pub(crate) async fn set_checked(&mut self, action: &SetChecked, wanted: Toggle) -> Part<()> {
         loop {
             let by = self.ready_by();
             let main = self.resolve_main(by).await?;
@@ -44,9 +44,12 @@ impl Run<'_> {
                 let message = "expected something that can be turned off, saw a radio button".to_owned();
                 return Err(self.act_failure(Cause::InvalidArgument, message, None));
             }
-            let key = NodeKey { node: field.id, ..main.key };
-            let need = Need { stand_in: true, ..Need::pointer(None) };
+            // A stated position is one in the target's own box.
+            let node = if action.position.is_some() { main.key.node } else { field.id };
+            let key = NodeKey { node, ..main.key };
+            let need = Need { stand_in: true, ..Need::pointer(action.position) };
             match self.ready(&key, need, by).await {
+                Ok(_) if action.dry_run == Some(true) => return Ok(()),
                 Ok(ready) => return self.click_at(&key, &main.facts.tag, &ready, MouseButton::Left, 1, 0).await,
                 Err(stop) => self.again_or(stop)?,
             }

@@ -45,7 +45,7 @@ impl Run<'_> {
     pub(crate) async fn act<S: SecretSource, A: ArtifactSink>(&mut self, secrets: &S, artifacts: &A) -> Part<Acted> {
         let step = self.step;
         match step.action() {
-            Action::Navigate(action) => self.navigate(&action.url).await,
+            Action::Navigate(action) => self.navigate(action).await,
             Action::GoBack(_) => self.travel(-1).await,
             Action::GoForward(_) => self.travel(1).await,
             Action::Reload(_) => self.reload().await,
@@ -61,8 +61,8 @@ impl Run<'_> {
             Action::SetValue(action) => self.set_value(action, secrets).await,
             Action::Press(action) => self.press(action).await,
             Action::Select(action) => return self.select(action).await,
-            Action::Check(_) => self.set_checked(Toggle::True).await,
-            Action::Uncheck(_) => self.set_checked(Toggle::False).await,
+            Action::Check(action) => self.set_checked(action, Toggle::True).await,
+            Action::Uncheck(action) => self.set_checked(action, Toggle::False).await,
             Action::Hover(action) => self.hover(action).await,
             Action::Focus(_) => self.focus().await,
             Action::DragTo(action) => self.drag_to(action).await,

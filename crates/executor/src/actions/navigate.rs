@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{CallError, PageEvent};
+use cuebook_grammar::action::{Navigate, Statuses};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_probe::ProbeError;
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,8 @@ const READING_ON: Duration = Duration::from_secs(2);
 impl Run<'_> {
     /// Opens a URL, and waits until its document has been read to its end, but not for ever: a page that
     /// never finishes is there once it was committed.
-    pub(crate) async fn navigate(&mut self, url: &str) -> Part<()> {
+    pub(crate) async fn navigate(&mut self, action: &Navigate) -> Part<()> {
+        let url = action.url.as_str();
         self.arm_if_alive().await?;
         self.about_to_send()?;
         let call = self.page.session().call_raw("Page.navigate", To { url }, self.until);
@@ -68,12 +70,12 @@ impl Run<'_> {
         };
         let navigated: Navigated = reply.parse().map_err(|error| call_stop(error, Stage::Act))?;
         if let Some(reason) = navigated.error_text.filter(|text| !text.is_empty()) {
-            return self.refused(&reason).await;
+            return self.refused(&reason, action.status.as_ref()).await;
         }
         // Without a loader the document stays: only the fragment is another one.
         if let Some(document) = navigated.loader_id {
             self.committed(Some(&document)).await?;
-            self.loaded(self.options.load_timeout).await?;
+            self.loaded(self.options.load_timeout, action.status.as_ref()).await?;
         }
         Ok(())
     }
@@ -100,7 +102,7 @@ impl Run<'_> {
         self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
         let target = entry.url.clone();
         self.left(from.as_str(), Some(&target)).await?;
-        self.loaded(self.options.load_timeout).await
+        self.loaded(self.options.load_timeout, None).await
     }
 
     /// Loads the page again.
@@ -111,7 +113,7 @@ impl Run<'_> {
         let call = self.page.session().call_raw("Page.reload", Nothing {}, self.until);
         self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
         self.left(from.as_str(), None).await?;
-        self.loaded(self.options.load_timeout).await
+        self.loaded(self.options.load_timeout, None).await
     }
 
     /// A crashed page has nothing to watch, but can be navigated.
@@ -139,15 +141,23 @@ impl Run<'_> {
         }
     }
 
-    async fn refused(&mut self, reason: &str) -> Part<()> {
+    async fn refused(&mut self, reason: &str, accepted: Option<&Statuses>) -> Part<()> {
         let reason: String = reason.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(200).collect();
         if reason == "net::ERR_ABORTED" && self.download_begins().await? {
             return Ok(());
         }
-        // Chrome draws its own page for an error without a body.
-        let cause =
-            if reason == "net::ERR_HTTP_RESPONSE_CODE_FAILURE" { Cause::HttpError } else { Cause::NavigationFailed };
-        let mut failure = StepFailure::new(Stage::Act, cause, format!("expected the page to load, saw {reason}"));
+        // Chrome draws its own page for an error without a body, and calls that a failure.
+        if reason == "net::ERR_HTTP_RESPONSE_CODE_FAILURE" {
+            self.network.facts();
+            let document = self.network.documents().pop();
+            judge_status(document.as_ref().and_then(|document| document.status).unwrap_or(500), accepted)?;
+            if let Some(document) = document {
+                self.gathered.asked_for(&document.url);
+            }
+            return Ok(());
+        }
+        let message = format!("expected the page to load, saw {reason}");
+        let mut failure = StepFailure::new(Stage::Act, Cause::NavigationFailed, message);
         failure.facts.seen = Some(reason);
         Err(failure.into())
     }
@@ -185,14 +195,11 @@ impl Run<'_> {
     /// Waits, for a while, until a document that the step led to has been read to its end. What the server said
     /// to it is no failure of a click.
     pub(crate) async fn read_on(&mut self) -> Part<()> {
-        match self.loaded(READING_ON).await {
-            Err(Stop::Failed(failure)) if failure.cause == Cause::HttpError => Ok(()),
-            other => other,
-        }
+        self.loaded(READING_ON, Some(&Statuses::Any)).await
     }
 
     /// Waits for the end of the document, for a while, and looks at the server's answer.
-    async fn loaded(&mut self, patience: Duration) -> Part<()> {
+    async fn loaded(&mut self, patience: Duration, accepted: Option<&Statuses>) -> Part<()> {
         let by = self.within(patience).min(self.answer_by());
         let (probe, frame) = (self.probe.clone(), self.page.main_frame().id);
         let until = self.until;
@@ -220,16 +227,8 @@ impl Run<'_> {
             return Ok(());
         };
         match told {
-            Ok(Loaded { status }) if status >= 400 => {
-                let mut failure = StepFailure::new(
-                    Stage::Act,
-                    Cause::HttpError,
-                    format!("expected the server to answer with a page, saw status {status}"),
-                );
-                failure.facts.status = Some(status);
-                Err(failure.into())
-            }
-            Ok(_) | Err(ProbeError::Gone) | Err(ProbeError::Wire(CallError::DeadlineExceeded { .. })) => Ok(()),
+            Ok(Loaded { status }) => judge_status(status, accepted),
+            Err(ProbeError::Gone) | Err(ProbeError::Wire(CallError::DeadlineExceeded { .. })) => Ok(()),
             Err(error) => Err(crate::stop::probe_stop(error, Stage::Act)),
         }
     }
@@ -238,4 +237,24 @@ impl Run<'_> {
     pub(crate) fn stop_loading(&self) {
         drop(self.page.session().call_raw("Page.stopLoading", Nothing {}, self.within(Duration::from_secs(1))));
     }
+}
+
+/// Whether a step takes a page that was answered with `status`; 0 is what is known of a page without an answer.
+fn judge_status(status: u16, accepted: Option<&Statuses>) -> Part<()> {
+    let (is_accepted, expected) = match accepted {
+        None => (status < 400, "below 400".to_owned()),
+        Some(statuses @ Statuses::Any) => (statuses.accept(status), "any".to_owned()),
+        Some(statuses @ Statuses::Of(list)) => {
+            let list: Vec<String> = list.iter().map(u16::to_string).collect();
+            (status == 0 || statuses.accept(status), list.join(" or "))
+        }
+    };
+    if is_accepted {
+        return Ok(());
+    }
+    let message = format!("expected the server to answer with status {expected}, saw {status}");
+    let mut failure = StepFailure::new(Stage::Act, Cause::HttpError, message);
+    failure.facts.status = Some(status);
+    failure.facts.seen = Some(format!("status {status}"));
+    Err(failure.into())
 }

@@ -34,6 +34,13 @@ impl Run<'_> {
             FieldKind::Text | FieldKind::Rich => {}
             FieldKind::Other => return not_a_field(self),
         }
+        let args = [entry.field.id.into(), text.into()];
+        let refusal: Option<String> =
+            self.ask(&entry.world, "(cb, id, text) => cb.act.refusal(id, text)", &args, Stage::Act).await?;
+        if let Some(takes) = refusal {
+            let message = format!("expected a value that the field takes, which is {takes}; nothing was changed");
+            return Err(self.act_failure(Cause::InvalidArgument, message, None));
+        }
         if text.is_empty() {
             let (sent, focused) = self.begin_entry(entry, "all").await?;
             let emptied = if focused.empty { Ok(()) } else { self.press_named(entry, &sent, "Delete").await };

@@ -4,15 +4,14 @@ use std::time::{Duration, Instant};
 
 use cuebook_grammar::action::WaitForIdle;
 use cuebook_grammar::condition::Condition;
-use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::outcome::{Cause, Stage};
 use serde_json::json;
 
 use crate::actions::Acted;
 use crate::postconditions::QUIET;
 use crate::run::Run;
-use crate::step::verb;
+use crate::step::unmet;
 use crate::stop::Part;
-use crate::verdicts::in_words;
 
 const POLL: Duration = Duration::from_millis(50);
 
@@ -63,11 +62,7 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        let words = format!("expected {}, saw that it {}", in_words(&one.condition), verb(one.verdict));
-        let mut failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, words);
-        failure.facts.target = one.condition.target().cloned();
-        failure.facts.expected = Some(in_words(&one.condition));
-        failure.facts.conditions = Some(facts);
+        let failure = unmet(Stage::Postcondition, Cause::PostconditionFailed, &one.condition, facts);
         Err(failure.into())
     }
 }

@@ -24,6 +24,20 @@ const kindOf = (field) => {
   if (field instanceof HTMLSelectElement) return "select";
   return field instanceof HTMLElement && editable(field) ? "rich" : "other";
 };
+const maxLength = (field) => (field instanceof HTMLInputElement ? getter(HTMLInputElement.prototype, "maxLength")(field) : field instanceof HTMLTextAreaElement ? getter(HTMLTextAreaElement.prototype, "maxLength")(field) : -1);
+/** Why a field does not take this text in place of what is in it; `null` if it does, as far as the browser can tell. */
+act.refusal = (id, text) => {
+  const field = element(id);
+  if (!field || text === "") return null;
+  if (field instanceof HTMLInputElement && inputType(field) === "number") {
+    const trial = document.createElement("input");
+    trial.type = "number";
+    setInputValue(trial, text.trim());
+    if (inputValue(trial) === "") return "a number";
+  }
+  const most = maxLength(field);
+  return most >= 0 && text.length > most ? `at most ${most} characters` : null;
+};
 const textIn = (field) => (field instanceof HTMLInputElement ? inputValue(field) : field instanceof HTMLTextAreaElement ? areaValue(field) : cb.textOf(field));
 act.field = (id) => {
   const target = element(id);

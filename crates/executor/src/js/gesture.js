@@ -162,7 +162,11 @@ const handle = (event) => {
   if (event.type !== "beforeinput" && event.timeStamp < gesture.since - TICK) { guard.block(event); return; }
   const origin = originOf(event);
   const isOver = now > gesture.until;
-  if (gesture.mode === "any" && !isOver) { gesture.seen.push(event.type); return; }
+  if (gesture.mode === "any" && !isOver) {
+    if (watching && event.type === "mousedown") watching.hit = origin;
+    gesture.seen.push(event.type);
+    return;
+  }
   const target = aimOf(event);
   // A drag ends in a click on what both ends have in common, which is for neither of them.
   if (gesture.ends && (event.type === "click" || event.type === "auxclick")) { guard.block(event); return; }
@@ -176,7 +180,7 @@ const handle = (event) => {
   if (!open) return block(event, () => why(event, origin));
   const refused = objection(event, target);
   if (refused) return block(event, () => refused);
-  watching?.begin();
+  watching?.begin(event);
   if (gesture.from === null) gesture.from = { x: event.clientX, y: event.clientY };
   if (gesture.seen.length < 1000) gesture.seen.push(event.type);
   const { type, count } = gesture.expects ?? {};

@@ -1,11 +1,40 @@
 // What changed in a document beside the watched targets, in few words.
-const POPUPS = "dialog, [role=dialog], [role=alertdialog], [role=alert], [role=status], [role=menu], [role=listbox], [role=tooltip], [popover]";
+const ALERTS = "[role=alert], [role=alertdialog], [aria-live=assertive i]";
+const LIVE = `${ALERTS}, [role=status], output, [aria-live=polite i]`;
+const POPUPS = `dialog, [role=dialog], [role=menu], [role=listbox], [role=tooltip], [popover], ${LIVE}`;
 const NOTABLE = `${POPUPS}, [role=row], tr, button, a[href], input, select, textarea, summary, ${INTERACTIVE}`;
 /** Attributes that are states, and the states that they are. */
 const STATE_OF = new Map([
   ...["expanded", "selected", "checked", "pressed", "disabled", "invalid", "current", "busy"].map((state) => [`aria-${state}`, state]),
   ...["disabled", "readonly", "required", "open"].map((state) => [state, state]),
 ]);
+/** What only draws an element: it follows the pointer, the press and the focus, whatever the page makes of the gesture. */
+const isLook = (name) => name === "class" || name === "style" || name.startsWith("data-");
+const MAX_LOOKS = 500;
+/** How far a gesture got: the pointer comes; it is pressed; the event came that makes it the gesture that it is. */
+const COMING = 0, PRESSED = 1, DONE = 2;
+/** Words of errors, for live regions that tell of other things too; the class is a hint in any language. */
+const ERROR_CLASS = /(?:^|[-_ ])(?:error|danger|invalid|fail|failed|failure)(?:$|[-_ ])/i;
+const ERROR_WORDS = /\b(?:error|failed|failure|invalid|incorrect|wrong|denied|forbidden|unauthori[sz]ed|expired|unable to|could not|couldn['’]t|cannot|can['’]t|not found|went wrong|try again)\b/i;
+const validityOf = (found) => {
+  const prototype = [HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement].find((kind) => found instanceof kind)?.prototype;
+  return prototype && !getter(ValidityState.prototype, "valid")(getter(prototype, "validity")(found)) ? getter(prototype, "validationMessage")(found) : null;
+};
+/** What the live regions of this document say, those left out that said the same before. */
+const alertsOf = (regions, before) => {
+  const told = [];
+  for (const found of regions) {
+    if (told.length >= MAX_WORDS || !matches(found, LIVE) || !isConnected(found) || !cb.isVisible(found)) continue;
+    const text = cb.cut(cb.collapse(cb.textOf(found)), 200);
+    if (!text || before.get(found) === text || told.some((other) => other.includes(JSON.stringify(text)))) continue;
+    const inner = [found, ...queryWithin(found, "[class]")].slice(0, 5);
+    const isError = matches(found, ALERTS) || ERROR_WORDS.test(text) || inner.some((part) => ERROR_CLASS.test(attr(part, "class") ?? ""));
+    if (isError) told.push(`the page says ${JSON.stringify(text)}`);
+  }
+  return told;
+};
+/** What a document that the step led to says of errors. */
+act.alerts = () => alertsOf(surveyed(), new Map());
 const MAX_WORDS = 10;
 const MAX_STATES = 50;
 const ANY_CHANGE = { subtree: true, childList: true, attributes: true, characterData: true };
@@ -34,7 +63,7 @@ const noteRoots = (found, visit) => {
 /** Keeps up with one change; `visit` is told of the shadow roots that came with it. Answers with how many elements it looked at. */
 const keepUp = (record, visit) => {
   if (record.type === "attributes") {
-    if ((record.attributeName === "role" || record.attributeName === "popover") && matches(record.target, POPUPS)) popups?.add(record.target);
+    if (["role", "popover", "aria-live"].includes(record.attributeName) && matches(record.target, POPUPS)) popups?.add(record.target);
     return 1;
   }
   let looked = 1;
@@ -54,7 +83,8 @@ const keepUp = (record, visit) => {
 const surveyed = () => {
   if (!popups) {
     cb.everyElement((found) => { const root = cb.shadowOf(found); if (root) cb.noteRoot(root); });
-    popups = new Set(queryWithin(rootElement(document) ?? document, POPUPS));
+    const root = rootElement(document);
+    popups = new Set(root ? queryWithin(root, POPUPS) : []);
   }
   for (const found of popups) if (!isConnected(found)) popups.delete(found);
   return popups;
@@ -85,18 +115,69 @@ const lookOn = () => {
   for (const root of cb.notedRoots()) idle.observe(root, ANY_CHANGE);
 };
 
-/** Keeps account of what mutations mean, from now on. */
-const startSummary = () => {
+/** Keeps account of what mutations mean, from now on. `main`: what the step acts on; `hovers`: all that it does is to come with the pointer. */
+const startSummary = (main, hovers) => {
   if (idle) {
     lookedOn(idle.takeRecords());
     idle.disconnect();
   }
-  const summary = { added: 0, removed: 0, attributes: 0, texts: 0, background: 0, notable: [], errors: [], states: new Map() };
+  const summary = { added: 0, removed: 0, attributes: 0, texts: 0, background: 0, notable: [], errors: [], states: new Map(), invalid: new Set() };
   const shown = [];
+  const said = new Map();
   for (const found of surveyed()) {
     if (shown.length >= 50) break;
     if (matches(found, POPUPS)) shown.push([found, cb.isVisible(found)]);
+    if (matches(found, LIVE)) said.set(found, cb.cut(cb.collapse(cb.textOf(found)), 200));
   }
+  let phase = DONE;
+  let counted = false;
+  const looks = new Map();
+  /** What came with the pointer or the press to be looked at, such as a ripple: it goes as it came. */
+  const passing = new WeakSet();
+  const isPassing = (node) => {
+    for (let up = node, depth = 0; up && depth < 10; up = cb.composedParentOf(up), depth++) if (passing.has(up)) return true;
+    return false;
+  };
+  const isIn = (node) => !!main && isElement(node) && cb.contains(main, node);
+  const isTooltip = (node) => isElement(node) && (matches(node, "[role=tooltip]") || queryWithin(node, "[role=tooltip]").length > 0);
+  const lookAt = ({ target, attributeName, oldValue }) => {
+    if (hovers && isIn(target)) return;
+    let seen = looks.get(target);
+    if (!seen) {
+      if (looks.size >= MAX_LOOKS) { counted ||= phase === DONE; return; }
+      looks.set(target, seen = new Map());
+    }
+    if (!seen.has(attributeName)) seen.set(attributeName, [oldValue]);
+  };
+  /** Whether a change is one that the page made of the gesture, and none that comes and goes with pointer, press and focus. */
+  const weigh = (record) => {
+    if (record.type === "attributes") {
+      if (isPassing(record.target)) return;
+      if (isLook(record.attributeName)) lookAt(record);
+      else if (phase !== COMING && attr(record.target, record.attributeName) !== record.oldValue) counted = true;
+      return;
+    }
+    if (phase !== COMING && record.type === "characterData") counted = true;
+    if (record.type === "characterData" || isPassing(record.target)) return;
+    const plain = (node) => isElement(node) && isIn(record.target) && !isNotable(node) && !cb.textOf(node).trim();
+    for (const node of record.addedNodes) {
+      if (phase === COMING || (phase === PRESSED && plain(node)) || (!hovers && isTooltip(node))) passing.add(node);
+      else counted = true;
+    }
+    for (const node of record.removedNodes) if (phase !== COMING && !passing.has(node)) counted = true;
+  };
+  const looksElse = () => {
+    for (const [found, seen] of looks) for (const [name, known] of seen) if (!known.includes(attr(found, name))) return true;
+    return false;
+  };
+  /** A gesture begins. What happens until a pointer is pressed is no effect of it. */
+  summary.comes = (kind) => { phase = kind === "keys" ? PRESSED : COMING; };
+  summary.goesOn = (to) => {
+    if (to <= phase) return;
+    phase = to;
+    if (phase === DONE) for (const [found, seen] of looks) for (const [name, known] of seen) known.push(attr(found, name));
+  };
+  summary.hasEffect = () => counted ||= phase === DONE && looksElse();
   const titled = (found, name) => {
     const role = cb.roleOf(found);
     return cb.cut(`${role === "generic" || !role ? describe(found) : role}${name ? ` ${JSON.stringify(cb.cut(name, 80))}` : ""}`, 190);
@@ -127,6 +208,7 @@ const startSummary = () => {
     keepUp(record, visit);
     const nodes = record.type === "childList" ? [...record.addedNodes, ...record.removedNodes] : [];
     if (isRestless(record.target) && !nodes.some(isNotable)) { summary.background++; return; }
+    weigh(record);
     if (record.type === "attributes") {
       summary.attributes++;
       const state = STATE_OF.get(record.attributeName);
@@ -147,15 +229,24 @@ const startSummary = () => {
   };
   /** A person's or a script's change of a check box has no attribute. */
   summary.toggled = (found) => {
-    if (found instanceof HTMLInputElement && ["checkbox", "radio"].includes(inputType(found))) was(found, "checked", String(!cb.statesOf(found).checked || cb.statesOf(found).checked === "false"));
+    if (!(found instanceof HTMLInputElement) || !["checkbox", "radio"].includes(inputType(found))) return;
+    counted = true;
+    was(found, "checked", String(!cb.statesOf(found).checked || cb.statesOf(found).checked === "false"));
   };
-  summary.count = () => summary.added + summary.removed + summary.attributes + summary.texts;
   const inWords = (value, name) => (name.startsWith("aria-") || name === "checked" ? value ?? "none" : String(value !== null));
   summary.tell = () => {
     for (const [found, before] of shown) {
       if (!isConnected(found)) continue;
       const now = cb.isVisible(found);
-      if (now !== before) of(now ? "+" : "-", found);
+      if (now === before) continue;
+      of(now ? "+" : "-", found);
+      if (phase !== COMING && (hovers || !isTooltip(found))) counted = true;
+    }
+    const problems = [];
+    const put = (kind, message) => { if (problems.length < MAX_WORDS) problems.push({ kind, message: cb.cut(message, 300) }); };
+    for (const field of summary.invalid) {
+      const message = isConnected(field) ? validityOf(field) : null;
+      if (message !== null) put("validation", `${titled(field, cb.nameOf(field))}: ${message}`);
     }
     const states = [];
     for (const [found, changes] of summary.states) {
@@ -163,11 +254,15 @@ const startSummary = () => {
         if (states.length >= MAX_WORDS || !isConnected(found)) continue;
         const now = name === "checked" ? String(cb.statesOf(found).checked ?? "") : attr(found, name);
         if (now === old) continue;
+        if (name === "aria-invalid" && now && now !== "false" && !summary.invalid.has(found)) {
+          put("validation", `${titled(found, cb.nameOf(found))}: ${cb.errorMessageOf(found) || cb.descriptionOf(found) || "invalid"}`);
+        }
         states.push(cb.cut(`${titled(found, cb.nameOf(found))}: ${STATE_OF.get(name) ?? name} ${inWords(old, name)} → ${inWords(now, name)}`, 300));
       }
     }
+    for (const message of alertsOf(surveyed(), said)) put("alert", message);
     const { added, removed, attributes, texts, background, notable, errors } = summary;
-    return { added, removed, attributes, texts, background, notable, errors, states };
+    return { added, removed, attributes, texts, background, notable, errors, states, problems };
   };
   return summary;
 };

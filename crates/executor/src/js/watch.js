@@ -68,7 +68,7 @@ const startWatch = (spec) => {
   const origin = performance.now();
   const watch = {
     targets: spec.targets, geometry: spec.geometry, pending: [], waiters: [], last: null, cost: 0, credit: CREDIT, credited: origin, ended: 0, timer: 0, started: false,
-    summary: startSummary(), scrolled: false, told: false, scroll: [globalThis.scrollX, globalThis.scrollY],
+    summary: startSummary(spec.main ? element(spec.main) : null, spec.hovers), scrolled: false, told: false, hit: null, scroll: [globalThis.scrollX, globalThis.scrollY],
     focus: activeElement(), main: spec.main ? element(spec.main) : null, state: null, url: location.href, title: titleOf(document),
   };
   watch.state = stateOf(watch.main);
@@ -94,7 +94,19 @@ const startWatch = (spec) => {
   };
   const hasScrolled = () => watch.scrolled || globalThis.scrollX !== watch.scroll[0] || globalThis.scrollY !== watch.scroll[1];
   watch.hasScrolled = hasScrolled;
-  watch.hasEffect = () => watch.summary.count() > 0 || hasScrolled() || activeElement() !== watch.focus || stateOf(watch.main) !== watch.state || location.href !== watch.url || titleOf(document) !== watch.title;
+  // The browser itself gives the focus to what is pressed, and to a field that it finds invalid.
+  const isGiven = (now) => watch.summary.invalid.has(now) || [watch.main, watch.hit].some((own) => own && (reaches(own, now) || cb.contains(now, own)));
+  watch.focused = () => {
+    const now = activeElement();
+    // What has the focus in a frame is that document's to tell.
+    if (!now || now === watch.focus || now === bodyOf(document) || matches(now, "iframe, frame")) return null;
+    return { now, isGiven: isGiven(now) };
+  };
+  watch.hasEffect = () => {
+    const focused = watch.focused();
+    const moved = hasScrolled() && !watch.summary.invalid.size;
+    return watch.summary.hasEffect() || moved || (focused !== null && !focused.isGiven) || stateOf(watch.main) !== watch.state || location.href !== watch.url || titleOf(document) !== watch.title;
+  };
   const changed = () => {
     // A costly question is not asked more than half of the time; what comes and goes at once is seen all the
     // same, as long as the page has not been asked much of late.
@@ -121,12 +133,14 @@ const startWatch = (spec) => {
   const onError = (event) => {
     if (event instanceof ErrorEvent && watch.summary.errors.length < MAX_WORDS) watch.summary.errors.push(cb.cut(String(event.message), 300));
   };
+  const onInvalid = (event) => { if (watch.summary.invalid.size < 20) watch.summary.invalid.add(originOf(event)); };
   const onScroll = () => { watch.scrolled = true; onEvent(); };
   const events = ["input", "change", "focusin", "focusout", "toggle", "hashchange", "popstate", "transitionend", "animationend"];
   for (const type of events) globalThis.addEventListener(type, onEvent, true);
   globalThis.addEventListener("scroll", onScroll, true);
   globalThis.addEventListener("change", onChange, true);
   globalThis.addEventListener("error", onError, true);
+  globalThis.addEventListener("invalid", onInvalid, true);
   // Properties that script sets and styles that change tell nobody.
   const poll = () => {
     if (watching !== watch) return;
@@ -142,14 +156,21 @@ const startWatch = (spec) => {
     globalThis.removeEventListener("scroll", onScroll, true);
     globalThis.removeEventListener("change", onChange, true);
     globalThis.removeEventListener("error", onError, true);
+    globalThis.removeEventListener("invalid", onInvalid, true);
     wake();
   };
   watch.take = () => {
     account(observer.takeRecords());
     take();
   };
-  // The first event of the gesture is the last moment before the page can react to it.
-  watch.begin = () => {
+  // The first event of the gesture is the last moment before the page can react to it. What the page did until a
+  // later one is weighed before that one reaches it.
+  watch.begin = (event) => {
+    if (event && !guard.passing.has(event.type)) {
+      account(observer.takeRecords());
+      const decides = gesture?.expects?.type ?? [];
+      watch.summary.goesOn(!decides.length || decides.includes(event.type) ? DONE : PRESSED);
+    }
     if (watch.started) return;
     watch.started = true;
     if (!watch.pending.length) return;
@@ -176,6 +197,11 @@ act.arm = ({ watch, gesture: spec, by, ms, shut, meant: wanted }) => {
   const meaning = mean(wanted ?? []);
   const opened = openGesture(spec);
   if (shut && !gesture) unanswered = performance.now();
+  if (opened && watching && gesture?.target) {
+    watching.hit = gesture.target;
+    const decides = gesture.kind === "keys" || !!gesture.expects?.type.length;
+    if (decides && !gesture.ends) watching.summary.comes(gesture.kind);
+  }
   return { opened, sample: watch ? watching.first : null, meaning };
 };
 const drain = () => ({ samples: watching ? watching.pending.splice(0) : [], before: watching?.rebased ?? null, effect: !!watching?.hasEffect() });
@@ -197,10 +223,10 @@ act.changes = async (budget) => {
 };
 /** What else changed since watching began, as it is now. */
 const summaryOf = (watch) => {
-  const now = activeElement();
+  const focused = watch.focused();
   return {
     ...watch.summary.tell(), scrolled: watch.hasScrolled(), targetChanged: watch.main !== null && stateOf(watch.main) !== watch.state,
-    focus: now !== watch.focus && now ? describe(now) : null, url: cb.cut(location.href, 2000), urlBefore: cb.cut(watch.url, 2000),
+    focus: focused && !focused.isGiven ? describe(focused.now) : null, targetFocused: !!focused?.isGiven, effect: watch.hasEffect(), url: cb.cut(location.href, 2000), urlBefore: cb.cut(watch.url, 2000),
   };
 };
 /** Settles once the listeners of what was just dispatched have run: a task of its own. */

@@ -7,7 +7,7 @@ use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::outcome::Stage;
 use serde_json::json;
 
-use crate::lab::{LOGGING, css_of, failed, lab, succeeded};
+use crate::lab::{LOGGING, css_of, failed, lab, lab_with, quick, succeeded};
 
 #[tokio::test]
 async fn a_toast_of_five_milliseconds_counts_as_seen() {
@@ -123,4 +123,92 @@ async fn wait_for_and_assert_state_conditions() {
     assert_eq!(failure.cause, Cause::PostconditionFailed);
     let idle = succeeded(lab.step(json!({}), json!({"type": "waitForIdle", "quietMs": 100})).await);
     assert_eq!(idle.data, Some(json!({"idle": true})));
+}
+
+#[tokio::test]
+async fn a_failed_condition_says_what_was_seen_instead() {
+    let page = "<title>Log in</title><form onsubmit=\"fetch('/login', {method: 'POST'}); return false\"><button id=go>Log in</button></form>";
+    let mut lab = lab(&[("/", page), ("/login", "STATUS 422\nno")]).await;
+    let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "urlChanges", "to": "/home"}]});
+    let failure = failed(lab.step(json!({"go": css_of("#go")}), step).await);
+    let expected = format!(
+        "expected the URL to change with \"/home\", saw the URL unchanged, {}; POST /login answered 422",
+        lab.url("/")
+    );
+    assert_eq!(failure.message, expected);
+    assert!(failure.facts.seen.unwrap().ends_with("; POST /login answered 422"));
+}
+
+#[tokio::test]
+async fn a_wait_for_one_of_several_says_how_many_there_are() {
+    let mut lab = lab(&[("/", "<i class=row></i><i class=row></i><i class=row></i>")]).await;
+    let wait = json!({"type": "waitFor", "timeoutMs": 300, "condition": {"kind": "visible", "target": "rows"}});
+    let failure = failed(lab.step(json!({"rows": css_of(".row")}), wait).await);
+    assert_eq!(failure.message, "expected rows to be visible, saw 3 matches of rows");
+}
+
+#[tokio::test]
+async fn a_wait_without_time_looks_once() {
+    let mut lab = lab(&[("/", "<p id=there>x</p>")]).await;
+    for (timeout, kind, holds) in [(0, "exists", true), (1, "exists", true), (0, "absent", false)] {
+        let wait = json!({"type": "waitFor", "timeoutMs": timeout, "condition": {"kind": kind, "target": "it"}});
+        let outcome = lab.step(json!({"it": css_of("#there")}), wait).await;
+        if holds {
+            succeeded(outcome);
+        } else {
+            assert_eq!(failed(outcome).cause, Cause::PostconditionFailed);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_condition_has_the_time_that_it_states() {
+    let page = "<button id=go onclick=\"setTimeout(() => { document.title = 'b' }, 1000)\">Go</button>";
+    let mut options = quick();
+    options.post_timeout = Duration::from_millis(300);
+    let mut lab = lab_with(&[("/", page)], options).await;
+    let step = |post: serde_json::Value| json!({"type": "click", "targetRef": "go", "post": [post]});
+    let late = json!({"kind": "titleMatches", "pattern": "b"});
+    let failure = failed(lab.step(json!({"go": css_of("#go")}), step(late.clone())).await);
+    assert_eq!(failure.cause, Cause::PostconditionFailed);
+    while lab.eval("document.title").await != "b" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    lab.eval("document.title = 'a'").await;
+    let mut patient = late;
+    patient["timeoutMs"] = json!(5_000);
+    succeeded(lab.step(json!({"go": css_of("#go")}), step(patient)).await);
+}
+
+#[tokio::test]
+async fn the_time_of_the_server_is_not_the_time_of_a_condition() {
+    let next = "WAIT 1500\n<script>setTimeout(() => { document.body.innerHTML = '<h1 id=head>Here</h1>' }, 500)</script><body>";
+    let mut options = quick();
+    options.post_timeout = Duration::from_millis(1_000);
+    let pages = [("/", "<form action=/next><button id=go>Go</button></form>"), ("/next", next)];
+    let mut lab = lab_with(&pages, options).await;
+    let step = json!({"type": "click", "targetRef": "go", "post": [
+        {"kind": "urlChanges", "to": "/next"}, {"kind": "elementTextEquals", "target": "head", "text": "Here"}]});
+    succeeded(lab.step(json!({"go": css_of("#go"), "head": css_of("#head")}), step).await);
+}
+
+#[tokio::test]
+async fn a_hidden_field_has_a_value_and_a_property_of_the_page_says_why_it_has_none() {
+    let page = "<input id=it type=hidden value=42><script>it.foo = 1</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let it = json!({"it": css_of("#it")});
+    let wait = |condition| json!({"type": "waitFor", "timeoutMs": 300, "condition": condition});
+    succeeded(lab.step(it.clone(), wait(json!({"kind": "valueEquals", "target": "it", "value": "42"}))).await);
+    let foo = json!({"kind": "propertyEquals", "target": "it", "name": "foo", "value": 1});
+    let failure = failed(lab.step(it, wait(foo)).await);
+    assert_eq!(failure.cause, Cause::EffectUnknown);
+    let why = "what a script of the page put on the element cannot be read";
+    assert!(failure.message.contains(why), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn a_click_into_a_document_without_an_element_leaves_a_record() {
+    let mut lab = lab(&[("/", "<a id=go href=/next>Next</a>"), ("/next", "<!-- soon -->NEVER")]).await;
+    let success = succeeded(lab.click("#go").await);
+    assert!(success.evidence.input_sent && success.evidence.effects.unwrap().new_document);
 }

@@ -1,9 +1,9 @@
 //! Effect records: what a step did, and what it did not.
 
-use cuebook_grammar::outcome::EffectRecord;
+use cuebook_grammar::outcome::{Cause, EffectRecord, ProblemKind, StepSuccess, remark};
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, css_of, lab, succeeded};
+use crate::lab::{Lab, css_of, failed, lab, succeeded};
 
 async fn effects(lab: &mut Lab, css: &str) -> EffectRecord {
     succeeded(lab.click(css).await).evidence.effects.unwrap()
@@ -97,4 +97,205 @@ async fn a_new_document_is_one_effect() {
     let record = of_click("<a id=go href=/next>Next</a>").await;
     assert!(record.new_document && record.changes_page());
     assert_eq!(json!(record.mutations)["added"], Value::from(0));
+}
+
+fn remark_of(success: &StepSuccess) -> String {
+    remark(success.evidence.no_observed_effect, success.evidence.effects.as_ref()).unwrap_or_default()
+}
+
+/// A page on which nothing answers the click but the browser and what follows the pointer.
+#[tokio::test]
+async fn what_follows_the_pointer_the_press_and_the_focus_is_no_effect() {
+    for page in [
+        "<button id=go>Go</button>",
+        "<a id=go tabindex=0>Go</a>",
+        "<div tabindex=0><span id=go>Go</span></div>",
+        "<label id=go>Go <input></label>",
+        "<input id=go>",
+        "<style>#go:hover, #go:focus, #go:active { color: red }</style><button id=go>Go</button>",
+        "<button id=go onmouseover=\"this.className = 'over'\" onmousedown=\"this.classList.add('down')\" \
+            onmouseup=\"this.classList.remove('down')\" onfocus=\"this.style.outline = '2px solid'\">Go</button>",
+        "<div class=field><button id=go onfocus=\"this.parentElement.classList.add('focused')\">Go</button></div>",
+        "<button id=go onmousedown=\"this.append(document.createElement('i')); setTimeout(() => this.firstElementChild.remove(), 200)\">Go</button>",
+        "<button id=go onmousedown=\"this.dataset.pressed = ''; setTimeout(() => delete this.dataset.pressed, 100)\">Go</button>",
+        "<button id=go onmouseenter=\"document.body.insertAdjacentHTML('beforeend', '<div role=tooltip>Goes</div>')\">Go</button>",
+        "<button id=go onmouseenter=\"setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<div role=tooltip>Goes</div>'), 100)\">Go</button>",
+        "<input id=other autofocus onblur=\"this.className = ''\" class=on><button id=go>Go</button>",
+    ] {
+        let mut lab = lab(&[("/", page)]).await;
+        let success = succeeded(lab.click("#go").await);
+        assert!(success.evidence.no_observed_effect, "{page}: {:?}", success.evidence.effects);
+        assert!(remark_of(&success).starts_with("no effect seen"), "{page}");
+    }
+    for host in ["127.0.0.1", "localhost"] {
+        let outer = format!("<iframe id=inner src='http://{host}:PORT/inner'></iframe>");
+        let mut lab = lab(&[("/", &outer), ("/inner", "<button id=go>Go</button>")]).await;
+        let go = json!({"strategy": "css", "selector": "#go", "frame": [css_of("#inner")]});
+        let success = succeeded(lab.step(json!({"go": go}), json!({"type": "click", "targetRef": "go"})).await);
+        assert!(success.evidence.no_observed_effect, "{host}: {:?}", success.evidence.effects);
+    }
+}
+
+#[tokio::test]
+async fn what_the_page_makes_of_a_click_is_an_effect_however_small() {
+    for page in [
+        "<button id=go onclick=\"this.classList.toggle('on')\">Star</button>",
+        "<button id=go onclick=\"this.style.color = 'red'\">Go</button>",
+        "<button id=go onmousedown=\"this.setAttribute('aria-expanded', 'true')\">Go</button>",
+        "<button id=go onmousedown=\"this.textContent = 'Gone'\">Go</button>",
+        "<button id=go onclick=\"field.focus()\">Go</button><input id=field>",
+        "<button id=go onclick=\"setTimeout(() => { this.dataset.state = 'open' }, 200)\">Go</button>",
+        "<label id=go>Go <input type=checkbox></label>",
+    ] {
+        let mut lab = lab(&[("/", page)]).await;
+        let success = succeeded(lab.click("#go").await);
+        assert!(!success.evidence.no_observed_effect, "{page}: {:?}", success.evidence.effects);
+    }
+    // What hovering does to others is what it is for; what it does to the target is not.
+    let hover = json!({"type": "hover", "targetRef": "it"});
+    for (page, is_effect) in [
+        ("<button id=it onmouseover=\"this.className = 'over'\">Go</button>", false),
+        ("<li onmouseover=\"this.className = 'open'\"><button id=it>Go</button></li>", true),
+    ] {
+        let mut lab = lab(&[("/", page)]).await;
+        let success = succeeded(lab.step(json!({"it": css_of("#it")}), hover.clone()).await);
+        assert_eq!(!success.evidence.no_observed_effect, is_effect, "{page}: {:?}", success.evidence.effects);
+    }
+    let mut lab = lab(&[("/", "<input id=it>")]).await;
+    let success = succeeded(lab.step(json!({"it": css_of("#it")}), json!({"type": "focus", "targetRef": "it"})).await);
+    assert!(!success.evidence.no_observed_effect, "{:?}", success.evidence.effects);
+}
+
+#[tokio::test]
+async fn a_form_that_validation_stops_is_told_with_the_words_of_the_browser_or_the_page() {
+    for (page, expected) in [
+        (
+            "<form action=/sent><input aria-label=Email type=email required><button id=go>Send</button></form>",
+            "textbox \"Email\": Please fill out this field.",
+        ),
+        (
+            "<input id=e aria-label=Email aria-errormessage=m><p id=m></p><button id=go onclick=\"m.textContent = 'Not an address'; e.ariaInvalid = 'true'\">Send</button>",
+            "textbox \"Email\": Not an address",
+        ),
+    ] {
+        let mut lab = lab(&[("/", page), ("/sent", "sent")]).await;
+        let success = succeeded(lab.click("#go").await);
+        let problems = &success.evidence.effects.as_ref().unwrap().problems;
+        assert!(
+            problems.iter().any(|one| one.kind == ProblemKind::Validation && one.message == expected),
+            "{problems:?}"
+        );
+        assert_eq!(success.evidence.no_observed_effect, page.contains("required"));
+    }
+}
+
+#[tokio::test]
+async fn requests_of_a_step_that_fail_are_told() {
+    let pages = [("/save", "STATUS 500\nno"), ("/slow", "WAIT 700\nSTATUS 503\nno"), ("/fine", "yes"), ("/", "")];
+    for (act, expected) in [
+        ("fetch('/save', {method: 'POST'})", "POST /save answered 500"),
+        ("fetch('/gone?key=1').catch(() => {})", "GET /gone answered 404"),
+        ("fetch('http://127.0.0.1:9/x').catch(() => {})", "GET /x failed: net::"),
+        ("this.textContent = 'Saving'; fetch('/slow', {method: 'POST'})", "POST /slow answered 503"),
+        ("const x = new XMLHttpRequest(); x.open('PUT', '/save'); x.send()", "PUT /save answered 500"),
+        ("location = '/gone'", "GET /gone answered 404"),
+        ("fetch('/fine')", ""),
+        ("fetch('/fine', {signal: AbortSignal.abort()}).catch(() => {})", ""),
+        ("const i = new Image(); i.src = '/no-picture'", ""),
+    ] {
+        let page = format!("<button id=go onclick=\"{act}\">Go</button>");
+        let mut pages = pages;
+        pages[3].1 = &page;
+        let mut lab = lab(&pages).await;
+        let success = succeeded(lab.click("#go").await);
+        let problems = &success.evidence.effects.as_ref().unwrap().problems;
+        match expected {
+            "" => assert!(problems.is_empty(), "{act}: {problems:?}"),
+            expected => {
+                assert!(problems.iter().any(|one| one.message.starts_with(expected)), "{act}: {problems:?}");
+                assert!(remark_of(&success).contains(&format!("but {expected}")), "{act}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_new_page_fails_to_load_is_no_problem_of_the_step() {
+    let next = "<p>Welcome</p><script>fetch('/gone').catch(() => {})</script>";
+    let mut lab = lab(&[("/", "<a id=go href=/next>Go</a>"), ("/next", next)]).await;
+    let success = succeeded(lab.click("#go").await);
+    assert_eq!(success.evidence.effects.unwrap().problems, []);
+}
+
+#[tokio::test]
+async fn errors_that_the_page_says_are_told() {
+    for (act, expected) in [
+        ("out.setAttribute('role', 'alert'); out.textContent = 'Could not save'", "the page says \"Could not save\""),
+        ("polite.textContent = 'Something went wrong'", "the page says \"Something went wrong\""),
+        ("polite.innerHTML = '<b class=text-danger>Nein</b>'", "the page says \"Nein\""),
+        ("polite.textContent = 'Saved'", ""),
+        ("location = '/next'", "the page says \"Wrong password\""),
+    ] {
+        let page = format!(
+            "<button id=go onclick=\"{act}\">Go</button><p id=out></p><p id=polite aria-live=polite>Hello</p><p role=alert>Old news</p>"
+        );
+        let mut lab = lab(&[("/", &page), ("/next", "<p role=alert>Wrong password</p>")]).await;
+        let success = succeeded(lab.click("#go").await);
+        let problems = success.evidence.effects.unwrap().problems;
+        let told: Vec<&str> = problems.iter().map(|one| one.message.as_str()).collect();
+        assert_eq!(told, if expected.is_empty() { vec![] } else { vec![expected] }, "{act}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_leads_back_is_told() {
+    let page = "<a id=go href=/account>Account</a><a id=soft href=/soft>Soft</a>";
+    let pages =
+        [("/", page), ("/account", "LOCATION /?next=account\n"), ("/soft", "<script>location.replace('/')</script>")];
+    let mut lab = lab(&pages).await;
+    for (css, expected) in [("#go", "GET /account led back to /"), ("#soft", "GET /soft led back to /")] {
+        let success = succeeded(lab.click(css).await);
+        assert!(remark_of(&success).contains(expected), "{css}: {:?}", success.evidence.effects);
+    }
+}
+
+#[tokio::test]
+async fn what_the_page_takes_back_does_not_pass_by_default() {
+    let late = "setTimeout(() => {";
+    let cases = [
+        (format!("<input id=it oninput=\"{late} this.value = '' }}, 400)\">"), json!({"type": "type", "text": "Ann"})),
+        (
+            format!("<input id=it value=old oninput=\"{late} this.value = 'old' }}, 400)\">"),
+            json!({"type": "setValue", "value": "new"}),
+        ),
+        (
+            format!("<input id=it type=checkbox onchange=\"{late} this.checked = false }}, 400)\">"),
+            json!({"type": "check"}),
+        ),
+        (
+            "<input id=it type=checkbox onchange=\"fetch('/slow').then(() => { this.checked = false })\">".to_owned(),
+            json!({"type": "check"}),
+        ),
+        (
+            format!("<select id=it onchange=\"{late} this.value = 'a' }}, 400)\"><option>a<option>b</select>"),
+            json!({"type": "select", "option": "b"}),
+        ),
+    ];
+    for (page, mut step) in cases {
+        let mut lab = lab(&[("/", &page), ("/slow", "WAIT 700\nno")]).await;
+        step["targetRef"] = json!("it");
+        let failure = failed(lab.step(json!({"it": css_of("#it")}), step).await);
+        assert_eq!(failure.cause, Cause::PostconditionFailed, "{page}");
+        assert!(failure.evidence.input_sent && failure.facts.seen.is_some(), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn a_field_that_is_gone_with_its_document_has_taken_nothing_back() {
+    let page = "<form action=/next><input id=it oninput=\"this.form.submit()\"></form>";
+    let mut lab = lab(&[("/", page), ("/next", "<p>Welcome</p>")]).await;
+    let success = succeeded(
+        lab.step(json!({"it": css_of("#it")}), json!({"type": "setValue", "targetRef": "it", "value": "1234"})).await,
+    );
+    assert!(success.evidence.effects.unwrap().new_document);
 }

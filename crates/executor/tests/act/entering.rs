@@ -108,3 +108,41 @@ async fn an_editor_with_a_hidden_text_area_takes_what_is_typed() {
     succeeded(lab.step(json!({"i": css_of("#i")}), step).await);
     assert_eq!(lab.eval("line.textContent").await, "let a = 1;");
 }
+
+#[tokio::test]
+async fn a_value_that_a_field_does_not_take_leaves_what_is_in_it() {
+    let page = "<input id=number type=number value=12><input id=short maxlength=3 value=abc><textarea id=area maxlength=3>abc</textarea>\
+        <input id=date type=date value=2025-01-31><input id=color type=color value=#112233><input id=range type=range value=7>\
+        <select id=select><option>One<option>Two</select>";
+    let mut lab = lab(&[("/", page)]).await;
+    for (field, value, kept) in [
+        ("number", "twelve", "12"),
+        ("number", "1,5", "12"),
+        ("short", "abcd", "abc"),
+        ("area", "abcd", "abc"),
+        ("date", "tomorrow", "2025-01-31"),
+        ("color", "reddish", "#112233"),
+        ("range", "most", "7"),
+        ("select", "Three", "One"),
+    ] {
+        let step = json!({"type": "setValue", "targetRef": "it", "value": value});
+        let failure = failed(lab.step(json!({"it": css_of(&format!("#{field}"))}), step).await);
+        let expected = if field == "select" { Cause::OptionNotFound } else { Cause::InvalidArgument };
+        assert_eq!(failure.cause, expected, "{field}: {}", failure.message);
+        assert_eq!(lab.eval(&format!("document.querySelector('#{field}').value")).await, kept, "{field}");
+    }
+}
+
+#[tokio::test]
+async fn a_box_is_checked_where_the_step_says_or_not_at_all_in_a_dry_run() {
+    let page = "<div id=it role=checkbox aria-checked=false style='width:200px;height:40px' \
+        onclick=\"if (event.offsetX < 20) this.ariaChecked = 'true'; else document.title = 'missed'\">x</div>";
+    let mut lab = lab(&[("/", page)]).await;
+    let it = json!({"it": css_of("#it")});
+    let dry = json!({"type": "check", "targetRef": "it", "dryRun": true});
+    let success = succeeded(lab.step(it.clone(), dry).await);
+    assert!(!success.evidence.input_sent);
+    assert_eq!(lab.eval("it.ariaChecked").await, "false");
+    succeeded(lab.step(it, json!({"type": "check", "targetRef": "it", "position": {"x": 5, "y": 5}})).await);
+    assert_eq!(lab.eval("[it.ariaChecked, document.title].join()").await, "true,");
+}

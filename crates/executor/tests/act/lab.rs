@@ -226,7 +226,7 @@ pub(crate) fn judged_again(evidence: &Evidence) {
     let facts: Option<Facts> = evidence.post_facts.as_ref().map(|facts| serde_json::from_value(json!(facts)).unwrap());
     for judged in &evidence.post {
         let facts = facts.as_ref().unwrap();
-        assert_eq!(judged.condition.evaluate(facts), judged.verdict, "{:?} on {facts:?}", judged.condition);
+        assert_eq!(judged.judge(facts), judged.verdict, "{:?} on {facts:?}", judged.condition);
         assert_eq!(judged.condition.was_vacuous(facts), judged.vacuous, "{:?} on {facts:?}", judged.condition);
     }
 }

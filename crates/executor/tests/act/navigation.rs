@@ -25,6 +25,34 @@ async fn navigation_tells_why_it_failed() {
 }
 
 #[tokio::test]
+async fn a_status_that_the_step_accepts_is_no_failure() {
+    let pages = [("/", "start"), ("/gone", "STATUS 410\nIt is gone"), ("/bare", "STATUS 404\n")];
+    let mut lab = lab(&pages).await;
+    for (path, status, seen) in [
+        ("/gone", json!("any"), None),
+        ("/gone", json!([404, 410]), None),
+        ("/bare", json!("any"), None),
+        ("/bare", json!([404]), None),
+        ("/gone", json!(null), Some(410)),
+        ("/bare", json!(null), Some(404)),
+        ("/gone", json!([404]), Some(410)),
+        ("/", json!([404]), Some(200)),
+    ] {
+        let step = json!({"type": "navigate", "url": lab.url(path), "status": status});
+        let outcome = lab.step(json!({}), step).await;
+        match seen {
+            None => drop(succeeded(outcome)),
+            Some(seen) => {
+                let failure = failed(outcome);
+                assert_eq!((failure.cause, failure.facts.status), (Cause::HttpError, Some(seen)), "{path} {status}");
+            }
+        }
+    }
+    lab.eval("document.body.innerHTML = '<a id=go href=/gone>Go</a>'").await;
+    succeeded(lab.click("#go").await);
+}
+
+#[tokio::test]
 async fn the_history_goes_back_and_forward() {
     let mut lab = lab(&[("/", "<title>One</title>"), ("/two", "<title>Two</title>")]).await;
     let url = lab.url("/two");

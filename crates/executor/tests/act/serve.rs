@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Serves fixed pages on the loopback interface. `127.0.0.1` and `localhost` are two sites, so a frame of
 /// the one in the other is out of process. `PORT` in a page stands for the server's port. `/never` is
-/// never answered; a body that ends in `NEVER` never ends.
+/// never answered; a body that ends in `NEVER` never ends. A body may begin with lines that are not sent:
+/// `STATUS 500`, `LOCATION /path` (a redirect), `WAIT 400` (milliseconds before the answer).
 pub(crate) fn serve(pages: &[(&str, &str)]) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -34,10 +36,19 @@ pub(crate) fn serve(pages: &[(&str, &str)]) -> u16 {
                 if path == "/never" {
                     return;
                 }
-                let (status, body) = match pages.get(path) {
-                    Some(body) => ("200 OK", body.as_str()),
-                    None => ("404 Not Found", "nothing here"),
+                let (mut status, mut body) = match pages.get(path) {
+                    Some(body) => ("200 OK".to_owned(), body.as_str()),
+                    None => ("404 Not Found".to_owned(), "nothing here"),
                 };
+                while let Some((line, rest)) = body.split_once('\n') {
+                    match line.split_once(' ') {
+                        Some(("STATUS", code)) => status = format!("{code} Stated"),
+                        Some(("LOCATION", to)) => status = format!("302 Found\r\nLocation: {to}"),
+                        Some(("WAIT", ms)) => std::thread::sleep(Duration::from_millis(ms.parse().unwrap())),
+                        _ => break,
+                    }
+                    body = rest;
+                }
                 let kind = match path {
                     "/stream" => "text/event-stream",
                     path if path.ends_with(".bin") => "application/octet-stream",

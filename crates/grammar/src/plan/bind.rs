@@ -112,10 +112,13 @@ impl BoundStep {
     pub const fn author(&self) -> Author {
         self.author
     }
-    /// How long it may take, if it says so itself.
+    /// How long it may take, if it says so itself. The time that a `waitFor` states is its condition's: to look at the
+    /// page and to answer takes up to a second more.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
-        self.step.timeout_ms.map(crate::wire::Millis::duration)
+        const LOOKING: Duration = Duration::from_secs(1);
+        let looking = if matches!(self.step.action, Action::WaitFor(_)) { LOOKING } else { Duration::ZERO };
+        self.step.timeout_ms.map(|stated| stated.duration() + looking)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::action::{Action, ActionKind, Extract, ExtractKind, Owner, TargetNeed};
+use crate::action::{Action, ActionKind, Click, Extract, ExtractKind, Owner, SetChecked, TargetNeed};
 use crate::condition::{self, Condition, Nothing, SelectedValues, UrlChanges, Valued};
 use crate::effect::EffectClass;
 use crate::id::TargetRef;
@@ -420,6 +420,9 @@ fn with_defaults(step: &Step) -> Vec<StatedCondition> {
 fn default_post(action: &Action) -> Option<Condition> {
     let any_effect = Some(Condition::AnyEffect(Nothing {}));
     match action {
+        Action::Click(Click { dry_run: Some(true), .. })
+        | Action::Check(SetChecked { dry_run: Some(true), .. })
+        | Action::Uncheck(SetChecked { dry_run: Some(true), .. }) => None,
         Action::Navigate(navigate) => Some(url_reached(&navigate.url)),
         Action::Type(a) => match &a.text {
             Some(text) if text.clear() != Some("") => {
@@ -450,7 +453,6 @@ fn default_post(action: &Action) -> Option<Condition> {
         Action::Uncheck(a) => {
             Some(Condition::Checked(condition::Checked { target: a.target_ref.clone(), checked: Some(false) }))
         }
-        Action::Click(click) if click.dry_run == Some(true) => None,
         other => {
             let meta = other.kind().meta();
             let observes_pointer =
@@ -470,7 +472,7 @@ fn url_reached(url: &str) -> Condition {
         .map(|pattern| Condition::UrlMatches(condition::PatternOnly { pattern }));
     let changed = Condition::UrlChanges(UrlChanges { to: None });
     match reached {
-        Ok(reached) => Condition::AnyOf(condition::Group { conditions: vec![reached, changed] }),
+        Ok(reached) => Condition::AnyOf(condition::Group { conditions: vec![reached, changed], timeout_ms: None }),
         Err(_) => changed,
     }
 }

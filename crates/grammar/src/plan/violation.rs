@@ -88,6 +88,14 @@ impl Violation {
     pub fn new(code: ViolationCode, path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code, path: shortened(path.into()), message: shortened(message.into()), rule: None }
     }
+
+    /// It for people, who count steps from 1: `step 2 (/steps/1/post/0): expected … (vacuousCondition)`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let place = self.path.strip_prefix("/steps/").and_then(|rest| rest.split('/').next()?.parse::<usize>().ok());
+        let Some(place) = place else { return self.to_string() };
+        format!("step {} ({}): {} ({})", place.saturating_add(1), self.path, self.message, self.code.as_str())
+    }
 }
 
 /// Characters that are kept of the beginning and of the end of a text that is longer.
@@ -118,5 +126,12 @@ mod tests {
         assert!(violation.message.chars().count() < 1_300 && violation.path.chars().count() < 1_300);
         let short = "saw `x`".repeat(100);
         assert_eq!(Violation::new(ViolationCode::Malformed, "/steps", &short).message, short);
+    }
+
+    #[test]
+    fn people_count_steps_from_one() {
+        let words = |path: &str| Violation::new(ViolationCode::VacuousCondition, path, "expected x").in_words();
+        assert_eq!(words("/steps/0/post/1"), "step 1 (/steps/0/post/1): expected x (vacuousCondition)");
+        assert_eq!(words("/candidates/a"), "/candidates/a: expected x (vacuousCondition)");
     }
 }

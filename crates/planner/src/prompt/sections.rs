@@ -168,6 +168,9 @@ fn history_line(entry: &HistoryEntry, room: usize) -> String {
         }
         None => line.push_str(": done"),
     }
+    if let Some(remark) = &entry.remark {
+        let _ = write!(line, ", {}", one_line(remark, 300));
+    }
     if entry.changed_page {
         line.push_str(", page changed");
     }

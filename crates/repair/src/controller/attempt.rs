@@ -94,7 +94,7 @@ where
         let target = bound.main_target().and_then(|(_, target)| target.candidate()).map(|candidate| candidate.title());
         let shown = careful.redact(bound.step(), &self.digest);
         self.listener.event(RunEvent::StepBegun {
-            index: place.step_index,
+            plan_index: place.plan_index,
             origin: place.origin,
             step: &shown,
             target: target.as_deref(),

@@ -15,7 +15,6 @@ use cuebook_grammar::seam::{
 };
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
-use cuebook_grammar::wire::UrlText;
 use tracing::{Instrument as _, debug, info_span};
 
 use super::end::{StepEnd, Stop, ended_by, invalid, run_error};
@@ -208,7 +207,7 @@ where
     /// Opens the start URL as a step like any other.
     async fn open_start(&mut self, run: &mut Run) -> Result<(), Stop> {
         let Some(url) = run.request.start_url.clone() else { return Ok(()) };
-        let step = Step::from(Action::Navigate(Navigate { url: UrlText::cut(&url) }));
+        let step = Step::from(Action::Navigate(Navigate::to(&url)));
         let blank = Observation::blank(run.page.clone(), "about:blank");
         let open = PlanDraft::of(Author::Operator, vec![step]);
         for draft in std::iter::once(open).chain(self.opening.clone()) {

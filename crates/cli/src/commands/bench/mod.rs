@@ -26,7 +26,6 @@ use cuebook_grammar::role::Role;
 use cuebook_grammar::seam::{Executor as _, NoSecrets, PageModeler as _, StepLog as _};
 use cuebook_grammar::secret::{DigestKey, WireText};
 use cuebook_grammar::step::Step;
-use cuebook_grammar::wire::UrlText;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use samples::{Samples, peak_memory};
 use serde_json::json;
@@ -120,7 +119,7 @@ impl Bench<'_> {
         let blank = Observation::blank(self.stage.page.clone(), "about:blank");
         for (metric, scope) in [("observe.view", Scope::View), ("observe.full", Scope::Full)] {
             for round in 0..=self.args.rounds {
-                let open = Step::from(Action::Navigate(Navigate { url: UrlText::cut(&self.args.url) }));
+                let open = Step::from(Action::Navigate(Navigate::to(&self.args.url)));
                 self.perform(&blank, open).await?;
                 let (seen, took) = self.observe(scope).await?;
                 self.samples.time(metric, round, took);

@@ -277,7 +277,7 @@ pub(super) fn give(hit: Hit<'_>, value: &Value, manner: Manner) -> Result<Option
             if wanted == is_on(candidate) {
                 return Ok(None);
             }
-            let action = OnTarget { target_ref };
+            let action = OnTarget { target_ref }.into();
             return Ok(Some(on(if wanted { Action::Check(action) } else { Action::Uncheck(action) }, hit)));
         }
         // A date field holds a day in one form only, however it was said.

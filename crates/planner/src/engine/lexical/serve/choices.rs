@@ -284,7 +284,7 @@ pub(super) fn turn_on(page: &Page<'_>, hit: Hit<'_>) -> Option<Proposed> {
         let is_chosen = candidate.states.selected == Some(true) && candidate.role != Role::Tab;
         return (!is_chosen).then(|| page.click(hit));
     }
-    (!is_on(candidate)).then(|| on(Action::Check(OnTarget { target_ref: TargetRef::from(candidate.id) }), hit))
+    (!is_on(candidate)).then(|| on(Action::Check(OnTarget { target_ref: TargetRef::from(candidate.id) }.into()), hit))
 }
 
 /// The parts of a list, joined again where the page knows the joined name: `Bosnia and Herzegovina`.
@@ -349,8 +349,8 @@ pub(super) fn toggle(
         let by_click = !hit.candidate.supports(if to_on { Capability::CheckOn } else { Capability::CheckOff });
         steps.push(match (by_click, to_on) {
             (true, _) => page.click(hit),
-            (false, true) => on(Action::Check(target), hit),
-            (false, false) => on(Action::Uncheck(target), hit),
+            (false, true) => on(Action::Check(target.into()), hit),
+            (false, false) => on(Action::Uncheck(target.into()), hit),
         });
     };
     if only {

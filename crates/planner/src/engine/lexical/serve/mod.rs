@@ -17,7 +17,7 @@ use cuebook_grammar::action::{Direction, WaitForIdle};
 use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::wire::{Count, Millis, ShortText, UrlText};
+use cuebook_grammar::wire::{Count, Millis, ShortText};
 
 pub(super) use getting::GETTING;
 
@@ -150,7 +150,7 @@ fn absolute(url: &str, here: &str) -> String {
 fn navigate(page: &Page<'_>, url: &str, policy: &Policy) -> Served {
     let url = absolute(url, &page.observation.url);
     match policy.navigation(&url) {
-        Ok(_) => Served::Steps(vec![left(Action::Navigate(Navigate { url: UrlText::cut(&url) }))]),
+        Ok(_) => Served::Steps(vec![left(Action::Navigate(Navigate::to(&url)))]),
         Err(denied) => Served::Cannot(format!("expected a URL that the policy allows: {}", denied.message)),
     }
 }
