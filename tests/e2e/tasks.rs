@@ -43,3 +43,45 @@ fn of_twins_the_planner_asks_which() -> Result<()> {
     assert_eq!(shop.state()["deleted"], json!([]));
     Ok(())
 }
+
+#[test]
+fn a_login_that_the_server_refuses_is_not_ok() -> Result<()> {
+    let shop = Shop::open()?;
+    let ended = shop.run("/login", "Log in as ann with password wrong-horse", &[])?;
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert_eq!(ended.json()?["error"]["code"], "needsAnswer", "{ended:?}");
+    assert_eq!(shop.state()["logins"], json!([{ "user": "ann", "accepted": false }]));
+    Ok(())
+}
+
+#[test]
+fn a_sentence_that_is_not_understood_is_not_typed_into_the_password() -> Result<()> {
+    let shop = Shop::open()?;
+    let ended = shop.run("/login", "Log in as ann with password correct-horse and make me a sandwich", &[])?;
+    assert_eq!(ended.json()?["error"]["code"], "needsAnswer", "{ended:?}");
+    assert_eq!(shop.state()["logins"], json!([]));
+    Ok(())
+}
+
+#[test]
+fn a_deletion_whose_confirmation_is_open_is_not_ok() -> Result<()> {
+    for how in ["native", "dialog"] {
+        let shop = Shop::open()?;
+        let grant = format!("destructive@{}", shop.origin());
+        let path = format!("/orders?confirm={how}");
+        let ended = shop.run(&path, "Press the first Delete", &["--grant", &grant])?;
+        assert_eq!(ended.json()?["error"]["code"], "needsAnswer", "{how}: {ended:?}");
+        assert_eq!(shop.state()["deleted"], json!([]), "{how}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_the_page_does_not_do_is_not_ok() -> Result<()> {
+    let shop = Shop::open()?;
+    for task in ["Find the cheapest flight to Rome", "Type Rome into City and press Enter"] {
+        let ended = shop.run("/menus", task, &[])?;
+        assert_eq!(ended.json()?["result"], "failed", "{task}: {ended:?}");
+    }
+    Ok(())
+}

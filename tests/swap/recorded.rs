@@ -15,7 +15,8 @@ use cuebook_grammar::seam::{
     StepLog,
 };
 use cuebook_grammar::secret::DigestKey;
-use cuebook_planner::{Lexical, Scripted};
+use cuebook_lexical::Lexical;
+use cuebook_planner::Scripted;
 use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
 use outside_agent::{
     FakeConfirm, FakeExecutor, FakeLog, FakeModeler, FakePlanner, FakeRedactor, FakeRepair, FakeSecrets, LogEntry,

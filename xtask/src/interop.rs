@@ -1,6 +1,7 @@
-//! Pages that nobody here wrote: MiniWoB++ tasks and Django's admin, driven by `cuebook`.
+//! What `cuebook` comes to on pages that nobody here wrote, MiniWoB++ tasks and Django's admin, and with sentences
+//! that nobody should carry out.
 //!
-//! Invariant: both harnesses run even if the first one fails; what a run achieved is judged by the
+//! Invariant: every harness runs even if another one fails; what a run achieved is judged by the
 //! applications themselves (a task's reward, a database), never by `cuebook`'s own report.
 
 use std::path::Path;
@@ -9,9 +10,6 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use xtask::chrome;
 use xtask::commands::{build_cuebook, python, root, stage};
-
-/// The document that the tables go to, relative to the root of the workspace.
-const DOCUMENT: &str = "docs/interop.md";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -24,7 +22,7 @@ pub(crate) struct Arguments {
     /// Run one harness only
     #[arg(long, value_enum)]
     only: Option<Harness>,
-    /// Write the tables into docs/interop.md
+    /// Write the tables into docs/interop.md and docs/lexical.md
     #[arg(long)]
     docs: bool,
 }
@@ -35,15 +33,26 @@ enum Harness {
     Miniwob,
     /// A plan in Django's admin
     Django,
+    /// Ordinary and hostile sentences on the built-in site, with the lexical planner
+    Sentences,
 }
 
 impl Harness {
-    const ALL: [Self; 2] = [Self::Miniwob, Self::Django];
+    const ALL: [Self; 3] = [Self::Miniwob, Self::Django, Self::Sentences];
 
     fn title(self) -> &'static str {
         match self {
             Self::Miniwob => "MiniWoB++",
             Self::Django => "Django's admin",
+            Self::Sentences => "Sentences",
+        }
+    }
+
+    /// The document that its table goes to, relative to the root of the workspace.
+    fn document(self) -> &'static str {
+        match self {
+            Self::Miniwob | Self::Django => "docs/interop.md",
+            Self::Sentences => "docs/lexical.md",
         }
     }
 
@@ -51,6 +60,7 @@ impl Harness {
         match self {
             Self::Miniwob => "interop/miniwob.py",
             Self::Django => "interop/django_admin.py",
+            Self::Sentences => "interop/sentences.py",
         }
     }
 }
@@ -87,7 +97,7 @@ fn command_of(harness: Harness, python: &str, arguments: &Arguments) -> Command 
         }
     }
     if arguments.docs {
-        command.args(["--docs", DOCUMENT]);
+        command.args(["--docs", harness.document()]);
     }
     command
 }

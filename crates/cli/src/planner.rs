@@ -2,8 +2,9 @@
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
+use cuebook_lexical::Lexical;
 use cuebook_planner::converse::EngineError;
-use cuebook_planner::{Anthropic, Lexical, ModelError, ModelPlanner, Ollama, OpenAi, Scripted};
+use cuebook_planner::{Anthropic, ModelError, ModelPlanner, Ollama, OpenAi, Scripted};
 use cuebook_repair::NoPlanner;
 
 use crate::compose::with_sources;

@@ -38,6 +38,8 @@ pub mod risk;
 
 #[cfg(feature = "arbitrary")]
 pub mod arbitrary;
+#[cfg(feature = "arbitrary")]
+pub mod sample;
 
 mod handled;
 pub mod outcome;

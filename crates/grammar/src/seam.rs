@@ -187,6 +187,10 @@ pub struct HistoryEntry {
     pub data: Option<Value>,
     /// Whether the page was another one afterwards.
     pub changed_page: bool,
+    /// The action ran, and nothing that it did could be seen.
+    pub no_effect: bool,
+    /// The answer by which a server refused what the step asked of it: `POST /login answered 422`.
+    pub refused: Option<String>,
     /// The step of a reply that it is; absent where a repair or the start of the run added it.
     pub planned: Option<PlannedStep>,
 }
@@ -195,7 +199,17 @@ impl HistoryEntry {
     /// A step that succeeded, read nothing and left the page as it was.
     #[must_use]
     pub fn of(step: Step) -> Self {
-        Self { step, target: None, failure: None, remark: None, data: None, changed_page: false, planned: None }
+        Self {
+            step,
+            target: None,
+            failure: None,
+            remark: None,
+            data: None,
+            changed_page: false,
+            no_effect: false,
+            refused: None,
+            planned: None,
+        }
     }
 }
 

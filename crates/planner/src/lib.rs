@@ -6,7 +6,6 @@
 //! | Engine | Model | Feature |
 //! |---|---|---|
 //! | [`Scripted`] | none: a plan that a person wrote | |
-//! | [`Lexical`] | none: the words of the task | |
 //! | `ModelPlanner<Recorded>` | none: answers that a model gave before | |
 //! | `ModelPlanner<Ollama>` | Ollama | `ollama` |
 //! | `ModelPlanner<OpenAi>` | OpenAI and what speaks like it, llama.cpp and vLLM included | `openai` |
@@ -25,7 +24,6 @@ pub mod prompt;
 pub use converse::{Budget, ChatEngine, Limits, ModelError, ModelPlanner};
 #[cfg(feature = "anthropic")]
 pub use engine::anthropic::Anthropic;
-pub use engine::lexical::Lexical;
 #[cfg(feature = "ollama")]
 pub use engine::ollama::Ollama;
 #[cfg(feature = "openai")]

@@ -12,7 +12,8 @@ pub(crate) fn entry(
     outcome: &StepOutcome,
     planned: Option<PlannedStep>,
 ) -> HistoryEntry {
-    let effects = outcome.evidence().effects.as_ref();
+    let evidence = outcome.evidence();
+    let effects = evidence.effects.as_ref();
     let (failure, remark, data) = match outcome {
         StepOutcome::Succeeded(success) => {
             (None, remark(success.evidence.no_observed_effect, effects), success.data.clone())
@@ -25,7 +26,21 @@ pub(crate) fn entry(
         remark,
         data,
         changed_page: effects.is_some_and(EffectRecord::changes_page),
+        no_effect: evidence.no_observed_effect,
+        refused: effects.and_then(refused),
         planned,
         ..HistoryEntry::of(step)
     }
+}
+
+/// The first answer from 400 to what a step asked for: a document, or a request that changes something. What a page
+/// fetches beside them fails all day.
+fn refused(effects: &EffectRecord) -> Option<String> {
+    let is_document = |url: &str| effects.changes_page() && effects.url_after.as_deref() == Some(url);
+    effects.requests.iter().find_map(|request| {
+        let status = request.status.filter(|status| *status >= 400)?;
+        let is_reading = matches!(request.method.as_str(), "GET" | "HEAD" | "OPTIONS");
+        (!is_reading || is_document(&request.url))
+            .then(|| format!("{} {} answered {status}", request.method, request.url))
+    })
 }

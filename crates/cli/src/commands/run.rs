@@ -2,7 +2,8 @@
 
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::report::{RunError, RunResult};
-use cuebook_planner::{Lexical, Scripted};
+use cuebook_lexical::Lexical;
+use cuebook_planner::Scripted;
 use cuebook_repair::{Sight, Work};
 
 use crate::args::{EngineArgs, Output, PlannerName, RunArgs};

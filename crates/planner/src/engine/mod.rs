@@ -4,7 +4,6 @@
 
 #[cfg(feature = "anthropic")]
 pub mod anthropic;
-pub mod lexical;
 #[cfg(feature = "ollama")]
 pub mod ollama;
 #[cfg(feature = "openai")]

@@ -180,11 +180,11 @@ mod tests {
     use cuebook_grammar::policy::Policy;
 
     use super::*;
-    use crate::engine::lexical::tests::fixture;
+    use cuebook_grammar::sample;
 
     #[test]
     fn the_schema_reaches_the_server_as_it_was_written_in_its_order() {
-        let page = fixture::page("textbox \"User\"\nbutton \"Sign in\"");
+        let page = sample::page("textbox \"User\"\nbutton \"Sign in\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
         let spec = specialise(&page, &policy);
         let grammar = emit(Target::Ollama, spec.document());

@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
     use crate::converse::{ModelError, ModelPlanner};
-    use crate::engine::lexical::tests::fixture;
+    use cuebook_grammar::sample;
 
     #[derive(Default)]
     struct Calls(Vec<PlanningCall>);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     async fn play(planner: &ModelPlanner<Recorded>, sink: &mut dyn PlanSink) -> Result<Vec<Step>, ModelError> {
-        let page = fixture::page("textbox \"User\"\nbutton \"Sign in\"");
+        let page = sample::page("textbox \"User\"\nbutton \"Sign in\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
         let request = PlanRequest::new("t", &page, &policy);
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(9));

@@ -220,7 +220,7 @@ mod tests {
 
     use super::*;
     use crate::converse::{Limits, ModelError, ModelPlanner};
-    use crate::engine::lexical::tests::fixture;
+    use cuebook_grammar::sample;
 
     /// Predicts anything, with a liking for the end of strings.
     struct Random {
@@ -275,7 +275,7 @@ mod tests {
 
     async fn plan(planner: &ModelPlanner<TokenMask<RandomSource>>) -> (Result<PlanReply, ModelError>, Sink) {
         let page =
-            fixture::page("textbox \"User\"\nbutton \"Delete account\"\nlink \"Help\" to=/help\ncheckbox \"Remember\"");
+            sample::page("textbox \"User\"\nbutton \"Delete account\"\nlink \"Help\" to=/help\ncheckbox \"Remember\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
         let request = PlanRequest::new("t", &page, &policy);
         let mut told = Sink::default();
@@ -322,7 +322,7 @@ mod tests {
     async fn a_decode_that_nobody_listens_to_ends() {
         let engine = engine(Form::Json);
         let asked = engine.source.asked.clone();
-        let page = fixture::page("textbox \"User\"");
+        let page = sample::page("textbox \"User\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
         let spec = cuebook_decoding::specialise(&page, &policy);
         let user = ChatMessage::new(cuebook_grammar::planning::MessageRole::User, "c1 textbox");

@@ -15,7 +15,7 @@ use cuebook_grammar::wire::ShortText;
 use proptest::prelude::*;
 
 use super::*;
-use crate::engine::lexical::tests::fixture;
+use cuebook_grammar::sample;
 
 fn steps(lines: &str) -> Vec<Step> {
     cuebook_decoding::read::read(lines, Author::Model).unwrap().steps
@@ -27,7 +27,7 @@ fn done(line: &str) -> HistoryEntry {
 
 /// A page with a bit of everything.
 fn shop() -> Observation {
-    let mut page = fixture::page(
+    let mut page = sample::page(
         "heading Your account\ntextbox \"User\" value=ada\ntextbox \"Password\" password\nbutton \"Sign in\" [form: login]\nlink \"Help\" to=/help\ncombobox \"Country\" options=Norway|Chile",
     );
     page.title = "Shop".to_owned();
@@ -100,7 +100,7 @@ fn the_system_prompt_tells_the_form_and_exactly_what_may_be_written() {
     assert!(!plan.contains("upload(") && !plan.contains("shell("), "{plan}");
     let calls = ask(&request(&page, &policy), &Form::Calls).system;
     assert!(calls.contains("calls of tools") && !calls.contains("- select("));
-    let blank = fixture::page("");
+    let blank = sample::page("");
     assert!(!ask(&request(&blank, &policy), &Form::Plan).system.contains("- click("));
 }
 
@@ -182,7 +182,7 @@ fn a_prompt_stays_flat_over_two_hundred_turns() {
 fn a_prompt_is_bounded_whatever_the_page_holds() {
     let lines: Vec<String> =
         (0..400).map(|n| format!("button \"{} {n}\" [row: {}]", "N".repeat(190), "R".repeat(190))).collect();
-    let page = fixture::page(&lines.join("\n"));
+    let page = sample::page(&lines.join("\n"));
     let policy = policy(&page);
     let turn = ask(&request(&page, &policy), &Form::Plan).turn;
     assert!(turn.len() < 40_000, "{}", turn.len());

@@ -14,7 +14,7 @@ use cuebook_grammar::step::Step;
 use tokio::time::Instant;
 
 use super::super::*;
-use crate::engine::lexical::tests::fixture;
+use cuebook_grammar::sample;
 
 /// What comes of one request.
 pub(super) enum Play {
@@ -157,7 +157,7 @@ impl PlanSink for Sink {
 
 /// A page with a field, a button and a link: c1, c2, c3.
 pub(super) fn login() -> (Observation, Policy) {
-    let page = fixture::page("textbox \"User\"\nbutton \"Sign in\"\nlink \"Help\" to=/help");
+    let page = sample::page("textbox \"User\"\nbutton \"Sign in\"\nlink \"Help\" to=/help");
     let policy = Policy::default().starting_at(&page.url).unwrap();
     (page, policy)
 }

@@ -1,0 +1,11 @@
+//! What sentences come to on pages.
+
+mod choosing;
+mod clicking;
+mod ending;
+mod fixture;
+mod looping;
+mod properties;
+mod reading;
+mod typing;
+mod wild;
