@@ -10,6 +10,7 @@ use std::time::Duration;
 /// the one in the other is out of process. `PORT` in a page stands for the server's port. `/never` is
 /// never answered; a body that ends in `NEVER` never ends. A body may begin with lines that are not sent:
 /// `STATUS 500`, `LOCATION /path` (a redirect), `WAIT 400` (milliseconds before the answer).
+#[expect(clippy::disallowed_methods, reason = "a server that is slow on purpose")]
 pub(crate) fn serve(pages: &[(&str, &str)]) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
