@@ -162,5 +162,6 @@ fn candidate(id: u32, line: &str) -> Candidate {
         depth: 0,
         locators: Vec::new(),
         node: None,
+        about: None,
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use cuebook_grammar::action::{Action, OnTarget, OptionChoice, OptionChoices, Select, SetValue, TypeText};
+use cuebook_grammar::action::{Action, OnTarget, OptionChoice, OptionChoices, Select, SetChecked, SetValue, TypeText};
 use cuebook_grammar::candidate::{Candidate, Capability, ControlKind};
 use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::id::{CredentialRef, TargetRef};
@@ -321,7 +321,7 @@ fn takes_options(candidate: &Candidate) -> bool {
 /// The step that turns a control on or off; none if it is so already.
 pub(crate) fn turned(candidate: &Candidate, on: bool) -> Option<Step> {
     let is_on = candidate.states.checked == Some(Toggle::True);
-    let action = OnTarget { target_ref: TargetRef::from(candidate.id) };
+    let action = SetChecked::from(OnTarget { target_ref: TargetRef::from(candidate.id) });
     (is_on != on).then(|| Step::from(if on { Action::Check(action) } else { Action::Uncheck(action) }))
 }
 

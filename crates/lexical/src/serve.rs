@@ -12,7 +12,7 @@ use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::id::{CandidateId, TargetRef};
 use cuebook_grammar::role::Role;
 use cuebook_grammar::step::Step;
-use cuebook_grammar::wire::{ClickCount, Count, Millis, ShortText, UrlText};
+use cuebook_grammar::wire::{ClickCount, Count, Millis, ShortText};
 
 use crate::choices::{choose, toggle};
 use crate::fields::{Value, enter, give, value};
@@ -225,7 +225,7 @@ fn open(page: &Page<'_>, body: Span<'_>, phrase: &Phrase, clause: &Clause<'_>) -
         Err(_) => url::Url::parse(place),
     };
     match url {
-        Ok(url) => Served::Leaves(vec![Step::from(Action::Navigate(Navigate { url: UrlText::cut(url.as_str()) }))]),
+        Ok(url) => Served::Leaves(vec![Step::from(Action::Navigate(Navigate::to(url.as_str())))]),
         Err(error) => Served::Cannot(format!("{place} is no address: {error}")),
     }
 }
