@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{CallError, GoneReason};
 use crate::ids::SessionId;
-use crate::session::{RawReply, SessionInner, Text};
+use crate::message::{RawReply, Text};
 
 /// Larger messages kill the websocket or get no answer.
 pub(crate) const OUTBOUND_CAP: usize = 64 << 20;
@@ -131,10 +131,11 @@ impl Connection {
         self.is_gone.load(Ordering::Acquire)
     }
 
-    /// Queues a command. The sink is used only if this succeeds.
+    /// Queues a command, unless the session refuses it. The sink is used only if this succeeds.
     pub(crate) fn send(
         &self,
-        session: &SessionInner,
+        session: Option<&SessionId>,
+        refuses: &dyn Fn(&str) -> Option<GoneReason>,
         method: Cow<'static, str>,
         params: &impl Serialize,
         sink: Sink,
@@ -150,7 +151,7 @@ impl Connection {
         }
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         tracing::trace!(name: "cdp.call", id, method = %method);
-        let message = Message { id, method: &method, session_id: session.id.as_ref(), params };
+        let message = Message { id, method: &method, session_id: session, params };
         let message = match serde_json::to_vec(&message) {
             Ok(message) => message,
             Err(source) => return Err(CallError::Encode { method, source }),
@@ -165,7 +166,7 @@ impl Connection {
         if self.is_gone() {
             return Err(CallError::SessionGone { method, reason: GoneReason::BrowserGone });
         }
-        if let Some(reason) = session.refuses(&method) {
+        if let Some(reason) = refuses(&method) {
             return Err(CallError::SessionGone { method, reason });
         }
         let backlog = self.backlog.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
@@ -177,7 +178,7 @@ impl Connection {
             return Err(CallError::SessionGone { method, reason: GoneReason::BrowserGone });
         }
         if !matches!(sink, Sink::Ignore) {
-            pending.insert(id, Pending { session: session.id.clone(), method, sink });
+            pending.insert(id, Pending { session: session.cloned(), method, sink });
         }
         Ok(id)
     }

@@ -1,88 +1,21 @@
 //! What a page or the browser tells unasked, and how a subscriber reads it.
 //!
-//! Two lanes: raw events of chosen methods through a queue whose capacity the subscriber chooses, and
-//! typed control events (frames, dialogs, sessions, downloads) through a lane that keeps 65,536 unread
+//! Two lanes: raw events of chosen methods through a queue whose capacity the subscriber chooses
+//! ([`crate::EventQueue`]), and typed control events (frames, dialogs, sessions, downloads) through a lane that keeps 65,536 unread
 //! events. Invariant: neither lane ever loses silently; a full one says how many it dropped, and the
 //! state it told about can be read again (`Page::frames`, `Page::dialog`, `Browser::pages`).
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde::Deserialize;
-
-use crate::error::{CallError, PageError};
+use crate::error::PageError;
 use crate::ids::{DocumentId, FrameId, TargetId};
 use crate::page::Page;
 use crate::queue::{Entry, Queue};
-use crate::session::{Session, Text};
+use crate::session::Session;
 
 /// Unread control events that a subscriber may leave lying before the newest are dropped.
 pub(crate) const CONTROL_LANE: usize = 65_536;
-
-/// One event as it came off the wire.
-#[derive(Clone, Debug)]
-pub struct RawEvent {
-    pub(crate) method: &'static str,
-    pub(crate) session: Session,
-    pub(crate) params: Text,
-}
-
-impl RawEvent {
-    /// The event's name, as the subscriber wrote it.
-    #[must_use]
-    pub fn method(&self) -> &'static str {
-        self.method
-    }
-
-    /// The session that it came from.
-    #[must_use]
-    pub fn session(&self) -> &Session {
-        &self.session
-    }
-
-    /// Decodes the parameters, borrowing from the event.
-    ///
-    /// # Errors
-    /// [`CallError::Decode`]; the session and the subscription live on.
-    pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, CallError> {
-        self.params.parse().map_err(|source| CallError::Decode { method: Cow::Borrowed(self.method), source })
-    }
-}
-
-/// What a queue of raw events hands out.
-#[derive(Clone, Debug)]
-pub enum Delivery {
-    /// An event.
-    Event(RawEvent),
-    /// So many events were dropped here, because the queue was full.
-    Lagged(u64),
-}
-
-/// A bounded queue of raw events. Dropping it unsubscribes.
-pub struct EventQueue {
-    pub(crate) queue: Arc<Queue<RawEvent>>,
-}
-
-impl EventQueue {
-    /// Waits for the next event; `None` once the session, or the page, is gone and all was read.
-    /// Cancellation safe. The caller bounds the wait.
-    pub async fn next(&mut self) -> Option<Delivery> {
-        self.queue.next().await.map(delivery)
-    }
-
-    /// The next event if one is waiting.
-    pub fn try_next(&mut self) -> Option<Delivery> {
-        self.queue.try_next().map(delivery)
-    }
-}
-
-fn delivery(entry: Entry<RawEvent>) -> Delivery {
-    match entry {
-        Entry::Item(event) => Delivery::Event(event),
-        Entry::Lagged(missed) => Delivery::Lagged(missed),
-    }
-}
 
 /// What happens to a page.
 #[derive(Clone, Debug)]

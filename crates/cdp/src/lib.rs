@@ -24,6 +24,7 @@ mod events;
 mod frames;
 mod ids;
 mod launch;
+mod message;
 mod page;
 mod profile_dir;
 mod queue;
@@ -39,15 +40,15 @@ pub use discover::{ChromeBinary, DiscoverError, PlaceKind, SearchPlaces, find_ch
 pub use domain::{Domain, DomainGuard};
 pub use error::{AttachError, CallError, GoneReason, LaunchError, PageError, WorldError};
 pub use events::{
-    BrowserEvent, BrowserEvents, Delivery, DetachKind, DialogAnswer, DialogKind, DownloadState, EventQueue, OpenDialog,
-    PageEvent, PageEvents, RawEvent,
+    BrowserEvent, BrowserEvents, DetachKind, DialogAnswer, DialogKind, DownloadState, OpenDialog, PageEvent, PageEvents,
 };
 pub use frames::Frame;
 pub use ids::{DocumentId, ExecutionContextId, FrameId, SessionId, TargetId};
 pub use launch::{LaunchOptions, Sandbox, Transport, Window};
+pub use message::RawReply;
 pub use page::Page;
 pub use profile_dir::{SweepReport, sweep};
-pub use session::{Call, RawReply, Session, SessionKind};
+pub use session::{Call, Delivery, EventQueue, RawEvent, Session, SessionKind};
 pub use world::World;
 
 /// The protocol's generated types, for parameters and small replies.

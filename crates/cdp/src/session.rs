@@ -1,4 +1,4 @@
-//! One flat session, and a call on it.
+//! One flat session, a call on it, and the raw events of it.
 //!
 //! Invariants: a command is queued for sending when `call` is invoked, in that order, not when the
 //! `Call` is awaited; dropping a `Call` forgets it; a session that is gone answers at once.
@@ -12,21 +12,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use bytes::Bytes;
 use chromiumoxide_types::Command;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
 use crate::connection::{Answer, Connection, Sink};
 use crate::error::{CallError, GoneReason};
-use crate::events::{EventQueue, RawEvent};
 use crate::ids::{SessionId, TargetId};
+use crate::message::{RawReply, Text};
 use crate::page::PageInner;
-use crate::queue::Queue;
-use crate::wire::surrogates::mend;
+use crate::queue::{Entry, Queue};
 
 /// What a session is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,6 +91,10 @@ impl SessionInner {
         }
     }
 
+    fn send(&self, method: Cow<'static, str>, params: &impl Serialize, sink: Sink) -> Result<u64, CallError> {
+        self.connection.send(self.id.as_ref(), &|method| self.refuses(method), method, params, sink)
+    }
+
     /// Why a command cannot be sent now. The browser process itself still answers some commands of a
     /// page whose renderer crashed, and those bring it back.
     pub(crate) fn refuses(&self, method: &str) -> Option<GoneReason> {
@@ -127,6 +128,70 @@ impl SessionInner {
     /// The browser replaced the crashed renderer.
     pub(crate) fn revive(&self) {
         let _ = self.gone.compare_exchange(CRASHED, LIVE, Ordering::AcqRel, Ordering::Acquire);
+    }
+}
+
+/// One event as it came off the wire.
+#[derive(Clone, Debug)]
+pub struct RawEvent {
+    pub(crate) method: &'static str,
+    pub(crate) session: Session,
+    pub(crate) params: Text,
+}
+
+impl RawEvent {
+    /// The event's name, as the subscriber wrote it.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// The session that it came from.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Decodes the parameters, borrowing from the event.
+    ///
+    /// # Errors
+    /// [`CallError::Decode`]; the session and the subscription live on.
+    pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, CallError> {
+        self.params.parse().map_err(|source| CallError::Decode { method: Cow::Borrowed(self.method), source })
+    }
+}
+
+/// What a queue of raw events hands out.
+#[derive(Clone, Debug)]
+pub enum Delivery {
+    /// An event.
+    Event(RawEvent),
+    /// So many events were dropped here, because the queue was full.
+    Lagged(u64),
+}
+
+/// A bounded queue of raw events. Dropping it unsubscribes.
+pub struct EventQueue {
+    pub(crate) queue: Arc<Queue<RawEvent>>,
+}
+
+impl EventQueue {
+    /// Waits for the next event; `None` once the session, or the page, is gone and all was read.
+    /// Cancellation safe. The caller bounds the wait.
+    pub async fn next(&mut self) -> Option<Delivery> {
+        self.queue.next().await.map(delivery)
+    }
+
+    /// The next event if one is waiting.
+    pub fn try_next(&mut self) -> Option<Delivery> {
+        self.queue.try_next().map(delivery)
+    }
+}
+
+fn delivery(entry: Entry<RawEvent>) -> Delivery {
+    match entry {
+        Entry::Item(event) => Delivery::Event(event),
+        Entry::Lagged(missed) => Delivery::Lagged(missed),
     }
 }
 
@@ -218,7 +283,7 @@ impl Session {
 
     /// Sends a command whose answer nobody needs. What fails here shows in later calls.
     pub(crate) fn post(&self, method: &'static str, params: &impl Serialize) {
-        let _ = self.inner.connection.send(&self.inner, Cow::Borrowed(method), params, Sink::Ignore);
+        let _ = self.inner.send(Cow::Borrowed(method), params, Sink::Ignore);
     }
 
     /// Sends a command whose answer is handled on the reader, before the next event is looked at.
@@ -229,7 +294,7 @@ impl Session {
         then: impl FnOnce(Answer) + Send + 'static,
     ) -> Result<(), CallError> {
         let sink = Sink::Then(Box::new(then));
-        self.inner.connection.send(&self.inner, Cow::Borrowed(method), params, sink).map(drop)
+        self.inner.send(Cow::Borrowed(method), params, sink).map(drop)
     }
 
     pub(crate) fn publish(&self, method: &str, params: &Text) {
@@ -251,9 +316,8 @@ impl Session {
         decode: fn(RawReply) -> Result<R, CallError>,
     ) -> Call<R> {
         let (caller, reply) = oneshot::channel();
-        let connection = &self.inner.connection;
-        let state = match connection.send(&self.inner, method.clone(), params, Sink::Caller(caller)) {
-            Ok(id) => State::Sent { connection: connection.clone(), id, reply, sleep: None },
+        let state = match self.inner.send(method.clone(), params, Sink::Caller(caller)) {
+            Ok(id) => State::Sent { connection: self.inner.connection.clone(), id, reply, sleep: None },
             Err(error) => State::Failed(Some(error)),
         };
         Call { state, method, until, decode }
@@ -275,30 +339,6 @@ impl fmt::Debug for Session {
             write!(f, " {target}")?;
         }
         f.write_str(")")
-    }
-}
-
-/// A reply that has not been decoded. It owns the bytes that came off the wire.
-#[derive(Clone, Debug)]
-pub struct RawReply {
-    pub(crate) method: Cow<'static, str>,
-    pub(crate) text: Text,
-}
-
-impl RawReply {
-    /// Decodes the result, borrowing from the reply. A lone surrogate in a page's text, which no Rust
-    /// string can hold, becomes U+FFFD.
-    ///
-    /// # Errors
-    /// [`CallError::Decode`]
-    pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, CallError> {
-        self.text.parse().map_err(|source| CallError::Decode { method: self.method.clone(), source })
-    }
-
-    /// The result's JSON text.
-    #[must_use]
-    pub fn json(&self) -> &[u8] {
-        &self.text.json
     }
 }
 
@@ -366,45 +406,6 @@ impl<R> Drop for Call<R> {
 impl<R> fmt::Debug for Call<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Call({})", self.method)
-    }
-}
-
-/// A piece of JSON off the wire, with a mended copy if a lone surrogate made that necessary.
-#[derive(Clone)]
-pub(crate) struct Text {
-    json: Bytes,
-    mended: OnceLock<Bytes>,
-}
-
-impl Text {
-    /// The part of a message; an absent part reads as an empty object.
-    pub(crate) fn of(message: &Bytes, part: Option<&RawValue>) -> Self {
-        let json = match part {
-            Some(part) => message.slice_ref(part.get().as_bytes()),
-            None => Bytes::from_static(b"{}"),
-        };
-        Self { json, mended: OnceLock::new() }
-    }
-
-    pub(crate) fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        let error = match serde_json::from_slice(&self.json) {
-            Ok(value) => return Ok(value),
-            Err(error) => error,
-        };
-        let mended = match self.mended.get() {
-            Some(mended) => mended,
-            None => match mend(&self.json) {
-                Some(mended) => self.mended.get_or_init(|| mended.into()),
-                None => return Err(error),
-            },
-        };
-        serde_json::from_slice(mended)
-    }
-}
-
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.json.len())
     }
 }
 

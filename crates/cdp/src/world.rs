@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 
 use crate::error::{CallError, GoneReason, WorldError};
 use crate::ids::{DocumentId, ExecutionContextId, FrameId};
+use crate::message::RawReply;
 use crate::page::PageInner;
-use crate::session::{RawReply, Session, SessionKind};
+use crate::session::{Session, SessionKind};
 use crate::wire::remote::Returned;
 
 /// The name of our world. The page cannot see it; a person sees it in the developer tools.

@@ -6,7 +6,8 @@ use super::state::{PageInner, announce};
 use crate::events::{DetachKind, DialogKind, OpenDialog, PageEvent};
 use crate::frames::Report;
 use crate::ids::{DocumentId, FrameId};
-use crate::session::{RawReply, Session, Text};
+use crate::message::{RawReply, Text};
+use crate::session::Session;
 
 impl PageInner {
     /// The reply to `Page.getFrameTree`.

@@ -7,8 +7,9 @@ use crate::domain::Domain;
 use crate::events::{DetachKind, OpenDialog, PageEvent};
 use crate::frames::FrameTree;
 use crate::ids::{FrameId, TargetId};
+use crate::message::Text;
 use crate::queue::Queue;
-use crate::session::{Session, Subscription, Text, publish};
+use crate::session::{Session, Subscription, publish};
 use crate::world::World;
 
 pub(crate) struct PageInner {

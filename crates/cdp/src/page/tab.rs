@@ -9,11 +9,11 @@ use serde_json::json;
 use super::state::{PageInner, PageState};
 use crate::domain::{Domain, DomainGuard};
 use crate::error::{CallError, PageError};
-use crate::events::{CONTROL_LANE, DialogAnswer, EventQueue, OpenDialog, PageEvent, PageEvents};
+use crate::events::{CONTROL_LANE, DialogAnswer, OpenDialog, PageEvent, PageEvents};
 use crate::frames::{Frame, FrameTree, Record};
 use crate::ids::{DocumentId, FrameId, TargetId};
 use crate::queue::Queue;
-use crate::session::{Session, Subscription};
+use crate::session::{EventQueue, Session, Subscription};
 
 /// One tab. Cloning costs a reference count; two are equal if they are the same attachment.
 #[derive(Clone)]

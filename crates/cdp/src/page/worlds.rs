@@ -11,7 +11,8 @@ use super::state::PageInner;
 use super::tab::Page;
 use crate::error::{CallError, GoneReason, WorldError};
 use crate::ids::{DocumentId, ExecutionContextId, FrameId};
-use crate::session::{RawReply, Session};
+use crate::message::RawReply;
+use crate::session::Session;
 use crate::world::{WORLD_NAME, World, is_context_gone};
 
 /// How often a world is asked for again because the frame navigated meanwhile.
