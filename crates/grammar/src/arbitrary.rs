@@ -797,10 +797,10 @@ pub fn planning_record() -> BoxedStrategy<PlanningRecord> {
         .boxed()
 }
 
-/// The same object with one change anywhere in it: a member dropped, added or retyped. For tests that the schema
-/// and serde refuse the same things. (Arrays in place of objects are left out: derived readers take them by position.)
+/// The same object with one change anywhere in it: a member dropped, added or retyped, or a list of its values in
+/// place of an object. For tests that the schema and [`wire::read`](crate::wire::read) refuse the same things.
 pub fn mutated(value: Value) -> BoxedStrategy<Value> {
-    (any::<prop::sample::Index>(), 0_u8..4)
+    (any::<prop::sample::Index>(), 0_u8..5)
         .prop_map(move |(index, how)| {
             let mut value = value.clone();
             let mut paths = Vec::new();
@@ -832,6 +832,9 @@ fn change(value: &mut Value, path: &[String], how: u8) {
     let Some((last, parents)) = path.split_last() else { return };
     let pointer: String = parents.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect();
     match value.pointer_mut(&pointer) {
+        Some(parent @ Value::Object(_)) if how == 4 => {
+            *parent = parent.as_object().into_iter().flat_map(|object| object.values().cloned()).collect();
+        }
         Some(Value::Object(object)) => match how {
             0 => drop(object.remove(last)),
             1 => drop(object.insert("unheardOf".to_owned(), Value::Null)),

@@ -2,8 +2,11 @@
 //!
 //! Invariants:
 //! - Every string and number that a model or a file may write has a bound, and the bound is in its schema.
+//! - A struct is read from an object, never from a list of its fields, and no member is read twice.
 //! - Reading a tagged union never buffers through serde's untagged machinery: an error names the
 //!   JSON pointer of the value that is wrong, what was expected and what was seen.
+
+mod strict;
 
 use std::fmt;
 
@@ -60,7 +63,7 @@ impl ReadError {
 /// # Errors
 /// [`ReadError`] with the pointer of the innermost value that does not fit.
 pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, ReadError> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    serde_path_to_error::deserialize(strict::Strict(value)).map_err(|error| {
         let mut read_error = ReadError::from_serde(error.inner());
         let segments: Vec<_> = error.path().iter().collect();
         for segment in segments.into_iter().rev() {
@@ -74,6 +77,16 @@ pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, ReadError> {
         }
         read_error
     })
+}
+
+/// Reads text as a JSON value in which no object names a member twice.
+///
+/// # Errors
+/// [`ReadError`] with the line and column in its message.
+pub fn parse(text: &str) -> Result<Value, ReadError> {
+    let value: strict::Unambiguous =
+        serde_json::from_str(text).map_err(|error| ReadError::new(format!("expected a JSON document: {error}")))?;
+    Ok(value.0)
 }
 
 /// Takes an optional field out of an object and reads it.

@@ -5,8 +5,9 @@ use std::path::Path;
 use cuebook_grammar::arbitrary;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::policy::PolicyFile;
 use cuebook_grammar::record::{PlanningRecord, StepRecord};
-use cuebook_grammar::{Document, schema_of};
+use cuebook_grammar::{Document, schema_of, wire};
 use jsonschema::Validator;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -73,6 +74,33 @@ fn the_login_plan_reads_and_is_a_plan_by_its_schema() {
     assert_eq!(serde_json::to_value(&draft).unwrap(), value);
 }
 
+#[test]
+fn a_list_of_its_fields_is_no_object() {
+    let directories_opened = PolicyFile::read(r#"{ "roots": [["/tmp"], []] }"#).unwrap_err();
+    assert_eq!(directories_opened.to_string(), "expected a policy: at /roots: expected an object, saw an array");
+    for (plan, path) in [
+        (r#"[ "1.0" ]"#, ""),
+        (r#"{ "version": "1.0", "steps": [["click", "c1"]] }"#, "/steps/0"),
+        (
+            r#"{ "version": "1.0", "steps": [{ "type": "click", "targetRef": "c1", "position": [1, 2] }] }"#,
+            "/steps/0/position",
+        ),
+    ] {
+        let violations = PlanDraft::read(plan, Author::Operator).unwrap_err();
+        assert_eq!(violations[0].path, path, "{violations:?}");
+    }
+}
+
+#[test]
+fn a_member_that_stands_twice_is_an_error_wherever_it_stands() {
+    for text in [r#"{ "roots": {}, "roots": { "read": ["/"] } }"#, r#"{ "roots": { "read": [], "read": ["/"] } }"#] {
+        let error = PolicyFile::read(text).unwrap_err().to_string();
+        assert!(error.contains("once, saw `") && error.contains("line 1"), "{error}");
+    }
+    let plan = r#"{ "version": "1.0", "steps": [{ "type": "click", "type": "press", "keys": "Enter" }] }"#;
+    assert!(PlanDraft::read(plan, Author::Model).unwrap_err()[0].message.contains("saw `type` twice"));
+}
+
 fn serde_agrees_with(validator: &Validator, value: &Value, read: Result<(), String>) -> Result<(), TestCaseError> {
     let valid = validator.is_valid(value);
     prop_assert_eq!(valid, read.is_ok(), "schema says {}, serde says {:?}: {}", valid, read, value);
@@ -80,7 +108,7 @@ fn serde_agrees_with(validator: &Validator, value: &Value, read: Result<(), Stri
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: &Value) -> Result<(), String> {
-    serde_json::from_value::<T>(value.clone()).map(drop).map_err(|error| error.to_string())
+    wire::read::<T>(value.clone()).map(drop).map_err(|error| error.to_string())
 }
 
 proptest! {
@@ -90,7 +118,7 @@ proptest! {
     fn plans_survive_the_wire(draft in arbitrary::plan_draft()) {
         let value = serde_json::to_value(&draft).unwrap();
         prop_assert!(PLAN.is_valid(&value), "{value}");
-        prop_assert_eq!(&serde_json::from_value::<PlanDraft>(value.clone()).unwrap(), &draft);
+        prop_assert_eq!(&wire::read::<PlanDraft>(value.clone()).unwrap(), &draft);
         prop_assert_eq!(&PlanDraft::read_value(value, Author::Model).unwrap(), &draft);
     }
 
@@ -98,14 +126,14 @@ proptest! {
     fn observations_survive_the_wire(observation in arbitrary::observation()) {
         let value = serde_json::to_value(&observation).unwrap();
         prop_assert!(OBSERVATION.is_valid(&value), "{value}");
-        prop_assert_eq!(serde_json::from_value::<Observation>(value).unwrap(), observation);
+        prop_assert_eq!(wire::read::<Observation>(value).unwrap(), observation);
     }
 
     #[test]
     fn records_survive_the_wire_and_judge_the_same(record in arbitrary::step_record()) {
         let value = serde_json::to_value(&record).unwrap();
         prop_assert!(RECORD.is_valid(&value), "{value}");
-        let again: StepRecord = serde_json::from_value(value).unwrap();
+        let again: StepRecord = wire::read(value).unwrap();
         if let (Some(facts), Some(facts_again)) = (&record.post_facts, &again.post_facts) {
             for (judged, judged_again) in record.post_check.iter().zip(&again.post_check) {
                 prop_assert_eq!(judged.condition.evaluate(facts), judged_again.condition.evaluate(facts_again));
@@ -132,7 +160,7 @@ proptest! {
     fn records_of_calls_survive_the_wire(record in arbitrary::planning_record()) {
         let value = serde_json::to_value(&record).unwrap();
         prop_assert!(PLANNING.is_valid(&value), "{value}");
-        prop_assert_eq!(serde_json::from_value::<PlanningRecord>(value).unwrap(), record);
+        prop_assert_eq!(wire::read::<PlanningRecord>(value).unwrap(), record);
     }
 
     #[test]

@@ -129,9 +129,8 @@ impl PlanDraft {
     /// [`ViolationCode::Malformed`] with a JSON pointer for each value that does not fit;
     /// [`ViolationCode::UnsupportedVersion`] if the version is another one.
     pub fn read(text: &str, author: Author) -> Result<Self, Vec<Violation>> {
-        let value = serde_json::from_str(text).map_err(|error| {
-            vec![Violation::new(ViolationCode::Malformed, "", format!("expected a JSON document: {error}"))]
-        })?;
+        let value = wire::parse(text)
+            .map_err(|error| vec![Violation::new(ViolationCode::Malformed, error.path, error.message)])?;
         Self::read_value(value, author)
     }
 

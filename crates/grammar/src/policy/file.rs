@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::action::ActionKind;
 use crate::policy::outside::{BadCommand, CommandRule};
 use crate::policy::{BadOriginRule, OriginRule, Policy};
-use crate::wire::{LongText, ShortText};
+use crate::wire::{self, LongText, ReadError, ShortText};
 
 /// What holds for what no list names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -71,12 +71,10 @@ pub struct PolicyFile {
 #[non_exhaustive]
 pub enum BadPolicy {
     /// No JSON, or not of the form.
-    #[error("expected a policy, saw at {path}: {message}")]
+    #[error("expected a policy: {source}")]
     Malformed {
-        /// Where.
-        path: String,
-        /// What the reader says.
-        message: String,
+        /// Where, and what is wrong there.
+        source: ReadError,
     },
     /// A list of what is allowed that allows nothing.
     #[error("expected `allow` to name something, saw an empty list; leave it out to allow what the flags say only")]
@@ -113,16 +111,7 @@ impl PolicyFile {
     /// # Errors
     /// [`BadPolicy::Malformed`]
     pub fn read(json: &str) -> Result<Self, BadPolicy> {
-        let mut reader = serde_json::Deserializer::from_str(json);
-        let malformed = |path: String, message: String| BadPolicy::Malformed { path, message };
-        // An array would be read as the values of the keys in their order.
-        if !json.trim_start().starts_with('{') {
-            return Err(malformed(".".to_owned(), "expected an object".to_owned()));
-        }
-        let file = serde_path_to_error::deserialize(&mut reader)
-            .map_err(|error| malformed(error.path().to_string(), error.inner().to_string()))?;
-        reader.end().map_err(|error| malformed(".".to_owned(), error.to_string()))?;
-        Ok(file)
+        wire::parse(json).and_then(wire::read).map_err(|source| BadPolicy::Malformed { source })
     }
 }
 
