@@ -99,6 +99,9 @@ fn run(arguments: &Arguments) -> Result<bool> {
         return Ok(tally.figures.values().all(|figure| figure.failing.is_empty()));
     }
     let mut ratchet = Ratchet::read(&arguments.ratchet)?;
+    for name in ratchet.uncompared(&tally) {
+        println!("not compared with the ratchet, which is about other cases: {name}");
+    }
     for risen in ratchet.risen(&tally) {
         println!("passes now: {risen}");
     }

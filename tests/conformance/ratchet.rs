@@ -1,8 +1,8 @@
 //! The committed ratchet: what passed once must pass again.
 //!
 //! Invariants:
-//! - A run on the committed cases misses it by any failing case that is not listed with a reason. A run on another
-//!   number of cases misses it by a smaller share.
+//! - It is about one set of cases, by their ids. A run on those misses it by a smaller share, or by a failing case that
+//!   is not listed with a reason; a run on others is not compared.
 //! - It is only ever raised: cases that pass leave the list, and none enters it by itself, except where a figure is
 //!   new.
 
@@ -27,6 +27,9 @@ pub(crate) struct Ratchet {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Expected {
+    /// A digest of the ids of its cases; absent in a ratchet that predates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cases: Option<String>,
     counted: usize,
     passed: usize,
     known_failing: BTreeMap<String, String>,
@@ -63,25 +66,34 @@ impl Ratchet {
                 misses.push(format!("{name}: expected an entry in the ratchet, saw none (--update adds it)"));
                 continue;
             };
+            if !expected.is_about(figure) {
+                continue;
+            }
             if figure.passed * expected.counted < expected.passed * figure.counted {
                 misses.push(format!(
                     "{name}: expected {} of {}, saw {} of {}",
                     expected.passed, expected.counted, figure.passed, figure.counted
                 ));
             }
-            if figure.counted == expected.counted {
-                let unlisted = figure.failing.iter().filter(|id| !expected.known_failing.contains_key(*id));
-                misses.extend(unlisted.map(|id| format!("{name}: {id} fails and is not listed as known")));
-            }
+            let unlisted = figure.failing.iter().filter(|id| !expected.known_failing.contains_key(*id));
+            misses.extend(unlisted.map(|id| format!("{name}: {id} fails and is not listed as known")));
         }
         misses
+    }
+
+    /// The figures whose cases are others than the ratchet's.
+    pub(crate) fn uncompared<'a>(&self, tally: &'a Tally) -> Vec<&'a str> {
+        let others = |(name, figure): &(&&'a str, &Figure)| {
+            self.figures.get(**name).is_some_and(|expected| !expected.is_about(figure))
+        };
+        tally.figures.iter().filter(others).map(|(name, _)| *name).collect()
     }
 
     /// Cases that are listed as failing and passed.
     pub(crate) fn risen(&self, tally: &Tally) -> Vec<String> {
         let mut risen = Vec::new();
         for (name, figure) in &tally.figures {
-            if let Some(expected) = self.figures.get(*name) {
+            if let Some(expected) = self.figures.get(*name).filter(|expected| expected.is_about(figure)) {
                 let better = expected.known_failing.keys().filter(|id| !figure.failing.contains(id));
                 risen.extend(better.map(|id| format!("{name}: {id}")));
             }
@@ -89,13 +101,15 @@ impl Ratchet {
         risen
     }
 
-    /// The ratchet raised to these figures. A figure that fell stays as it was.
+    /// The ratchet raised to these figures. A figure that fell, or is about other cases, stays as it was.
     pub(crate) fn raised(&self, tally: &Tally) -> Self {
         let mut ratchet = self.clone();
         for (name, figure) in &tally.figures {
             let raised = match self.figures.get(*name) {
                 None => new_entry(figure),
+                Some(expected) if !expected.is_about(figure) => expected.clone(),
                 Some(expected) => Expected {
+                    cases: Some(figure.cases()),
                     counted: figure.counted,
                     passed: figure.passed.max(expected.passed),
                     known_failing: expected
@@ -112,9 +126,15 @@ impl Ratchet {
     }
 }
 
+impl Expected {
+    fn is_about(&self, figure: &Figure) -> bool {
+        self.cases.as_ref().map_or(self.counted == figure.counted, |cases| *cases == figure.cases())
+    }
+}
+
 fn new_entry(figure: &Figure) -> Expected {
     let known_failing = figure.failing.iter().map(|id| (id.clone(), UNEXPLAINED.to_owned())).collect();
-    Expected { counted: figure.counted, passed: figure.passed, known_failing }
+    Expected { cases: Some(figure.cases()), counted: figure.counted, passed: figure.passed, known_failing }
 }
 
 #[cfg(test)]
@@ -123,6 +143,10 @@ mod tests {
     use crate::verdict::{Bucket, Counted, Ending, Failure};
 
     fn tally(failing: &[&str]) -> Tally {
+        tally_of(["a", "b", "c"], failing)
+    }
+
+    fn tally_of(ids: [&str; 3], failing: &[&str]) -> Tally {
         let one = |id: &str| Counted {
             figure: "locate",
             id: id.to_owned(),
@@ -136,7 +160,7 @@ mod tests {
             chromium: None,
             playwright: None,
         };
-        Tally::of(&["a", "b", "c"].map(one))
+        Tally::of(&ids.map(one))
     }
 
     #[test]
@@ -153,6 +177,15 @@ mod tests {
         let raised = ratchet.raised(&tally(&["a", "c"]));
         assert_eq!(raised.misses(&tally(&["a", "c"])), ["locate: a fails and is not listed as known"]);
         assert_eq!(ratchet.risen(&tally(&["c"])), ["locate: b"]);
+    }
+
+    #[test]
+    fn other_cases_are_not_compared_whatever_their_number() {
+        let ratchet = Ratchet::default().raised(&tally(&[]));
+        let others = tally_of(["x", "y", "z"], &["x", "y"]);
+        assert!(ratchet.misses(&others).is_empty() && ratchet.risen(&others).is_empty());
+        assert_eq!(ratchet.uncompared(&others), ["locate"]);
+        assert!(ratchet.uncompared(&tally(&["a"])).is_empty());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use cuebook_grammar::locator::Locator;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{ArtifactRef, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::policy::Policy;
+use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, Executor as _, SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::{DigestKey, Secret};
@@ -139,7 +139,7 @@ impl Stage {
             else addEventListener('load', () => done(true), { once: true }); })";
         self.evaluate(loaded).await.context("the page did not load")?;
         for script in &case.setup {
-            self.evaluate(&self.server.fill(script)).await.context("setup")?;
+            self.execute(&self.server.fill(script)).await.context("setup")?;
         }
         Ok(())
     }
@@ -161,7 +161,8 @@ impl Stage {
         let policy = Policy::new(Profile::Unleashed)
             .starting_at(&self.server.origin())
             .map_err(anyhow::Error::new)?
-            .allowing(&self.server.second_origin())?;
+            .allowing(&self.server.second_origin())?
+            .opening(self.readable()?);
         let ground = self.ground(&page)?;
         let plan = match draft.check(&ground, &policy) {
             Ok(plan) => plan,
@@ -178,13 +179,32 @@ impl Stage {
         Ok(Stepped::Ended(outcome))
     }
 
+    /// The folder of the files that uploads choose.
+    fn readable(&self) -> Result<Outside> {
+        let uploads = self.folder.path().join("uploads");
+        let uploads = uploads.to_str().context("expected a temporary folder with a name in UTF-8")?;
+        Ok(Outside { read_roots: vec![uploads.to_owned()], ..Outside::default() })
+    }
+
     /// Evaluates in the page's own world, and awaits promises.
     ///
     /// # Errors
     /// If the script throws, or the page does not answer.
     pub(crate) async fn evaluate(&self, expression: &str) -> Result<Value> {
+        self.ask(expression, true).await
+    }
+
+    /// Evaluates for what it does: its value may be anything, `window` too.
+    ///
+    /// # Errors
+    /// As [`Stage::evaluate`].
+    pub(crate) async fn execute(&self, expression: &str) -> Result<()> {
+        self.ask(expression, false).await.map(drop)
+    }
+
+    async fn ask(&self, expression: &str, by_value: bool) -> Result<Value> {
         let params = json!({
-            "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true,
+            "expression": expression, "returnByValue": by_value, "awaitPromise": true, "userGesture": true,
         });
         let reply = self.tab()?.session().call_raw("Runtime.evaluate", params, Instant::now() + PATIENCE).await?;
         let reply: Value = reply.parse()?;

@@ -2,15 +2,17 @@
 //!
 //! Invariant: what holds without the action, and what is excluded, is never part of the figure; it is shown beside it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::verdict::{Counted, Ending};
 
 /// One figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Figure {
+    ids: BTreeSet<String>,
     pub(crate) counted: usize,
     pub(crate) passed: usize,
     /// Of the cases whose expectation holds before the action already: how many there are, and how many passed.
@@ -27,6 +29,7 @@ pub(crate) struct Figure {
 impl Figure {
     fn add(&mut self, one: &Counted) {
         let passed = one.ending == Ending::Passed;
+        self.ids.insert(one.id.clone());
         for (figure, answer) in [(&mut self.chromium, one.chromium), (&mut self.playwright, one.playwright)] {
             if let Some(is_right) = answer {
                 let figure = figure.get_or_insert((0, 0));
@@ -53,6 +56,16 @@ impl Figure {
                 "expected": failure.expected, "seen": failure.seen,
             }));
         }
+    }
+
+    /// Which cases it is about: a digest of their ids, counted or not.
+    pub(crate) fn cases(&self) -> String {
+        let mut digest = Sha256::new();
+        for id in &self.ids {
+            digest.update(id.as_bytes());
+            digest.update(b"\n");
+        }
+        digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// In per cent; 100 of nothing.

@@ -17,7 +17,7 @@ pub(crate) async fn run(stage: &mut Stage, case: &Case) -> Result<Ending> {
     for entry in case.entries() {
         if entry.verb == "eval" {
             let js = stage.server.fill(entry.js.as_deref().unwrap_or_default());
-            stage.evaluate(&js).await?;
+            stage.execute(&js).await?;
             if let Some(expect) = &entry.expect
                 && let Some(failure) = judge_page(stage, expect).await
             {
@@ -63,10 +63,12 @@ async fn run_entry(stage: &mut Stage, entry: &Entry, expect: &Expect) -> Result<
         // What the check refuses never reaches the page: a stronger answer of the same kind.
         (Some(kind), Stepped::Refused(why)) => (!is_refusable(kind))
             .then(|| Failure::new(Bucket::PlanRefused, format!("the error `{kind}` of {words}"), why)),
-        (Some(kind), Stepped::Ended(StepOutcome::Failed(failure))) => (!means(kind, &failure)).then(|| {
-            let expected = format!("the error `{kind}` of {words}");
-            Failure::new(Bucket::OtherCause(failure.cause), expected, described(&failure))
-        }),
+        (Some(kind), Stepped::Ended(StepOutcome::Failed(failure))) => {
+            (!means(kind, &entry.verb, &failure)).then(|| {
+                let expected = format!("the error `{kind}` of {words}");
+                Failure::new(Bucket::OtherCause(failure.cause), expected, described(&failure))
+            })
+        }
         (Some(kind), Stepped::Ended(StepOutcome::Succeeded(success))) => {
             let seen = format!("effects {:?}", success.evidence.effects);
             Some(Failure::new(Bucket::StepWentWell, format!("the error `{kind}` of {words}"), shortened(&seen)))
@@ -90,7 +92,7 @@ fn is_refusable(kind: &str) -> bool {
 }
 
 /// Whether a failure is of the kind that the neutral form names.
-fn means(kind: &str, failure: &StepFailure) -> bool {
+fn means(kind: &str, verb: &str, failure: &StepFailure) -> bool {
     use Cause as C;
     match kind {
         "not visible" => failure.cause == C::NotVisible,
@@ -105,10 +107,9 @@ fn means(kind: &str, failure: &StepFailure) -> bool {
         "bad value" | "bad key" => failure.cause == C::InvalidArgument,
         "ambiguous" => failure.cause == C::TargetAmbiguous,
         "no effect" => matches!(failure.cause, C::PostconditionFailed | C::EffectUnknown),
-        // What did not come about within the time: the deadline itself, what was waited for, or a thing to act on.
-        "timeout" => {
-            matches!(failure.cause, C::DeadlineExceeded | C::PostconditionFailed | C::TargetNotFound | C::EffectUnknown)
-        }
+        // What did not come about within the time: what was waited for, or a thing to act on.
+        "timeout" if verb == "wait" => matches!(failure.cause, C::DeadlineExceeded | C::PostconditionFailed),
+        "timeout" => matches!(failure.cause, C::DeadlineExceeded | C::TargetNotFound),
         _ => false,
     }
 }
@@ -235,13 +236,16 @@ mod tests {
     use cuebook_grammar::outcome::Stage as At;
 
     #[test]
-    fn each_kind_of_error_is_told_by_its_cause() {
+    fn each_kind_of_error_is_met_by_its_cause() {
         let covered = StepFailure::new(At::Actionability, Cause::Covered, "");
-        assert!(means("covered", &covered));
-        assert!(!means("timeout", &covered));
+        assert!(means("covered", "click", &covered));
+        assert!(!means("timeout", "click", &covered));
         let late = StepFailure::new(At::Act, Cause::DeadlineExceeded, "");
-        assert!(means("timeout", &late));
-        assert!(!means("covered", &late));
+        assert!(means("timeout", "click", &late));
+        assert!(!means("covered", "click", &late));
+        let without_effect = StepFailure::new(At::Postcondition, Cause::PostconditionFailed, "");
+        assert!(means("timeout", "wait", &without_effect));
+        assert!(!means("timeout", "click", &without_effect));
     }
 
     #[test]

@@ -83,12 +83,26 @@ fn condition_of(entry: &Entry, declared: &mut Declared) -> Result<Value, Failure
             Ok(args.compare(&name, Aspect::Attribute("class"), args.first.ok_or_else(unsayable)?))
         }
         "css" => Err(unsayable()),
+        "property" | "js_property" => {
+            let name = declared.add(target)?;
+            let property = args.first.and_then(Value::as_str).ok_or_else(unsayable)?;
+            let value = args.second.ok_or_else(unsayable)?;
+            Ok(json!({ "kind": "propertyEquals", "target": name, "name": property, "value": value }))
+        }
+        "selected_values" | "values" => {
+            let name = declared.add(target)?;
+            let values = args.first.and_then(Value::as_array).ok_or_else(unsayable)?;
+            Ok(json!({ "kind": "selectedValues", "target": name, "values": values }))
+        }
         "value_equals" => {
             let name = declared.add(target)?;
             Ok(args.compare(&name, Aspect::Value, args.first.ok_or_else(unsayable)?))
         }
         "text_equals" => texts(&args, target, Aspect::Text, declared).ok_or_else(unsayable)?,
-        "text_contains" => texts(&args, target, Aspect::PartOfText, declared).ok_or_else(unsayable)?,
+        "text_contains" => match args.first {
+            Some(Value::Array(all)) => parts_in_order(&args, target, all, declared),
+            _ => texts(&args, target, Aspect::PartOfText, declared).ok_or_else(unsayable)?,
+        },
         "empty" => {
             let name = declared.add(target)?;
             // No text in it and, in a field, none typed.
@@ -140,6 +154,46 @@ fn texts(
         }
     }
     Some(Ok(json!({ "kind": "allOf", "conditions": parts })))
+}
+
+/// How many matches are looked at for a list of parts of texts.
+const MATCHES: usize = 6;
+
+/// Some of the matches contain these parts, in order: one of the ways to choose them holds.
+fn parts_in_order(
+    args: &Args<'_>,
+    target: &Target,
+    parts: &[Value],
+    declared: &mut Declared,
+) -> Result<Value, Failure> {
+    let name = declared.add(target)?;
+    let places: Vec<String> = (0..MATCHES).map(|at| declared.add(&target::at(target, at))).collect::<Result<_, _>>()?;
+    if parts.len() > MATCHES {
+        let bucket = Bucket::NoSuchVerb("a list of more parts than matches that are looked at".to_owned());
+        return Err(Failure::new(bucket, json!(parts).to_string(), ""));
+    }
+    let ways = choices(MATCHES, parts.len()).into_iter().map(|way| {
+        let least = way.last().map_or(0, |last| last + 1);
+        let mut all = vec![json!({ "kind": "count", "target": name, "atLeast": least })];
+        let pairs = way.iter().zip(parts).filter_map(|(at, part)| Some((places.get(*at)?, part)));
+        all.extend(pairs.map(|(place, part)| args.compare(place, Aspect::PartOfText, part)));
+        json!({ "kind": "allOf", "conditions": all })
+    });
+    Ok(json!({ "kind": "anyOf", "conditions": ways.collect::<Vec<_>>() }))
+}
+
+/// The ways to choose `count` of the numbers below `below`, each in rising order.
+fn choices(below: usize, count: usize) -> Vec<Vec<usize>> {
+    if count == 0 {
+        return vec![Vec::new()];
+    }
+    let with_last = |last: usize| {
+        choices(last, count - 1).into_iter().map(move |mut way| {
+            way.push(last);
+            way
+        })
+    };
+    (count - 1..below).flat_map(with_last).collect()
 }
 
 /// What of a target is compared.
@@ -250,6 +304,36 @@ mod tests {
         }));
         let condition = condition_of(&entry, &mut Declared::default()).unwrap();
         assert_eq!(condition["conditions"].as_array().map(Vec::len), Some(3));
+    }
+
+    #[test]
+    fn a_list_of_parts_is_found_in_some_of_the_matches_in_order() {
+        let entry = entry(json!({
+            "type": "assert", "target": {"strategy": "css", "selector": "li"}, "condition": "text_contains",
+            "args": [["a", "b"]],
+        }));
+        let condition = condition_of(&entry, &mut Declared::default()).unwrap();
+        assert_eq!(condition["conditions"].as_array().map(Vec::len), Some(15));
+        let first = json!([
+            { "kind": "count", "target": "t0", "atLeast": 2 },
+            { "kind": "elementTextContains", "target": "t1", "text": "a" },
+            { "kind": "elementTextContains", "target": "t2", "text": "b" },
+        ]);
+        assert_eq!(condition["conditions"][0]["conditions"], first);
+        assert_eq!(choices(3, 2), [[0, 1], [0, 2], [1, 2]]);
+    }
+
+    #[test]
+    fn properties_and_chosen_options_are_conditions() {
+        for (condition, args, kind) in [
+            ("property", json!(["checked", true]), "propertyEquals"),
+            ("selected_values", json!([["red", "green"]]), "selectedValues"),
+        ] {
+            let entry = entry(json!({
+                "type": "assert", "target": {"strategy": "css", "selector": "#a"}, "condition": condition, "args": args,
+            }));
+            assert_eq!(condition_of(&entry, &mut Declared::default()).unwrap()["kind"], kind);
+        }
     }
 
     #[test]
