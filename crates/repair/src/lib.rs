@@ -19,7 +19,7 @@ pub mod stuck;
 mod task_words;
 
 pub use budget::Budgets;
-pub use controller::{Controller, Layers, NoPlanner};
+pub use controller::{Controller, Layers, NoPlanner, Seams};
 pub use ladder::Ladder;
 pub use recording::record_of;
 pub use request::{Interrupt, Listener, RunEvent, RunRequest, Sight, Work};

@@ -4,9 +4,9 @@ use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::PageId;
-use cuebook_grammar::observation::Observation;
+use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::StepSuccess;
-use cuebook_grammar::plan::{BoundStep, Plan};
+use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::report::{StepReport, Usage};
 use cuebook_grammar::seam::{HistoryEntry, PlannedStep, Stuck};
 use serde_json::Value;
@@ -25,6 +25,8 @@ pub(crate) struct Run {
     pub(crate) request: RunRequest,
     pub(crate) page: PageId,
     pub(crate) ground: Option<Ground>,
+    /// How much of a page the plan at hand was made for, and so how much every observation holds.
+    pub(crate) scope: Scope,
     pub(crate) next_index: u32,
     /// Calls of models that were logged.
     pub(crate) calls: u32,
@@ -35,7 +37,7 @@ pub(crate) struct Run {
     pub(crate) history: Vec<HistoryEntry>,
     pub(crate) usage: Usage,
     pub(crate) stuck: StuckDetector,
-    /// Whether the last plan repeats former ones.
+    /// How far the last plan repeats former ones.
     pub(crate) stuck_now: Stuck,
     /// Replies of the planner so far.
     pub(crate) plans: u32,
@@ -49,6 +51,13 @@ impl Run {
         let index = self.next_index;
         self.next_index += 1;
         index
+    }
+
+    /// Observes at least this much until the next plan.
+    pub(crate) fn widen(&mut self, scope: Scope) {
+        if scope == Scope::Full {
+            self.scope = scope;
+        }
     }
 
     /// A step of the last reply of the planner; none in a run that has its plan already.
@@ -96,16 +105,5 @@ impl Run {
         if let (Some(ground), Some(url)) = (&mut self.ground, effects.and_then(|effects| effects.url_after.as_ref())) {
             ground.observation.url.clone_from(url);
         }
-    }
-
-    /// Notes what a plan begins with: a planner that keeps beginning the same way on the same page is stuck. What
-    /// one plan repeats in itself is its author's will.
-    pub(crate) fn note_plan(&mut self, plan: &Plan, ground: &Observation) -> Stuck {
-        let Some(first) = plan.steps().first().map(|checked| &checked.step) else { return Stuck::No };
-        let page = if ground.fingerprint.is_empty() { &ground.url } else { &ground.fingerprint };
-        let target = first.action.target().and_then(|target| target.candidate_id()).and_then(|id| ground.candidate(id));
-        let target = target.map(|candidate| candidate.fingerprint.short()).unwrap_or_default();
-        let words = first.explanation.as_ref().map(ToString::to_string).unwrap_or_default();
-        self.stuck.note(page, &format!("{} {target} {words}", first.action.kind().meta().name))
     }
 }

@@ -1,59 +1,188 @@
-//! Stuck detection: the same action on the same page, again and again, alone or in a cycle.
+//! Stuck detection: the same action on a page in the same state, again and again, alone or in a cycle.
+//!
+//! Invariants:
+//! - What a planner says about a step (its explanation, risk, confidence) is no part of it: other words for the same
+//!   action are the same action.
+//! - What one plan repeats in itself is its author's will; only the plans of one run are compared.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use cuebook_grammar::action::Action;
+use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::id::{CandidateId, ObservationId, TargetRef};
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::plan::Plan;
 use cuebook_grammar::seam::Stuck;
+use cuebook_grammar::step::Step;
 
-/// Remembers what was done where, for a while.
-#[derive(Debug, Default)]
-pub struct StuckDetector {
-    past: VecDeque<(String, String)>,
+/// What was done in what state of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Move {
+    action: u64,
+    /// Everything that was observed: a counter that goes up is another state.
+    exact: u64,
+    /// The page's fingerprint: a clock that ticks is the same state.
+    kind: u64,
 }
 
-const WINDOW: usize = 24;
-const HINT: usize = 3;
-const WARNING: usize = 4;
-const STOP: usize = 6;
+/// Remembers the moves of the last plans.
+#[derive(Debug, Default)]
+pub(crate) struct StuckDetector {
+    past: VecDeque<Move>,
+}
+
+/// How many plans are remembered.
+const WINDOW: usize = 40;
+/// From how many equal moves on a planner is hinted at, warned and stopped, where nothing on the page changes…
+const UNCHANGED: [usize; 3] = [3, 4, 6];
+/// … and where only what the fingerprint leaves out does: a quantity goes up, or a clock ticks.
+const SAME_KIND: [usize; 3] = [8, 12, 20];
 
 impl StuckDetector {
-    /// Notes an action on a page, both by a fingerprint, and says how often this very pair came up lately.
-    ///
-    /// Repetition and cycles of any length are one thing here: a pair that keeps coming back.
-    pub fn note(&mut self, page: &str, action: &str) -> Stuck {
-        let pair = (page.to_owned(), action.to_owned());
-        let times = 1 + self.past.iter().filter(|past| **past == pair).count();
-        self.past.push_back(pair);
+    /// Notes the plan that was made for an observation. Repetition and cycles of any length are one thing here: a
+    /// move that keeps coming back.
+    pub(crate) fn note(&mut self, plan: &Plan, page: &Observation) -> Stuck {
+        let now = Move {
+            action: action_of(plan, page),
+            exact: exact(page),
+            kind: hash(if page.fingerprint.is_empty() { &page.url } else { &page.fingerprint }),
+        };
+        self.past.push_back(now);
         if self.past.len() > WINDOW {
             self.past.pop_front();
         }
-        match times {
-            t if t >= STOP => Stuck::Stop,
-            t if t >= WARNING => Stuck::Warning,
-            t if t >= HINT => Stuck::Hint,
-            _ => Stuck::No,
-        }
+        let times = |same: &dyn Fn(&Move) -> bool| self.past.iter().filter(|past| same(past)).count();
+        let unchanged = times(&|past| *past == now);
+        let same_kind = times(&|past| past.action == now.action && past.kind == now.kind);
+        tier(unchanged, UNCHANGED).max(tier(same_kind, SAME_KIND))
     }
+}
+
+fn tier(times: usize, [hint, warning, stop]: [usize; 3]) -> Stuck {
+    match times {
+        times if times >= stop => Stuck::Stop,
+        times if times >= warning => Stuck::Warning,
+        times if times >= hint => Stuck::Hint,
+        _ => Stuck::No,
+    }
+}
+
+/// The first thing that the plan does to the page. A plan that only reads and waits is all of its steps: otherwise
+/// waiting for another time each time would be progress.
+fn action_of(plan: &Plan, page: &Observation) -> u64 {
+    let steps = || plan.steps().iter().map(|checked| &checked.step);
+    let acts = |step: &&Step| step.action.kind().meta().effect > EffectClass::ReadOnly;
+    let text = match steps().find(acts) {
+        Some(step) => acted(step, page),
+        None => steps().map(|step| acted(step, page)).collect(),
+    };
+    hash(&text)
+}
+
+/// A step without what its planner says about it, its targets by what they are: ids change when a page is rebuilt.
+fn acted(step: &Step, page: &Observation) -> String {
+    let verb = step.action.kind().meta().name;
+    if matches!(step.action, Action::WaitFor(_) | Action::WaitForIdle(_)) {
+        return verb.to_owned();
+    }
+    let observed = |target: &TargetRef| target.candidate_id().and_then(|id| page.candidate(id));
+    let targets: Vec<_> = step.action.targets().into_iter().filter_map(observed).map(|it| &it.fingerprint).collect();
+    let mut bare = Step::from(step.action.clone());
+    bare.retarget(&|target| if observed(target).is_some() { CandidateId(0).into() } else { target.clone() });
+    format!("{} {targets:?}", serde_json::to_string(&bare).unwrap_or_else(|_| verb.to_owned()))
+}
+
+/// Everything that is seen of the page, without the names that every observation gives anew.
+fn exact(page: &Observation) -> u64 {
+    let mut seen = page.clone();
+    seen.id = ObservationId::default();
+    seen.delta = None;
+    seen.recent.clear();
+    for candidate in &mut seen.candidates {
+        candidate.id = CandidateId(0);
+    }
+    hash(&serde_json::to_string(&seen).unwrap_or_default())
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]
 mod tests {
+    use cuebook_grammar::id::PageId;
+    use cuebook_grammar::plan::{Author, PlanDraft};
+    use cuebook_grammar::policy::Policy;
+    use serde_json::{Value, json};
+
     use super::*;
+
+    fn page(heading: &str) -> Observation {
+        let mut page = Observation::blank(PageId::new("tab"), "https://shop.test/");
+        page.fingerprint = "0123456789abcdef".to_owned();
+        page.title = heading.to_owned();
+        let button = |id: u32, name: &str| {
+            json!({ "id": format!("c{id}"), "role": "button", "name": name,
+                    "fingerprint": { "role": "button", "name": name, "path": "main" } })
+        };
+        page.candidates = serde_json::from_value(json!([button(1, "Next"), button(2, "Back")])).unwrap();
+        page
+    }
+
+    fn note(detector: &mut StuckDetector, page: &Observation, steps: Value) -> Stuck {
+        let draft = PlanDraft::read_value(json!({ "version": "1.0", "steps": steps }), Author::Operator).unwrap();
+        let policy = Policy::default().starting_at("https://shop.test/").unwrap();
+        detector.note(&draft.check(page, &policy).unwrap(), page)
+    }
+
+    #[test]
+    fn the_same_click_in_other_words_is_the_same_click() {
+        let mut detector = StuckDetector::default();
+        let click = |n: i32| json!([{ "type": "click", "targetRef": "c1", "explanation": format!("attempt {n}"), "confidence": 0.5 }]);
+        let tiers: Vec<Stuck> = (0..6).map(|n| note(&mut detector, &page("Shop"), click(n))).collect();
+        assert_eq!(tiers, [Stuck::No, Stuck::No, Stuck::Hint, Stuck::Warning, Stuck::Warning, Stuck::Stop]);
+    }
 
     #[test]
     fn a_cycle_of_two_escalates_to_stop() {
         let mut detector = StuckDetector::default();
         let mut tiers = Vec::new();
         for _ in 0..6 {
-            tiers.push(detector.note("page", "click a"));
-            detector.note("page", "click b");
+            tiers.push(note(&mut detector, &page("Shop"), json!([{ "type": "click", "targetRef": "c1" }])));
+            note(&mut detector, &page("Shop"), json!([{ "type": "click", "targetRef": "c2" }]));
         }
-        assert_eq!(tiers, [Stuck::No, Stuck::No, Stuck::Hint, Stuck::Warning, Stuck::Warning, Stuck::Stop]);
+        assert_eq!(tiers.last(), Some(&Stuck::Stop));
     }
 
     #[test]
-    fn the_same_action_on_other_pages_is_progress() {
+    fn a_page_that_changes_is_progress_and_one_that_only_ticks_is_none_for_ever() {
         let mut detector = StuckDetector::default();
-        let tiers = (0..10).map(|page| detector.note(&page.to_string(), "click next"));
+        let click = || json!([{ "type": "click", "targetRef": "c1" }]);
+        let tiers: Vec<Stuck> = (0..20).map(|n| note(&mut detector, &page(&format!("12:{n}")), click())).collect();
+        assert!(tiers[..7].iter().all(|tier| *tier == Stuck::No), "{tiers:?}");
+        assert_eq!(tiers.last(), Some(&Stuck::Stop));
+
+        let mut detector = StuckDetector::default();
+        let tiers = (0..20).map(|n| {
+            let mut page = page("Shop");
+            page.fingerprint = format!("{n:016}");
+            page.url = format!("https://shop.test/{n}");
+            note(&mut detector, &page, click())
+        });
         assert!(tiers.into_iter().all(|tier| tier == Stuck::No));
+    }
+
+    #[test]
+    fn a_wait_before_the_same_click_is_no_other_plan() {
+        let mut detector = StuckDetector::default();
+        let mut last = Stuck::No;
+        for n in 1..=6 {
+            let steps = json!([{ "type": "waitForIdle", "quietMs": n * 100 }, { "type": "click", "targetRef": "c1" }]);
+            last = note(&mut detector, &page("Shop"), steps);
+        }
+        assert_eq!(last, Stuck::Stop);
     }
 }

@@ -181,7 +181,7 @@ impl Prompts {
             "registered" => sections::registered(ground.request.policy),
             "declared" => sections::declared(ground.spec.caps()),
             "exemplars" => sections::exemplars(ground.request.exemplars),
-            "history" => sections::history(ground.request.history),
+            "history" => sections::history(ground.request.history, ground.request.stuck),
             "failure" => ground.request.failure.map(sections::failure).unwrap_or_default(),
             _ => String::new(),
         })

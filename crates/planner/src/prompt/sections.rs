@@ -11,7 +11,7 @@ use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::outcome::StepFailure;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::render::{Boxes, Overflow, TextOptions, one_line, quoted, text};
-use cuebook_grammar::seam::{Exemplar, HistoryEntry};
+use cuebook_grammar::seam::{Exemplar, HistoryEntry, Stuck};
 
 use super::Ground;
 
@@ -120,7 +120,7 @@ pub(super) fn exemplars(exemplars: &[Exemplar]) -> String {
 }
 
 /// What was done so far: the last steps one by one, those before summed up.
-pub(super) fn history(history: &[HistoryEntry]) -> String {
+pub(super) fn history(history: &[HistoryEntry], stuck: Stuck) -> String {
     if history.is_empty() {
         return String::new();
     }
@@ -147,6 +147,16 @@ pub(super) fn history(history: &[HistoryEntry]) -> String {
         let is_fresh = index + FRESH >= history.len();
         out.push(data(&history_line(entry, if is_fresh { 500 } else { 80 })));
     }
+    out.extend(match stuck {
+        Stuck::No => None,
+        Stuck::Hint => {
+            Some("You have planned the same step on this page before, and the page is as it was.".to_owned())
+        }
+        Stuck::Warning | Stuck::Stop => Some(
+            "You keep planning the same step, and the page stays as it is. Do something else, or the run ends."
+                .to_owned(),
+        ),
+    });
     out.join("\n")
 }
 

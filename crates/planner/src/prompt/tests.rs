@@ -8,7 +8,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, ViolationCode};
 use cuebook_grammar::policy::{Policy, RegisteredAction};
-use cuebook_grammar::seam::{Exemplar, HistoryEntry, Image};
+use cuebook_grammar::seam::{Exemplar, HistoryEntry, Image, Stuck};
 use cuebook_grammar::secret::{DigestKey, FactText};
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
@@ -153,6 +153,17 @@ fn marks_of_a_picture_are_told_where_there_is_one() {
     assert!(ask(&with, &Form::Plan).turn.contains("(The picture shows the viewport, with a box and the id on each"));
     let without = ask(&request(&page, &policy), &Form::Plan).turn;
     assert!(!without.contains("80,24") && !without.contains("picture"), "{without}");
+}
+
+#[test]
+fn a_planner_that_repeats_itself_reads_so() {
+    let page = shop();
+    let policy = policy(&page);
+    let history = [done("click(c3)")];
+    let turn = |stuck| ask(&PlanRequest { history: &history, stuck, ..request(&page, &policy) }, &Form::Plan).turn;
+    assert!(!turn(Stuck::No).contains("the same step"));
+    assert!(turn(Stuck::Hint).contains("the same step on this page before"));
+    assert!(turn(Stuck::Warning).contains("or the run ends"));
 }
 
 #[test]

@@ -9,13 +9,15 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure, StepOutcome, StepSucce
 use cuebook_grammar::plan::{BoundStep, Plan, Violation};
 use cuebook_grammar::policy::Consent;
 use cuebook_grammar::record::StepOrigin;
+use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::{
-    Confirm, ConfirmReply, ConfirmRequest, Executor, Finding, PageModeler, Planner, Query, RepairPolicy, StepLog,
+    Confirm as _, ConfirmReply, ConfirmRequest, Executor as _, Finding, PageModeler as _, Query, StepLog as _,
     StepTicket,
 };
 use tracing::{Instrument as _, info_span};
 
 use super::end::{Attempt, Stop, ended_by};
+use super::layers::Seams;
 use super::look::names_observed;
 use super::run::Controller;
 use crate::history;
@@ -25,15 +27,7 @@ use crate::recording::{Place, RecordInput, Sensitivity};
 use crate::request::RunEvent;
 use crate::state::Run;
 
-impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
-where
-    M: PageModeler,
-    P: Planner,
-    E: Executor,
-    R: RepairPolicy,
-    L: StepLog,
-    C: Confirm,
-{
+impl<S: Seams> Controller<S> {
     /// One attempt at one step: bind, consent, begin, act, commit.
     pub(super) async fn attempt(
         &mut self,
@@ -101,7 +95,8 @@ where
         });
         let intent = recording::intent(place, shown);
         let began = (intent.ts_ms, Instant::now());
-        let ticket = self.layers.log.begin(&intent).await.map_err(|error| Stop::broken("logUnavailable", &error))?;
+        let ticket =
+            self.layers.log().begin(&intent).await.map_err(|error| Stop::broken(ErrorCode::LogUnavailable, &error))?;
         let deadline = run.deadline.within(began.1, self.budgets.time_for(bound.timeout()));
         let outcome = self.dispatch(run, bound, ground, deadline).await?;
         self.settle(run, bound, ground, place, outcome, Some((ticket, began))).await
@@ -118,8 +113,8 @@ where
         match bound.action().kind().meta().owner {
             Owner::Executor => {
                 // Boxed: the futures of several layers in one another exceed what a compiler lays out by default.
-                let acting = Box::pin(self.layers.executor.run_step(&run.page, bound, ground, deadline));
-                self.interrupt.guard(acting).await?.map_err(|error| Stop::broken("executorBroken", &error))
+                let acting = Box::pin(self.layers.executor().run_step(&run.page, bound, ground, deadline));
+                self.interrupt.guard(acting).await?.map_err(|error| Stop::broken(ErrorCode::ExecutorBroken, &error))
             }
             Owner::Modeler => {
                 let query = match bound.action() {
@@ -129,9 +124,12 @@ where
                     Action::Snapshot(snapshot) => Query::Snapshot(snapshot.scope.unwrap_or_default()),
                     _ => return Ok(unsupported(bound.action().kind())),
                 };
-                let exploring = Box::pin(self.layers.modeler.explore(&run.page, &query, deadline));
-                let finding =
-                    self.interrupt.guard(exploring).await?.map_err(|error| Stop::broken("modelerBroken", &error))?;
+                let exploring = Box::pin(self.layers.modeler().explore(&run.page, &query, deadline));
+                let finding = self
+                    .interrupt
+                    .guard(exploring)
+                    .await?
+                    .map_err(|error| Stop::broken(ErrorCode::ModelerBroken, &error))?;
                 Ok(match finding {
                     Finding::Data(data) => {
                         StepOutcome::Succeeded(StepSuccess { data: Some(data), ..Default::default() })
@@ -151,7 +149,7 @@ where
                 self.interrupt
                     .guard(handling)
                     .await?
-                    .map_err(|error| Stop::broken("handlerBroken", error.as_ref() as &dyn std::error::Error))
+                    .map_err(|error| Stop::broken(ErrorCode::HandlerBroken, error.as_ref() as &dyn std::error::Error))
             }
             Owner::Controller => Ok(unsupported(bound.action().kind())),
         }
@@ -168,7 +166,7 @@ where
         };
         let request = ConfirmRequest { question, grant: Some(grant.clone()) };
         let deadline = run.deadline.within(Instant::now(), self.budgets.answer);
-        let reply = self.interrupt.guard(self.layers.confirm.confirm(&request, deadline)).await?;
+        let reply = self.interrupt.guard(self.layers.confirm().confirm(&request, deadline)).await?;
         let why = match reply {
             ConfirmReply::Yes(_) => return Ok(None),
             ConfirmReply::No => "it was denied",
@@ -216,10 +214,18 @@ where
             Some((ticket, _)) => ticket,
             None => {
                 let intent = recording::intent(place, step.clone());
-                self.layers.log.begin(&intent).await.map_err(|error| Stop::broken("logUnavailable", &error))?
+                self.layers
+                    .log()
+                    .begin(&intent)
+                    .await
+                    .map_err(|error| Stop::broken(ErrorCode::LogUnavailable, &error))?
             }
         };
-        self.layers.log.commit(ticket, &record).await.map_err(|error| Stop::broken("logUnavailable", &error))?;
+        self.layers
+            .log()
+            .commit(ticket, &record)
+            .await
+            .map_err(|error| Stop::broken(ErrorCode::LogUnavailable, &error))?;
         self.listener.event(RunEvent::StepEnded(&record));
         let planned = place.plan_index.and_then(|index| run.planned(index));
         run.history.push(history::entry(step, bound, &outcome, planned));

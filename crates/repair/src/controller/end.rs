@@ -3,14 +3,14 @@
 use cuebook_grammar::outcome::{Cause, StepFailure};
 use cuebook_grammar::plan::{BoundStep, Violation, ViolationCode};
 use cuebook_grammar::record::StepRecord;
-use cuebook_grammar::report::{RunError, RunResult};
+use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 
 use crate::request::Interrupted;
 
 /// Why the loop left its way.
 pub(super) enum Stop {
     Interrupted,
-    Broken { code: &'static str, message: String },
+    Broken { code: ErrorCode, message: String },
     Ended { result: RunResult, error: Option<RunError>, answer: Option<String> },
 }
 
@@ -21,7 +21,7 @@ impl From<Interrupted> for Stop {
 }
 
 impl Stop {
-    pub(super) fn broken(code: &'static str, error: &dyn std::error::Error) -> Self {
+    pub(super) fn broken(code: ErrorCode, error: &dyn std::error::Error) -> Self {
         let mut message = error.to_string();
         let mut source = error.source();
         while let Some(cause) = source {
@@ -31,9 +31,8 @@ impl Stop {
         Self::Broken { code, message }
     }
 
-    pub(super) fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
-        let error = RunError { code: code.into(), message: message.into(), violations: Vec::new() };
-        Self::Ended { result: RunResult::Failed, error: Some(error), answer: None }
+    pub(super) fn failed(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
+        Self::Ended { result: RunResult::Failed, error: Some(RunError::new(code, message)), answer: None }
     }
 }
 
@@ -61,10 +60,6 @@ pub(super) enum Attempt {
     GroundGone,
 }
 
-pub(super) fn run_error(code: &str, message: impl Into<String>) -> RunError {
-    RunError { code: code.to_owned(), message: message.into(), violations: Vec::new() }
-}
-
 /// Whether a plan can go on after this cause at all.
 pub(super) const fn is_final(cause: Cause) -> bool {
     matches!(cause, Cause::BrowserGone | Cause::Unsupported)
@@ -76,15 +71,13 @@ pub(super) fn ended_by(failure: &StepFailure) -> Stop {
         Cause::BrowserGone => RunResult::Error,
         _ => RunResult::Failed,
     };
-    let error =
-        RunError { code: failure.cause.as_str().to_owned(), message: failure.message.clone(), violations: Vec::new() };
-    Stop::Ended { result, error: Some(error), answer: None }
+    Stop::Ended { result, error: Some(RunError::new(failure.cause, failure.message.clone())), answer: None }
 }
 
 pub(super) fn invalid(violations: Vec<Violation>) -> Stop {
     let only_policy = violations.iter().all(|violation| violation.code == ViolationCode::PolicyBlocked);
     let result = if only_policy { RunResult::Blocked } else { RunResult::Invalid };
-    let code = violations.first().map_or("invalidPlan", |violation| violation.code.as_str()).to_owned();
+    let code = violations.first().map_or(ErrorCode::InvalidPlan, |violation| violation.code.into());
     let message = violations.first().map_or_else(|| "the plan is invalid".to_owned(), ToString::to_string);
     Stop::Ended { result, error: Some(RunError { code, message, violations }), answer: None }
 }

@@ -1,23 +1,95 @@
 //! The layers that a controller drives.
 
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
+use cuebook_grammar::seam::{
+    Confirm, Executor, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, RepairPolicy, StepLog,
+};
 
-/// The layers that a controller drives, each by its seam.
+/// The layers that a controller drives, each behind its seam. [`Layers`] implements it for any six of them.
+pub trait Seams: Send {
+    /// Observes pages.
+    type Modeler: PageModeler;
+    /// Plans; [`NoPlanner`] where the plan is given.
+    type Planner: Planner;
+    /// Acts.
+    type Executor: Executor;
+    /// Decides what follows a failure.
+    type Repair: RepairPolicy;
+    /// Keeps the log.
+    type Log: StepLog;
+    /// Asks a person.
+    type Confirm: Confirm;
+
+    /// The modeler.
+    fn modeler(&mut self) -> &mut Self::Modeler;
+    /// The planner.
+    fn planner(&self) -> &Self::Planner;
+    /// The executor.
+    fn executor(&mut self) -> &mut Self::Executor;
+    /// The policy of repairs.
+    fn repair(&mut self) -> &mut Self::Repair;
+    /// The log.
+    fn log(&mut self) -> &mut Self::Log;
+    /// Whoever confirms.
+    fn confirm(&mut self) -> &mut Self::Confirm;
+}
+
+/// Six layers by value.
 #[derive(Debug)]
 pub struct Layers<M, P, E, R, L, C> {
-    /// Looks.
+    /// Observes pages.
     pub modeler: M,
-    /// Plans; [`NoPlanner`] where a plan is given.
+    /// Plans; [`NoPlanner`] where the plan is given.
     pub planner: P,
     /// Acts.
     pub executor: E,
-    /// Decides what to do about failures.
+    /// Decides what follows a failure.
     pub repair: R,
-    /// Keeps.
+    /// Keeps the log.
     pub log: L,
-    /// Asks.
+    /// Asks a person.
     pub confirm: C,
+}
+
+impl<M, P, E, R, L, C> Seams for Layers<M, P, E, R, L, C>
+where
+    M: PageModeler,
+    P: Planner,
+    E: Executor,
+    R: RepairPolicy,
+    L: StepLog,
+    C: Confirm,
+{
+    type Modeler = M;
+    type Planner = P;
+    type Executor = E;
+    type Repair = R;
+    type Log = L;
+    type Confirm = C;
+
+    fn modeler(&mut self) -> &mut M {
+        &mut self.modeler
+    }
+
+    fn planner(&self) -> &P {
+        &self.planner
+    }
+
+    fn executor(&mut self) -> &mut E {
+        &mut self.executor
+    }
+
+    fn repair(&mut self) -> &mut R {
+        &mut self.repair
+    }
+
+    fn log(&mut self) -> &mut L {
+        &mut self.log
+    }
+
+    fn confirm(&mut self) -> &mut C {
+        &mut self.confirm
+    }
 }
 
 /// The planner of runs that have a plan already.

@@ -4,11 +4,13 @@ use std::time::Instant;
 
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::Plan;
-use cuebook_grammar::seam::{Confirm, Executor, Image, PageModeler, Planner, RepairPolicy, StepLog};
+use cuebook_grammar::report::ErrorCode;
+use cuebook_grammar::seam::{Image, PageModeler as _};
 use cuebook_grammar::step::Step;
 use tracing::{Instrument as _, debug, info_span};
 
 use super::end::Stop;
+use super::layers::Seams;
 use super::run::Controller;
 use crate::request::{RunEvent, Sight};
 use crate::state::{Ground, Run};
@@ -16,24 +18,13 @@ use crate::state::{Ground, Run};
 /// How often one look may be tried.
 const LOOKS: u32 = 2;
 
-impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
-where
-    M: PageModeler,
-    P: Planner,
-    E: Executor,
-    R: RepairPolicy,
-    L: StepLog,
-    C: Confirm,
-{
-    /// The observation to bind to: the one at hand if nothing happened since, else a new one.
+impl<S: Seams> Controller<S> {
+    /// The observation to bind to: the one at hand if nothing happened since, else a new one that is as wide as the
+    /// plan at hand needs.
     pub(super) async fn current(&mut self, run: &mut Run) -> Result<Observation, Stop> {
         match &run.ground {
             Some(ground) if ground.is_current => Ok(ground.observation.clone()),
-            Some(ground) => {
-                let scope = ground.observation.scope;
-                self.observe(run, scope).await
-            }
-            None => self.observe(run, Scope::View).await,
+            _ => self.observe(run, run.scope).await,
         }
     }
 
@@ -43,14 +34,14 @@ where
         let observation = loop {
             left -= 1;
             let observing =
-                Box::pin(self.layers.modeler.observe(&run.page, scope, deadline)).instrument(info_span!("observe"));
+                Box::pin(self.layers.modeler().observe(&run.page, scope, deadline)).instrument(info_span!("observe"));
             match self.interrupt.guard(observing).await? {
                 Ok(observation) => break observation,
                 // A page may go away under the look: the next one sees what came after it.
                 Err(error) if left > 0 && !deadline.has_passed(Instant::now()) => {
                     debug!(%error, "looking again");
                 }
-                Err(error) => return Err(Stop::broken("modelerBroken", &error)),
+                Err(error) => return Err(Stop::broken(ErrorCode::ModelerBroken, &error)),
             }
         };
         self.listener.event(RunEvent::Observed(&observation));
@@ -65,7 +56,7 @@ where
         }
         let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
         let picturing =
-            Box::pin(self.layers.modeler.picture(&run.page, observation, deadline)).instrument(info_span!("picture"));
+            Box::pin(self.layers.modeler().picture(&run.page, observation, deadline)).instrument(info_span!("picture"));
         let picture = self.interrupt.guard(picturing).await?.unwrap_or_else(|error| {
             debug!(%error, "no picture");
             None

@@ -15,5 +15,8 @@ mod plans;
 mod run;
 mod steps;
 
-pub use layers::{Layers, NoPlanner};
+pub use layers::{Layers, NoPlanner, Seams};
 pub use run::Controller;
+
+#[cfg(test)]
+mod tests;

@@ -8,31 +8,23 @@ use cuebook_grammar::outcome::{Cause, StepFailure};
 use cuebook_grammar::plan::{Author, Plan, PlanDraft};
 use cuebook_grammar::planning::CallEnd;
 use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, StepOrigin};
-use cuebook_grammar::report::RunResult;
+use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{
-    Confirm, ConfirmReply, ConfirmRequest, Executor, HistoryEntry, PageModeler, PlanReply, PlanRequest, Planner,
-    RepairPolicy, StepLog, Stuck,
+    Confirm as _, ConfirmReply, ConfirmRequest, HistoryEntry, PlanReply, PlanRequest, Planner as _, StepLog as _, Stuck,
 };
 use cuebook_grammar::step::Step;
 use serde_json::Value;
 use tracing::{Instrument as _, info_span};
 
 use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, rejected};
+use super::layers::Seams;
 use super::look::names_observed;
 use super::run::Controller;
 use crate::calls::{self, Calls};
 use crate::request::RunEvent;
 use crate::state::Run;
 
-impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
-where
-    M: PageModeler,
-    P: Planner,
-    E: Executor,
-    R: RepairPolicy,
-    L: StepLog,
-    C: Confirm,
-{
+impl<S: Seams> Controller<S> {
     /// The plan that was given, if it can be judged without looking at a page: what is refused then is refused
     /// before anything is opened.
     pub(super) fn judged_unseen(&self, run: &Run, draft: &PlanDraft) -> Result<Option<Plan>, Stop> {
@@ -53,7 +45,9 @@ where
         let plan = match judged {
             Some(plan) => plan,
             None => {
-                let observation = self.observe(run, Scope::Full).await?;
+                // Its author names candidates of the whole page, so every later observation is of the whole page too.
+                run.scope = Scope::Full;
+                let observation = self.observe(run, run.scope).await?;
                 draft.check(&observation, &run.request.policy).map_err(invalid)?
             }
         };
@@ -70,7 +64,9 @@ where
         let mut invalid_in_a_row = 0;
         let mut last_failure: Option<Box<StepFailure>> = None;
         for _ in 0..self.budgets.iterations {
-            let observation = self.observe(run, Scope::View).await?;
+            self.in_time(run)?;
+            run.scope = Scope::View;
+            let observation = self.observe(run, run.scope).await?;
             let reply = self.ask_planner(run, task, &observation, last_failure.as_deref()).await?;
             run.usage.add(reply.usage);
             run.plans = run.plans.saturating_add(1);
@@ -83,7 +79,7 @@ where
                     return Err(ended_by(&failure));
                 }
                 let message = reply.note.unwrap_or_else(|| "the planner has no plan for this page".to_owned());
-                return Err(Stop::failed("noPlan", self.redactor.redact(&message)));
+                return Err(Stop::failed(ErrorCode::NoPlan, self.redactor.redact(&message)));
             };
             let plan = match draft.check(&observation, &run.request.policy) {
                 Ok(plan) => plan,
@@ -98,9 +94,12 @@ where
             };
             invalid_in_a_row = 0;
             self.listener.event(RunEvent::Planned(&plan));
-            run.stuck_now = run.note_plan(&plan, &observation);
+            run.stuck_now = run.stuck.note(&plan, &observation);
             if run.stuck_now == Stuck::Stop {
-                return Err(Stop::failed("stuck", "the same plan on the same page keeps coming back without progress"));
+                return Err(Stop::failed(
+                    ErrorCode::Stuck,
+                    "the same plan on the same page keeps coming back without progress",
+                ));
             }
             match self.run_plan(run, &plan).await? {
                 // Nobody goes on with what an operator wrote: a script is run to its end, or was not run.
@@ -113,7 +112,12 @@ where
             }
         }
         Err(last_failure.map_or_else(
-            || Stop::failed("budgetExceeded", format!("expected an end within {} plans", self.budgets.iterations)),
+            || {
+                Stop::failed(
+                    ErrorCode::BudgetExceeded,
+                    format!("expected an end within {} plans", self.budgets.iterations),
+                )
+            },
             |failure| ended_by(&failure),
         ))
     }
@@ -138,7 +142,7 @@ where
             ..PlanRequest::new(task, observation, &run.request.policy)
         };
         let mut calls = Calls::default();
-        let planning = self.layers.planner.plan(&request, &mut calls, deadline).instrument(info_span!("plan"));
+        let planning = self.layers.planner().plan(&request, &mut calls, deadline).instrument(info_span!("plan"));
         let reply = self.interrupt.guard(planning).await;
         if !matches!(reply, Ok(Ok(_))) {
             run.usage.add(calls.usage());
@@ -158,13 +162,26 @@ where
                 observation: Some(observation.id),
                 call: call.kept(&|text| clean.clean(text)),
             };
-            self.layers.log.planned(&record).await.map_err(|error| Stop::broken("logUnavailable", &error))?;
+            self.layers
+                .log()
+                .planned(&record)
+                .await
+                .map_err(|error| Stop::broken(ErrorCode::LogUnavailable, &error))?;
             if record.call.end == CallEnd::Accepted {
                 run.planning = Some(run.calls);
             }
             run.calls = run.calls.saturating_add(1);
         }
-        reply?.map_err(|error| Stop::broken("plannerUnavailable", &error))
+        reply?.map_err(|error| Stop::broken(ErrorCode::PlannerUnavailable, &error))
+    }
+
+    /// Ends a run whose time is up, before a layer is asked for something it has no time for.
+    fn in_time(&self, run: &Run) -> Result<(), Stop> {
+        if !run.deadline.has_passed(Instant::now()) {
+            return Ok(());
+        }
+        let message = format!("the run took longer than the {} s that it may take", self.budgets.run.as_secs());
+        Err(Stop::failed(ErrorCode::BudgetExceeded, message))
     }
 
     async fn run_plan(&mut self, run: &mut Run, plan: &Plan) -> Result<PlanEnd, Stop> {
@@ -172,6 +189,7 @@ where
             if let Some(end) = self.control_step(run, plan, index).await? {
                 return Err(end);
             }
+            self.in_time(run)?;
             match Box::pin(self.run_step(run, plan, index, StepOrigin::Plan)).await? {
                 StepEnd::Done { changed_page } => {
                     let rest = plan.steps().get(index + 1..).unwrap_or_default();
@@ -194,12 +212,12 @@ where
                 let answer = finish.result.as_ref().map(ToString::to_string);
                 Ok(Some(Stop::Ended { result: RunResult::Ok, error: None, answer }))
             }
-            Action::Fail(fail) => Ok(Some(Stop::failed("taskFailed", self.redactor.redact(&fail.reason)))),
+            Action::Fail(fail) => Ok(Some(Stop::failed(ErrorCode::TaskFailed, self.redactor.redact(&fail.reason)))),
             Action::AskUser(ask) => {
                 let question = ask.question.to_string();
                 let request = ConfirmRequest { question: question.clone(), grant: None };
                 let deadline = run.deadline.within(Instant::now(), self.budgets.answer);
-                let reply = self.interrupt.guard(self.layers.confirm.confirm(&request, deadline)).await?;
+                let reply = self.interrupt.guard(self.layers.confirm().confirm(&request, deadline)).await?;
                 match reply {
                     ConfirmReply::Yes(Some(answer)) => {
                         run.history.push(HistoryEntry {
@@ -209,7 +227,7 @@ where
                         });
                         Ok(None)
                     }
-                    _ => Ok(Some(Stop::failed("needsAnswer", self.redactor.redact(&question)))),
+                    _ => Ok(Some(Stop::failed(ErrorCode::NeedsAnswer, self.redactor.redact(&question)))),
                 }
             }
             _ => Ok(None),
@@ -219,7 +237,7 @@ where
 
 fn dropped() -> Stop {
     let message = "the page changed under the plan: its remaining steps name candidates of the former page";
-    Stop::failed(Cause::TargetStale.as_str(), message)
+    Stop::failed(Cause::TargetStale, message)
 }
 
 fn needs_observation(step: &Step, draft: &PlanDraft) -> bool {

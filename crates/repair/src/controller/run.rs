@@ -6,19 +6,17 @@ use std::time::Instant;
 
 use cuebook_grammar::action::{Action, Navigate};
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::observation::Observation;
+use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::record::{RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
-use cuebook_grammar::report::{REPORT_VERSION, RunReport, RunResult, Usage};
-use cuebook_grammar::seam::{
-    ActionHandler, Confirm, Executor, PageModeler, Planner, Redactor, RepairPolicy, StepLog, Stuck,
-};
+use cuebook_grammar::report::{ErrorCode, REPORT_VERSION, RunError, RunReport, RunResult, Usage};
+use cuebook_grammar::seam::{ActionHandler, Redactor, StepLog as _, Stuck};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use tracing::{Instrument as _, debug, info_span};
 
-use super::end::{StepEnd, Stop, ended_by, invalid, run_error};
-use super::layers::Layers;
+use super::end::{StepEnd, Stop, ended_by, invalid};
+use super::layers::Seams;
 use super::outside::AnyHandler;
 use crate::budget::Budgets;
 use crate::recording;
@@ -28,8 +26,8 @@ use crate::stuck::StuckDetector;
 use crate::task_words;
 
 /// The controller of one run after another.
-pub struct Controller<M, P, E, R, L, C> {
-    pub(super) layers: Layers<M, P, E, R, L, C>,
+pub struct Controller<S> {
+    pub(super) layers: S,
     pub(super) budgets: Budgets,
     pub(super) digest: DigestKey,
     pub(super) redactor: Arc<dyn Redactor>,
@@ -39,27 +37,19 @@ pub struct Controller<M, P, E, R, L, C> {
     pub(super) opening: Option<PlanDraft>,
 }
 
-impl<M: fmt::Debug, P, E, R, L, C> fmt::Debug for Controller<M, P, E, R, L, C> {
+impl<S: fmt::Debug> fmt::Debug for Controller<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Controller")
-            .field("modeler", &self.layers.modeler)
+            .field("layers", &self.layers)
             .field("budgets", &self.budgets)
             .finish_non_exhaustive()
     }
 }
 
-impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
-where
-    M: PageModeler,
-    P: Planner,
-    E: Executor,
-    R: RepairPolicy,
-    L: StepLog,
-    C: Confirm,
-{
+impl<S: Seams> Controller<S> {
     /// A controller over these layers. `digest` is the run's key for what must not be kept; `redactor` is shared
     /// with every sink.
-    pub fn new(layers: Layers<M, P, E, R, L, C>, digest: DigestKey, redactor: Arc<dyn Redactor>) -> Self {
+    pub fn new(layers: S, digest: DigestKey, redactor: Arc<dyn Redactor>) -> Self {
         Self {
             layers,
             budgets: Budgets::default(),
@@ -108,7 +98,7 @@ where
     }
 
     /// The layers, once the run is over.
-    pub fn into_layers(self) -> Layers<M, P, E, R, L, C> {
+    pub fn into_layers(self) -> S {
         self.layers
     }
 
@@ -122,6 +112,7 @@ where
                 page: request.page.clone(),
                 request,
                 ground: None,
+                scope: Scope::View,
                 next_index: 0,
                 calls: 0,
                 planning: None,
@@ -148,15 +139,15 @@ where
     async fn report(&mut self, run: Run, stop: Stop) -> RunReport {
         let (result, error, answer) = match stop {
             Stop::Interrupted => {
-                (RunResult::Interrupted, Some(run_error("interrupted", "the run was interrupted")), None)
+                (RunResult::Interrupted, Some(RunError::new(ErrorCode::Interrupted, "the run was interrupted")), None)
             }
             Stop::Broken { code, message } => {
-                (RunResult::Error, Some(run_error(code, self.redactor.redact(&message))), None)
+                (RunResult::Error, Some(RunError::new(code, self.redactor.redact(&message))), None)
             }
             Stop::Ended { result, error, answer } => (result, error, answer),
         };
         let end = RunEnd { run_id: run.request.run_id.clone(), ts_ms: recording::now_ms(), result };
-        if let Err(error) = self.layers.log.close(&end).await {
+        if let Err(error) = self.layers.log().close(&end).await {
             debug!(%error, "the log could not be closed");
         }
         RunReport {
@@ -190,7 +181,7 @@ where
             task,
             url: run.request.start_url.clone(),
         };
-        self.layers.log.open(&header).await.map_err(|error| Stop::broken("logUnavailable", &error))?;
+        self.layers.log().open(&header).await.map_err(|error| Stop::broken(ErrorCode::LogUnavailable, &error))?;
         match run.request.work.clone() {
             Work::Plan(draft) => {
                 let judged = self.judged_unseen(run, &draft)?;

@@ -4,30 +4,20 @@ use std::time::Instant;
 
 use cuebook_grammar::action::Owner;
 use cuebook_grammar::id::TargetRef;
-use cuebook_grammar::observation::Scope;
 use cuebook_grammar::plan::{Author, Plan, PlanDraft};
 use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::report::StepReport;
-use cuebook_grammar::seam::{
-    Confirm, Executor, PageModeler, Planner, Repair, RepairBudget, RepairCase, RepairPolicy, StepLog,
-};
+use cuebook_grammar::seam::{Repair, RepairBudget, RepairCase, RepairPolicy as _};
 use cuebook_grammar::step::Step;
 
 use super::end::{Attempt, StepEnd, Stop, is_final};
+use super::layers::Seams;
 use super::run::Controller;
 use crate::recording::{Place, millis};
 use crate::request::{RunEvent, Work};
 use crate::state::Run;
 
-impl<M, P, E, R, L, C> Controller<M, P, E, R, L, C>
-where
-    M: PageModeler,
-    P: Planner,
-    E: Executor,
-    R: RepairPolicy,
-    L: StepLog,
-    C: Confirm,
-{
+impl<S: Seams> Controller<S> {
     /// Runs one step of a plan with its repairs.
     pub(super) async fn run_step(
         &mut self,
@@ -78,9 +68,9 @@ where
             if !may_repair {
                 return Ok(StepEnd::Failed(failure));
             }
-            let observation = self.observe(run, Scope::View).await?;
+            let observation = self.observe(run, run.scope).await?;
             let case = RepairCase { step: &bound, failure: &failure, attempt: repairs };
-            let repair = self.layers.repair.next(&case, &observation, &budget);
+            let repair = self.layers.repair().next(&case, &observation, &budget);
             if matches!(repair, Repair::Abandon | Repair::Replan) {
                 return Ok(StepEnd::Failed(failure));
             }
@@ -118,7 +108,8 @@ where
                 Ok(plan.amend(index, step, &observation).ok())
             }
             Repair::Reobserve(scope) => {
-                self.observe(run, scope).await?;
+                run.widen(scope);
+                self.observe(run, run.scope).await?;
                 Ok(Some(plan.clone()))
             }
             Repair::Replan | Repair::Abandon => Ok(None),

@@ -1,0 +1,352 @@
+//! Layers that live in memory: a page that is a value, an executor that is a function of it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cuebook_grammar::action::Action;
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::id::{ObservationId, PageId, RunId};
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::outcome::{Cause, EffectRecord, Stage, StepFailure, StepOutcome, StepSuccess};
+use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
+use cuebook_grammar::planning::PlanningCall;
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::report::RunReport;
+use cuebook_grammar::seam::{
+    Confirm, ConfirmReply, ConfirmRequest, Executor, Finding, HistoryEntry, PageModeler, PlanReply, PlanRequest,
+    PlanSink, Planner, Query, Redactor, StepLog, StepTicket, Stuck,
+};
+use cuebook_grammar::secret::DigestKey;
+use serde_json::{Value, json};
+
+use crate::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Sight, Work};
+
+/// The page of every test.
+pub(super) const SHOP: &str = "https://shop.test/";
+
+/// What a planner was asked, as far as the tests look at it.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) stuck: Stuck,
+    pub(super) plan: u32,
+    pub(super) state: Option<Value>,
+    pub(super) failure: Option<Cause>,
+    pub(super) history: Vec<HistoryEntry>,
+}
+
+type Plans = Box<dyn FnMut(u32) -> PlanReply + Send>;
+type Acts = Box<dyn FnMut(&BoundStep, &mut Shop) -> StepOutcome + Send>;
+
+/// A page, and everything that the layers did with it.
+pub(super) struct Shop {
+    /// Candidates: id, role, name, and whether they are in view.
+    pub(super) candidates: Vec<(u32, &'static str, &'static str, bool)>,
+    pub(super) url: String,
+    pub(super) fingerprint: String,
+    looks: u64,
+    /// What was asked of the layers, in order: `observe view`, `begin 0.1 click`, `act click`, `commit 0.1 ok`, …
+    pub(super) trace: Vec<String>,
+    pub(super) records: Vec<StepRecord>,
+    pub(super) asked: Vec<Asked>,
+    pub(super) questions: Vec<ConfirmRequest>,
+    pub(super) answers: VecDeque<ConfirmReply>,
+    /// The log fails from this many lines on.
+    pub(super) log_breaks_at: Option<usize>,
+    /// The executor never answers.
+    pub(super) hangs: bool,
+}
+
+/// What breaks a fake.
+#[derive(Debug, thiserror::Error)]
+#[error("the disk is full")]
+pub(super) struct Broken;
+
+/// A run over fakes.
+pub(super) struct Trial {
+    pub(super) shop: Arc<Mutex<Shop>>,
+    plans: Plans,
+    acts: Acts,
+    pub(super) budgets: Budgets,
+    pub(super) policy: Policy,
+    pub(super) interrupt: Interrupt,
+}
+
+impl Trial {
+    /// A shop of these candidates; every step succeeds, and there is no planner.
+    pub(super) fn new(candidates: &[(u32, &'static str, &'static str)]) -> Self {
+        let shop = Shop {
+            candidates: candidates.iter().map(|(id, role, name)| (*id, *role, *name, true)).collect(),
+            url: SHOP.to_owned(),
+            fingerprint: "shop".to_owned(),
+            looks: 0,
+            trace: Vec::new(),
+            records: Vec::new(),
+            asked: Vec::new(),
+            questions: Vec::new(),
+            answers: VecDeque::new(),
+            log_breaks_at: None,
+            hangs: false,
+        };
+        Self {
+            shop: Arc::new(Mutex::new(shop)),
+            plans: Box::new(|_| PlanReply::none("no more plans")),
+            acts: Box::new(|_, _| done()),
+            budgets: Budgets::default(),
+            policy: Policy::default().starting_at(SHOP).unwrap(),
+            interrupt: Interrupt::default(),
+        }
+    }
+
+    /// Answers the planner's `n`th request, from 0.
+    pub(super) fn planning(mut self, plans: impl FnMut(u32) -> PlanReply + Send + 'static) -> Self {
+        self.plans = Box::new(plans);
+        self
+    }
+
+    /// Carries steps out.
+    pub(super) fn acting(mut self, acts: impl FnMut(&BoundStep, &mut Shop) -> StepOutcome + Send + 'static) -> Self {
+        self.acts = Box::new(acts);
+        self
+    }
+
+    pub(super) fn shop(&self) -> MutexGuard<'_, Shop> {
+        lock(&self.shop)
+    }
+
+    /// `run` with a task.
+    pub(super) async fn run(self) -> (RunReport, Arc<Mutex<Shop>>) {
+        self.work(Work::Task("buy a pencil".to_owned())).await
+    }
+
+    /// `exec` of these steps.
+    pub(super) async fn exec(self, steps: Value) -> (RunReport, Arc<Mutex<Shop>>) {
+        self.work(Work::Plan(Box::new(draft(steps, Author::Operator)))).await
+    }
+
+    async fn work(self, work: Work) -> (RunReport, Arc<Mutex<Shop>>) {
+        let shop = self.shop;
+        let fake = || Fake(shop.clone());
+        let layers = Layers {
+            modeler: fake(),
+            planner: FakePlanner { shop: shop.clone(), plans: Mutex::new(self.plans) },
+            executor: FakeExecutor { shop: shop.clone(), acts: self.acts },
+            repair: Ladder,
+            log: fake(),
+            confirm: fake(),
+        };
+        let request = RunRequest {
+            run_id: RunId::new("run"),
+            run_dir: None,
+            work,
+            start_url: None,
+            page: PageId::new("tab"),
+            policy: self.policy,
+            sight: Sight::Words,
+            program: "test".to_owned(),
+            browser: None,
+        };
+        let mut controller = Controller::new(layers, DigestKey::new([1; 32]), Arc::new(Open))
+            .with_budgets(self.budgets)
+            .with_interrupt(self.interrupt);
+        let report = controller.run(request).await;
+        (report, shop)
+    }
+}
+
+pub(super) fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn draft(steps: Value, author: Author) -> PlanDraft {
+    PlanDraft::read_value(json!({ "version": "1.0", "steps": steps }), author).unwrap()
+}
+
+/// A model's plan of these steps.
+pub(super) fn plan(steps: Value) -> PlanReply {
+    PlanReply::of(draft(steps, Author::Model))
+}
+
+pub(super) fn click(id: u32) -> Value {
+    json!({ "type": "click", "targetRef": format!("c{id}") })
+}
+
+pub(super) fn done() -> StepOutcome {
+    StepOutcome::Succeeded(StepSuccess::default())
+}
+
+/// A step that led to another document.
+pub(super) fn left() -> StepOutcome {
+    let mut success = StepSuccess::default();
+    success.evidence.input_sent = true;
+    success.evidence.effects = Some(EffectRecord { new_document: true, ..EffectRecord::default() });
+    StepOutcome::Succeeded(success)
+}
+
+pub(super) fn failed(stage: Stage, cause: Cause) -> StepOutcome {
+    StepOutcome::Failed(Box::new(StepFailure::new(stage, cause, "as the test wants it")))
+}
+
+impl Shop {
+    fn observation(&mut self, scope: Scope) -> Observation {
+        self.looks += 1;
+        let mut page = Observation::blank(PageId::new("tab"), &self.url);
+        page.id = ObservationId(self.looks);
+        page.scope = scope;
+        page.fingerprint.clone_from(&self.fingerprint);
+        let seen = self.candidates.iter().filter(|(_, _, _, in_view)| *in_view || scope == Scope::Full);
+        let candidates: Vec<Value> = seen
+            .map(|(id, role, name, _)| {
+                json!({ "id": format!("c{id}"), "role": role, "name": name,
+                        "fingerprint": { "role": role, "name": name, "path": "main" } })
+            })
+            .collect();
+        page.candidates = serde_json::from_value(Value::Array(candidates)).unwrap();
+        page
+    }
+
+    fn keep(&mut self, line: String) -> Result<(), Broken> {
+        let lines = self.trace.iter().filter(|line| !line.starts_with("observe") && !line.starts_with("act")).count();
+        if self.log_breaks_at.is_some_and(|at| lines >= at) {
+            return Err(Broken);
+        }
+        self.trace.push(line);
+        Ok(())
+    }
+
+    /// The attempts as the log holds them: `0.1 click ok`.
+    pub(super) fn attempts(&self) -> Vec<String> {
+        let attempt = |record: &StepRecord| {
+            let verb = record.action.action.kind().meta().name;
+            let end = record.failure.as_ref().map_or("ok", |failure| failure.cause.as_str());
+            format!("{}.{} {verb} {end}", record.step_index, record.attempt)
+        };
+        self.records.iter().map(attempt).collect()
+    }
+
+    /// What the executor ran, in order.
+    pub(super) fn acted(&self) -> Vec<&str> {
+        self.trace.iter().filter_map(|line| line.strip_prefix("act ")).collect()
+    }
+}
+
+struct Fake(Arc<Mutex<Shop>>);
+
+impl PageModeler for Fake {
+    type Error = Broken;
+
+    async fn observe(&mut self, _: &PageId, scope: Scope, _: Deadline) -> Result<Observation, Broken> {
+        let mut shop = lock(&self.0);
+        shop.trace.push(format!("observe {scope:?}").to_lowercase());
+        Ok(shop.observation(scope))
+    }
+
+    async fn explore(&mut self, _: &PageId, _: &Query, _: Deadline) -> Result<Finding, Broken> {
+        Ok(Finding::Data(json!("found")))
+    }
+}
+
+impl StepLog for Fake {
+    type Error = Broken;
+
+    async fn open(&mut self, _: &RunHeader) -> Result<(), Broken> {
+        lock(&self.0).keep("open".to_owned())
+    }
+    async fn begin(&mut self, intent: &StepIntent) -> Result<StepTicket, Broken> {
+        let verb = intent.action.action.kind().meta().name;
+        lock(&self.0).keep(format!("begin {}.{} {verb}", intent.step_index, intent.attempt))?;
+        Ok(StepTicket { step_index: intent.step_index, attempt: intent.attempt })
+    }
+    async fn commit(&mut self, ticket: StepTicket, record: &StepRecord) -> Result<(), Broken> {
+        let mut shop = lock(&self.0);
+        shop.keep(format!("commit {}.{}", ticket.step_index, ticket.attempt))?;
+        shop.records.push(record.clone());
+        Ok(())
+    }
+    async fn planned(&mut self, record: &PlanningRecord) -> Result<(), Broken> {
+        lock(&self.0).keep(format!("planned {}", record.planning_index))
+    }
+    async fn close(&mut self, end: &RunEnd) -> Result<(), Broken> {
+        lock(&self.0).keep(format!("close {:?}", end.result).to_lowercase())
+    }
+}
+
+impl Confirm for Fake {
+    async fn confirm(&mut self, request: &ConfirmRequest, _: Deadline) -> ConfirmReply {
+        let mut shop = lock(&self.0);
+        shop.questions.push(request.clone());
+        shop.answers.pop_front().unwrap_or(ConfirmReply::NoOne)
+    }
+}
+
+struct FakePlanner {
+    shop: Arc<Mutex<Shop>>,
+    plans: Mutex<Plans>,
+}
+
+impl Planner for FakePlanner {
+    type Error = Broken;
+
+    async fn plan(&self, request: &PlanRequest<'_>, sink: &mut dyn PlanSink, _: Deadline) -> Result<PlanReply, Broken> {
+        lock(&self.shop).asked.push(Asked {
+            stuck: request.stuck,
+            plan: request.plan,
+            state: request.state.cloned(),
+            failure: request.failure.map(|failure| failure.cause),
+            history: request.history.to_vec(),
+        });
+        let call: PlanningCall = serde_json::from_value(json!({
+            "engine": "fake", "purpose": "plan", "input": [], "output": "", "end": "accepted", "inputTokens": 0,
+            "outputTokens": 0, "latencyMs": 1, "attempts": 1
+        }))
+        .unwrap();
+        sink.call_ended(call);
+        Ok((lock(&self.plans))(request.plan))
+    }
+}
+
+struct FakeExecutor {
+    shop: Arc<Mutex<Shop>>,
+    acts: Acts,
+}
+
+impl Executor for FakeExecutor {
+    type Error = Broken;
+
+    async fn run_step(
+        &mut self,
+        _: &PageId,
+        step: &BoundStep,
+        _: &Observation,
+        _: Deadline,
+    ) -> Result<StepOutcome, Broken> {
+        let outcome = {
+            let mut shop = lock(&self.shop);
+            shop.trace.push(format!("act {}", line(step)));
+            if shop.hangs { None } else { Some((self.acts)(step, &mut shop)) }
+        };
+        match outcome {
+            Some(outcome) => Ok(outcome),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// A step in a line: `click c1`.
+pub(super) fn line(step: &BoundStep) -> String {
+    let verb = step.action().kind().meta().name;
+    match (step.action(), step.action().target()) {
+        (Action::Press(press), _) => format!("{verb} {}", press.keys),
+        (_, Some(target)) => format!("{verb} {target}"),
+        _ => verb.to_owned(),
+    }
+}
+
+struct Open;
+
+impl Redactor for Open {
+    fn redact<'a>(&self, text: &'a str) -> std::borrow::Cow<'a, str> {
+        text.into()
+    }
+    fn learn(&self, _: &str) {}
+}

@@ -1,0 +1,266 @@
+//! The loop on fakes: what it asks of which layer, in which order, and when it ends.
+
+mod fakes;
+
+use std::time::Duration;
+
+use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::record::{StepOrigin, StepResult};
+use cuebook_grammar::report::{ErrorCode, RunResult};
+use cuebook_grammar::seam::{ConfirmReply, PlanReply, PlannedStep, Stuck};
+use serde_json::json;
+
+use fakes::{Trial as Fake, click, done, failed, left, lock, plan};
+
+const SAVE: (u32, &str, &str) = (1, "button", "Next");
+const BACK: (u32, &str, &str) = (2, "button", "Back");
+
+fn finish() -> PlanReply {
+    plan(json!([{ "type": "finish" }]))
+}
+
+#[tokio::test]
+async fn a_step_acts_after_its_intent_is_kept_and_counts_after_its_record_is() {
+    let (report, shop) = Fake::new(&[SAVE]).exec(json!([click(1), { "type": "press", "keys": "Enter" }])).await;
+    assert_eq!(report.result, RunResult::Ok);
+    assert_eq!(
+        report.steps.iter().map(|step| (step.index, step.plan_index)).collect::<Vec<_>>(),
+        [(0, Some(0)), (1, Some(1))]
+    );
+    assert_eq!(
+        lock(&shop).trace,
+        [
+            "open",
+            "observe full",
+            "begin 0.1 click",
+            "act click c1",
+            "commit 0.1",
+            "begin 1.1 press",
+            "act press Enter",
+            "commit 1.1",
+            "close ok",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn without_a_log_nothing_acts_and_without_a_record_nothing_succeeds() {
+    for (lines, acted) in [(0, 0), (1, 0), (2, 1)] {
+        let stage = Fake::new(&[SAVE]);
+        stage.shop().log_breaks_at = Some(lines);
+        let (report, shop) = stage.exec(json!([click(1)])).await;
+        assert_eq!(report.result, RunResult::Error);
+        assert_eq!(report.error.unwrap().code, ErrorCode::LogUnavailable);
+        assert_eq!(lock(&shop).acted().len(), acted, "broken after {lines} lines");
+        assert!(report.steps.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn every_attempt_and_every_repair_has_one_record_and_a_step_has_one_report() {
+    let mut first = true;
+    let stage = Fake::new(&[SAVE]).acting(move |step, _| {
+        let fails = step.action().target().is_some() && std::mem::take(&mut first);
+        if fails { failed(Stage::Actionability, Cause::NotStable) } else { done() }
+    });
+    let (report, shop) = stage.exec(json!([click(1)])).await;
+    assert_eq!(report.result, RunResult::Ok);
+    assert_eq!(lock(&shop).attempts(), ["0.1 click notStable", "1.1 waitForIdle ok", "0.2 click ok"]);
+    let steps: Vec<_> = report.steps.iter().map(|step| (step.index, step.origin, step.result, step.repairs)).collect();
+    assert_eq!(steps, [(0, StepOrigin::Plan, StepResult::Ok, 1), (1, StepOrigin::Repair, StepResult::Ok, 0)]);
+}
+
+#[tokio::test]
+async fn repairs_end_with_their_budget() {
+    let flaky = || {
+        Fake::new(&[SAVE]).acting(|step, _| match step.action().target() {
+            Some(_) => failed(Stage::Actionability, Cause::NotStable),
+            None => done(),
+        })
+    };
+    for (of_step, of_run, attempts) in [(4, 20, 3), (1, 20, 2), (4, 1, 2), (0, 20, 1), (4, 0, 1)] {
+        let mut stage = flaky();
+        stage.budgets.repairs_per_step = of_step;
+        stage.budgets.repairs_per_run = of_run;
+        let (report, shop) = stage.exec(json!([click(1)])).await;
+        assert_eq!(report.result, RunResult::Failed);
+        let clicks = lock(&shop).acted().iter().filter(|line| line.starts_with("click")).count();
+        assert_eq!(clicks, attempts, "{of_step} for a step, {of_run} for the run");
+    }
+}
+
+#[tokio::test]
+async fn plans_end_with_their_budget() {
+    // Each plan is another one on another page, so nothing is stuck.
+    let mut stage = Fake::new(&[SAVE]).planning(|_| plan(json!([click(1)]))).acting(|_, shop| {
+        shop.fingerprint.push('.');
+        shop.url.push('.');
+        done()
+    });
+    stage.budgets.iterations = 7;
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.error.unwrap().code, ErrorCode::BudgetExceeded);
+    assert_eq!(lock(&shop).asked.len(), 7);
+    assert_eq!(report.usage.planner_calls, 0, "the reply says what it cost");
+}
+
+#[tokio::test]
+async fn a_run_out_of_time_says_so() {
+    let mut stage = Fake::new(&[SAVE]).planning(|_| plan(json!([click(1)])));
+    stage.budgets.run = Duration::ZERO;
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Failed);
+    assert_eq!(report.error.unwrap().code, ErrorCode::BudgetExceeded);
+    assert!(lock(&shop).acted().is_empty());
+}
+
+#[tokio::test]
+async fn what_needs_consent_runs_with_it_and_is_blocked_without() {
+    let pay =
+        || Fake::new(&[(1, "button", "Pay now")]).planning(|n| if n == 0 { plan(json!([click(1)])) } else { finish() });
+    for answer in [ConfirmReply::No, ConfirmReply::NoOne] {
+        let stage = pay();
+        stage.shop().answers.push_back(answer);
+        let (report, shop) = stage.run().await;
+        assert_eq!(report.result, RunResult::Blocked);
+        assert_eq!(report.error.unwrap().code, ErrorCode::ConfirmationDenied);
+        assert_eq!(lock(&shop).attempts(), ["0.1 click confirmationDenied"]);
+        assert!(lock(&shop).acted().is_empty());
+    }
+    let stage = pay();
+    stage.shop().answers.push_back(ConfirmReply::Yes(None));
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Ok);
+    assert_eq!(lock(&shop).acted(), ["click c1"]);
+    assert!(lock(&shop).questions[0].grant.is_some());
+
+    let mut stage = pay();
+    stage.policy = stage.policy.granting("money@shop.test").unwrap();
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Ok);
+    assert!(lock(&shop).questions.is_empty());
+}
+
+#[tokio::test]
+async fn an_interrupted_step_stays_open_in_the_log() {
+    let stage = Fake::new(&[SAVE]);
+    stage.shop().hangs = true;
+    let interrupt = stage.interrupt.clone();
+    let shop = stage.shop.clone();
+    let run = tokio::spawn(stage.exec(json!([click(1)])));
+    while !lock(&shop).trace.iter().any(|line| line.starts_with("act")) {
+        tokio::task::yield_now().await;
+    }
+    interrupt.trigger();
+    let (report, _) = run.await.unwrap();
+    assert_eq!(report.result, RunResult::Interrupted);
+    assert_eq!(lock(&shop).trace[2..], ["begin 0.1 click", "act click c1", "close interrupted"]);
+}
+
+#[tokio::test]
+async fn a_plan_that_lost_its_page_is_dropped_and_planned_again() {
+    let leaving = |stage: Fake| {
+        stage.acting(|_, shop| {
+            shop.candidates = vec![(7, "button", "Continue", true)];
+            left()
+        })
+    };
+    let stage = leaving(Fake::new(&[SAVE, BACK])).planning(|n| match n {
+        0 => plan(json!([click(1), click(2)])),
+        _ => finish(),
+    });
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Ok);
+    assert_eq!(lock(&shop).acted(), ["click c1"]);
+
+    // Nobody plans again for `exec`; steps that name no candidate go on.
+    let (report, shop) = leaving(Fake::new(&[SAVE, BACK])).exec(json!([click(1), click(2)])).await;
+    assert_eq!(report.error.unwrap().code, ErrorCode::TargetStale);
+    assert_eq!(lock(&shop).acted(), ["click c1"]);
+    let (report, _) = leaving(Fake::new(&[SAVE])).exec(json!([click(1), { "type": "press", "keys": "Enter" }])).await;
+    assert_eq!(report.result, RunResult::Ok);
+}
+
+#[tokio::test]
+async fn exec_observes_the_whole_page_after_a_repair_too() {
+    let mut first = true;
+    let stage = Fake::new(&[SAVE]).acting(move |step, _| {
+        let fails = step.action().target().is_some() && std::mem::take(&mut first);
+        if fails { failed(Stage::Actionability, Cause::NotStable) } else { done() }
+    });
+    stage.shop().candidates.push((2, "button", "Far below", false));
+    let (report, shop) = stage.exec(json!([click(1), click(2)])).await;
+    assert_eq!(report.result, RunResult::Ok, "{:?}", report.error);
+    assert!(!lock(&shop).trace.iter().any(|line| line == "observe view"));
+}
+
+#[tokio::test]
+async fn a_planner_that_repeats_itself_is_hinted_at_warned_and_stopped() {
+    let stage = Fake::new(&[SAVE])
+        .planning(|n| plan(json!([{ "type": "click", "targetRef": "c1", "explanation": format!("attempt {n}") }])));
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Failed);
+    assert_eq!(report.error.unwrap().code, ErrorCode::Stuck);
+    let shop = lock(&shop);
+    let seen: Vec<Stuck> = shop.asked.iter().map(|asked| asked.stuck).collect();
+    assert_eq!(seen, [Stuck::No, Stuck::No, Stuck::No, Stuck::Hint, Stuck::Warning, Stuck::Warning]);
+    assert_eq!(shop.acted().len(), 5);
+}
+
+#[tokio::test]
+async fn a_planner_gets_its_state_back_and_learns_which_of_its_steps_ran() {
+    let stage = Fake::new(&[SAVE]).planning(|n| {
+        let reply = if n < 2 { plan(json!([{ "type": "press", "keys": "Tab" }, click(1)])) } else { finish() };
+        PlanReply { state: Some(json!({ "done": n })), ..reply }
+    });
+    let mut first = true;
+    let stage = stage.acting(move |step, _| {
+        let fails = step.action().target().is_some() && std::mem::take(&mut first);
+        if fails { failed(Stage::Actionability, Cause::NotStable) } else { done() }
+    });
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Ok);
+    let shop = lock(&shop);
+    let states: Vec<_> = shop.asked.iter().map(|asked| (asked.plan, asked.state.clone())).collect();
+    assert_eq!(states, [(0, None), (1, Some(json!({ "done": 0 }))), (2, Some(json!({ "done": 1 })))]);
+    let planned: Vec<_> = shop.asked[2].history.iter().map(|entry| entry.planned).collect();
+    let step = |plan, step| Some(PlannedStep { plan, step });
+    assert_eq!(planned, [step(0, 0), step(0, 1), None, step(0, 1), step(1, 0), step(1, 1)]);
+}
+
+#[tokio::test]
+async fn a_failure_reaches_the_planner_and_the_next_plan_clears_it() {
+    let stage = Fake::new(&[SAVE, BACK])
+        .planning(|n| match n {
+            0 => plan(json!([click(1)])),
+            1 => plan(json!([click(2)])),
+            _ => finish(),
+        })
+        .acting(|step, _| match step.action().target().map(ToString::to_string).as_deref() {
+            Some("c1") => failed(Stage::Act, Cause::OptionNotFound),
+            _ => done(),
+        });
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Ok);
+    let failures: Vec<_> = lock(&shop).asked.iter().map(|asked| asked.failure).collect();
+    assert_eq!(failures, [None, Some(Cause::OptionNotFound), None]);
+}
+
+#[tokio::test]
+async fn drafts_that_keep_failing_the_check_end_the_run_with_what_is_wrong() {
+    let (report, shop) = Fake::new(&[SAVE]).planning(|_| plan(json!([click(9)]))).run().await;
+    assert_eq!(report.result, RunResult::Failed);
+    let error = report.error.unwrap();
+    assert_eq!((error.code, error.violations.len()), (ErrorCode::UnknownTarget, 1));
+    assert_eq!(lock(&shop).asked.len(), 2);
+    assert!(lock(&shop).acted().is_empty());
+}
+
+#[tokio::test]
+async fn calls_of_a_model_are_in_the_log_before_the_steps_that_name_them() {
+    let stage = Fake::new(&[SAVE]).planning(|n| if n == 0 { plan(json!([click(1)])) } else { finish() });
+    let (_, shop) = stage.run().await;
+    let shop = lock(&shop);
+    assert_eq!(shop.trace[..4], ["open", "observe view", "planned 0", "begin 0.1 click"]);
+    assert_eq!(shop.records[0].planning, Some(0));
+}
