@@ -1,7 +1,9 @@
 //! The contract of the command line: one document, exit codes, errors that say what to do.
 
+use std::process::{Command, Stdio};
+
 use anyhow::Result;
-use cuebook_tests::{Shop, cuebook};
+use cuebook_tests::{Shop, command, cuebook};
 use serde_json::json;
 
 #[test]
@@ -137,5 +139,66 @@ fn an_endpoint_without_a_browser_is_exit_code_3() -> Result<()> {
     let ended = cuebook(&["observe", "http://127.0.0.1:9/", "--cdp", "http://127.0.0.1:9", "--json"])?;
     assert_eq!(ended.code, 3, "{ended:?}");
     assert_eq!(ended.json()?["error"]["code"], "noBrowser");
+    Ok(())
+}
+
+#[test]
+fn a_second_interrupt_ends_at_once() -> Result<()> {
+    // A browser that takes the connection and never answers: the first interrupt has nothing to end in order.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let runs = tempfile::tempdir()?;
+    let mut child = command()?
+        .args(["run", "wait", "--url", "http://127.0.0.1:1/", "--cdp", &format!("http://{}", silent.local_addr()?)])
+        .arg("--out")
+        .arg(runs.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let _connection = silent.accept()?;
+    let code = loop {
+        if let Some(status) = child.try_wait()? {
+            break status.code();
+        }
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+    };
+    // Without a second signal that counts, the attempt to reach the browser ends it, with code 3.
+    assert_eq!(code, Some(130));
+    Ok(())
+}
+
+#[test]
+fn an_upload_is_judged_against_the_declared_directories() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("plan.json");
+    let file = folder.path().join("a.txt").to_string_lossy().into_owned();
+    let plan = json!({ "version": "1.0", "candidates": { "field": { "strategy": "css", "selector": "input" } },
+        "steps": [{ "type": "upload", "targetRef": "field", "files": [file] }] });
+    std::fs::write(&path, plan.to_string())?;
+    let (plan, root) = (path.to_string_lossy().into_owned(), folder.path().to_string_lossy().into_owned());
+    let ended = cuebook(&["check", &plan, "--json"])?;
+    assert_eq!(ended.code, 4, "{ended:?}");
+    let violation = ended.json()?["error"]["violations"][0].clone();
+    assert_eq!((&violation["rule"], &violation["path"]), (&json!("root"), &json!("/steps/0/files/0")));
+    assert_eq!(
+        violation["message"],
+        format!(
+            "upload of {file} is not allowed: no directory is declared for reading \
+             (add \"roots\": {{\"read\": [\"{root}\"]}} to the policy, or --root {root})"
+        )
+    );
+    assert_eq!(cuebook(&["check", &plan, "--root", &root, "--json"])?.code, 0);
+    Ok(())
+}
+
+#[test]
+fn people_read_step_numbers_and_machines_paths() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("plan.json");
+    let plan = json!({ "version": "1.0", "steps": [{ "type": "reload" }, { "type": "click", "targetRef": "c9" }] });
+    std::fs::write(&path, plan.to_string())?;
+    let ended = cuebook(&["check", &path.to_string_lossy(), "--json"])?;
+    assert!(ended.stderr.contains("  step 2, targetRef: "), "{}", ended.stderr);
+    assert_eq!(ended.json()?["error"]["violations"][0]["path"], "/steps/1/targetRef");
     Ok(())
 }

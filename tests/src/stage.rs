@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor};
 use cuebook_grammar::id::{PageId, RunId};
-use cuebook_grammar::policy::Policy;
+use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::report::{RunReport, RunResult};
 use cuebook_grammar::seam::{NoSecrets, NobodyConfirms};
 use cuebook_grammar::secret::DigestKey;
@@ -142,7 +142,9 @@ impl Stage {
 
     async fn play_in(&self, page: &PageId, path: &str, steps: &Value) -> Result<RunReport> {
         let url = self.site.url(path);
-        let mut policy = Policy::default().starting_at(&url)?.allowing(self.site.second_origin())?;
+        let folder = self.files.path().to_str().context("expected a temporary folder with a name in UTF-8")?;
+        let readable = Outside { read_roots: vec![folder.to_owned()], ..Outside::default() };
+        let mut policy = Policy::default().starting_at(&url)?.allowing(self.site.second_origin())?.opening(readable);
         for origin in [self.site.origin(), self.site.second_origin()] {
             for class in ["credential", "send", "money", "destructive"] {
                 policy = policy.granting(&format!("{class}@{origin}"))?;

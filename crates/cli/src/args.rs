@@ -10,19 +10,10 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuebook_decoding::emit::Target;
 use cuebook_grammar::profile::Profile;
-use cuebook_grammar::report::{RunError, RunReport, RunResult};
+use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 
-use crate::exit;
+use crate::exit::{self, Output};
 use crate::wait_for::{WaitFor, wait_for};
-
-/// How a command speaks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Output {
-    /// One JSON document on standard output.
-    pub(crate) json: bool,
-    /// No progress on standard error.
-    pub(crate) quiet: bool,
-}
 
 /// The command line as read.
 pub(crate) struct Arguments {
@@ -76,19 +67,19 @@ pub(crate) enum Command {
 #[derive(Args, Clone)]
 pub(crate) struct BrowserArgs {
     /// The browser's executable; else $CHROME, then the usual places
-    #[arg(long, value_name = "FILE", env = "CUEBOOK_CHROME")]
+    #[arg(long, value_name = "FILE", env = "CUEBOOK_CHROME", conflicts_with = "cdp")]
     pub(crate) chrome: Option<PathBuf>,
-    /// Attach to a running browser: http://host:port or ws://…
+    /// Attach to a running browser: http://host:port or ws://…. It keeps its window, viewport and sandbox
     #[arg(long, value_name = "URL", env = "CUEBOOK_CDP")]
     pub(crate) cdp: Option<String>,
     /// Show the browser's window
-    #[arg(long, env = "CUEBOOK_HEADED")]
+    #[arg(long, env = "CUEBOOK_HEADED", conflicts_with = "cdp")]
     pub(crate) headed: bool,
-    /// The size of the viewport in CSS pixels
-    #[arg(long, value_name = "WxH", value_parser = viewport, default_value = "1280x720", env = "CUEBOOK_VIEWPORT")]
-    pub(crate) viewport: (u32, u32),
+    /// The size of the viewport in CSS pixels; else the plan's, else 1280x720
+    #[arg(long, value_name = "WxH", value_parser = viewport, env = "CUEBOOK_VIEWPORT", conflicts_with = "cdp")]
+    pub(crate) viewport: Option<(u32, u32)>,
     /// Start Chrome without its sandbox; done by itself for root only
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cdp")]
     pub(crate) no_sandbox: bool,
 }
 
@@ -113,6 +104,9 @@ pub(crate) struct RunOptions {
     /// May be repeated
     #[arg(long, value_name = "GRANT")]
     pub(crate) grant: Vec<String>,
+    /// A directory whose files may be read and uploaded. May be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
     /// Screenshots before and after every step
     #[arg(long)]
     pub(crate) record: bool,
@@ -130,7 +124,7 @@ pub(crate) struct RunArgs {
     /// The task in words
     pub(crate) task: String,
     /// Where to start
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = page_url)]
     pub(crate) url: String,
     /// Who plans
     #[arg(long, value_enum, default_value = "lexical", env = "CUEBOOK_PLANNER")]
@@ -193,7 +187,7 @@ pub(crate) struct ExecArgs {
     /// The plan: a JSON file, or - for standard input
     pub(crate) plan: PathBuf,
     /// Where to start; its origin is allowed
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = page_url)]
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
@@ -203,6 +197,7 @@ pub(crate) struct ExecArgs {
 #[derive(Args)]
 pub(crate) struct ObserveArgs {
     /// The page
+    #[arg(value_parser = page_url)]
     pub(crate) url: String,
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
@@ -242,11 +237,14 @@ pub(crate) struct GroundArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) observation: Option<PathBuf>,
     /// Where it would start, else where the observation was made; its origin is allowed
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = page_url)]
     pub(crate) url: Option<String>,
     /// Another origin to act on. May be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow: Vec<String>,
+    /// A directory whose files may be read and uploaded. May be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
     /// What is allowed and declared, as a JSON file
     #[arg(long, value_name = "FILE", env = "CUEBOOK_POLICY")]
     pub(crate) policy: Option<PathBuf>,
@@ -300,7 +298,7 @@ pub(crate) struct SiteArgs {
 #[derive(Args)]
 pub(crate) struct BenchArgs {
     /// The page: one with a button and a text field in view, and a second button
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = page_url)]
     pub(crate) url: String,
     /// How often each is measured
     #[arg(long, default_value_t = 20)]
@@ -436,8 +434,8 @@ impl Arguments {
                 error.print().ok();
             } else {
                 let message = error.render().to_string();
-                let error = RunError { code: "usage".to_owned(), message, violations: Vec::new() };
-                exit::print_json(&RunReport::without_run(RunResult::Invalid, error));
+                let error = RunError::new(ErrorCode::Usage, message);
+                exit::print_json(&RunReport::without_run(RunResult::Invalid, Some(error)));
             }
             ExitCode::from(if asked_for { exit::OK } else { exit::INVALID })
         })?;
@@ -464,6 +462,26 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A URL as people write it: a host without a scheme gets `http` if it is a number or has one label, as machines of
+/// one's own network do, and `https` otherwise.
+fn page_url(text: &str) -> Result<String, std::convert::Infallible> {
+    let text = text.trim();
+    let (front, rest) = text.split_once(':').unwrap_or((text, ""));
+    let is_port = rest.split(['/', '?', '#']).next().is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()));
+    let is_scheme = text.contains(':') && !is_port && !front.contains(['/', '[', '.']);
+    if is_scheme || text.is_empty() || text.starts_with(['/', '.']) {
+        return Ok(text.to_owned());
+    }
+    let with = |scheme: &str| url::Url::parse(&format!("{scheme}://{text}")).ok();
+    let Some(url) = with("https") else { return Ok(text.to_owned()) };
+    let is_near = match url.host() {
+        Some(url::Host::Domain(name)) => !name.trim_end_matches('.').contains('.') || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(_) | url::Host::Ipv6(_)) => true,
+        None => false,
+    };
+    Ok(if is_near { with("http").unwrap_or(url) } else { url }.to_string())
+}
+
 fn viewport(text: &str) -> Result<(u32, u32), String> {
     let wrong = || format!("expected WIDTHxHEIGHT from 100x100 to 10000x10000, saw `{}`", crate::text::plain(text));
     let (width, height) = text.split_once(['x', 'X']).ok_or_else(wrong)?;
@@ -488,6 +506,36 @@ mod tests {
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
         for wrong in ["", "3", "s", "-1s", "0s", "3h", "99999999999999999999s", "1.5s", "３s"] {
             assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_host_without_a_scheme_gets_one() {
+        for (written, meant) in [
+            ("example.org", "https://example.org/"),
+            ("example.org:8443/a?b#c", "https://example.org:8443/a?b#c"),
+            ("127.0.0.1:8790/x", "http://127.0.0.1:8790/x"),
+            ("[::1]:80/", "http://[::1]/"),
+            ("localhost:3000", "http://localhost:3000/"),
+            ("shop.localhost", "http://shop.localhost/"),
+            ("intranet/start", "http://intranet/start"),
+            (" https://a.test/b ", "https://a.test/b"),
+        ] {
+            assert_eq!(page_url(written).as_deref(), Ok(meant), "{written}");
+        }
+        for kept in
+            ["about:blank", "javascript:alert(1)", "file:///etc/passwd", "mailto:a@b.c", "/etc/passwd", "", "::"]
+        {
+            assert_eq!(page_url(kept).as_deref(), Ok(kept));
+        }
+    }
+
+    #[test]
+    fn what_an_attached_browser_cannot_be_made_to_do_is_an_error() {
+        for flags in [&["--viewport", "800x600"][..], &["--headed"], &["--no-sandbox"], &["--chrome", "/bin/chrome"]] {
+            let line = ["cuebook", "observe", "a.test", "--cdp", "http://127.0.0.1:9222"].iter().chain(flags);
+            let error = Line::try_parse_from(line).err().map(|error| error.kind());
+            assert_eq!(error, Some(clap::error::ErrorKind::ArgumentConflict), "{flags:?}");
         }
     }
 

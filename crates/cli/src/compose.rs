@@ -4,14 +4,16 @@
 //! the log exists before anything can act.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cuebook_cdp::{Browser, LaunchOptions, Sandbox, Window, find_chrome};
 use cuebook_datalayer::{ArtifactStore, JsonlLog, RunDir, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::id::{CredentialRef, PageId};
+use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::report::{RunReport, RunResult};
+use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use cuebook_grammar::seam::{Redactor, SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_outside::{OutsideHandler, OutsideOptions};
@@ -19,10 +21,10 @@ use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_repair::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Sight, Work};
 use url::Url;
 
-use crate::args::{BrowserArgs, Output, RunOptions};
+use crate::args::{BrowserArgs, RunOptions};
 use crate::confirm::Terminal;
 use crate::environment;
-use crate::exit::{Exit, Refusal, print_json};
+use crate::exit::{Exit, Output, Refusal, print_json};
 use crate::explain::Explainer;
 use crate::opening::SETTLING;
 use crate::planner::AnyPlanner;
@@ -35,6 +37,9 @@ const BROWSER_PATIENCE: Duration = Duration::from_secs(30);
 /// The most time that its end may take.
 const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
 
+/// The viewport in CSS pixels where neither a flag nor a plan states one.
+const VIEWPORT: (u32, u32) = (1280, 720);
+
 /// A browser and the tab of this run in it.
 pub(crate) struct Stage {
     pub(crate) browser: Arc<Browser>,
@@ -46,14 +51,14 @@ impl Stage {
     /// Starts or reaches a browser, and opens a tab.
     pub(crate) async fn open(args: &BrowserArgs) -> Result<Self, Refusal> {
         let until = Instant::now() + BROWSER_PATIENCE;
-        let unusable = |error: &dyn std::error::Error| Refusal::unusable("noBrowser", with_sources(error));
+        let unusable = |error: &dyn std::error::Error| Refusal::unusable(ErrorCode::NoBrowser, with_sources(error));
         let browser = match &args.cdp {
             Some(endpoint) => Browser::attach(endpoint, until).await.map_err(|error| unusable(&error))?,
             None => {
                 let binary = find_chrome(&environment::search_places(args.chrome.clone())).map_err(|error| {
                     let hint =
                         "install Chrome or Chromium (Debian: apt-get install chromium), set $CHROME, or use --chrome";
-                    Refusal::unusable("noBrowser", format!("{}; {hint}", with_sources(&error)))
+                    Refusal::unusable(ErrorCode::NoBrowser, format!("{}; {hint}", with_sources(&error)))
                 })?;
                 let root = environment::profile_root();
                 if let Err(error) = cuebook_cdp::sweep(&root) {
@@ -61,7 +66,7 @@ impl Stage {
                 }
                 let mut options = LaunchOptions::new(binary, root);
                 options.window = if args.headed { Window::Headed } else { Window::Headless };
-                options.viewport = args.viewport;
+                options.viewport = args.viewport.unwrap_or(VIEWPORT);
                 options.sandbox = if args.no_sandbox { Sandbox::Off } else { Sandbox::Default };
                 Browser::launch(&options, until).await.map_err(|error| unusable(&error))?
             }
@@ -127,16 +132,32 @@ impl SecretSource for EnvironmentSecrets {
     }
 }
 
+/// Makes the browser as large as the plan wants it, where no flag says otherwise; what the plan does not get is said.
+pub(crate) fn fit_viewport(args: &mut BrowserArgs, draft: &PlanDraft) {
+    let Some(wanted) = draft.context.as_ref().and_then(|context| context.viewport) else { return };
+    let wanted = (wanted.width, wanted.height);
+    let instead = match args.viewport {
+        _ if args.cdp.is_some() => "the browser of --cdp keeps its own".to_owned(),
+        Some((width, height)) if (width, height) != wanted => format!("--viewport makes it {width}x{height}"),
+        _ => {
+            args.viewport = Some(wanted);
+            return;
+        }
+    };
+    progress::say(&format!("note: the plan was made for a viewport of {}x{}; {instead}", wanted.0, wanted.1));
+}
+
 /// The policy that the flags state.
 pub(crate) fn policy(options: &RunOptions, url: Option<&str>) -> Result<Policy, Refusal> {
-    let refuse = |error: &dyn std::error::Error| Refusal::invalid("invalidPolicy", error.to_string());
+    let refuse = |error: &dyn std::error::Error| Refusal::invalid(ErrorCode::InvalidPolicy, error.to_string());
     let mut policy = Policy::new(options.profile.into());
     if let Some(url) = url {
-        policy = policy.starting_at(url).map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
+        policy = policy.starting_at(url).map_err(|error| Refusal::invalid(ErrorCode::InvalidUrl, error.to_string()))?;
     }
     if let Some(path) = &options.policy {
         policy = crate::input::policy(path, policy)?;
     }
+    policy = crate::input::roots(&options.root, policy)?;
     for entry in &options.allow {
         policy = policy.allowing(entry).map_err(|error| refuse(&error))?;
     }
@@ -179,8 +200,9 @@ fn modeler_options(work: &Work) -> ModelerOptions {
 /// Random bytes of the operating system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], Refusal> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Refusal::unusable("noRandomness", format!("the system gives no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Refusal::unusable(ErrorCode::NoRandomness, format!("the system gives no random bytes: {error}"))
+    })?;
     Ok(bytes)
 }
 
@@ -189,7 +211,7 @@ pub(crate) fn run_dir(options: &RunOptions) -> Result<(RunDir, cuebook_grammar::
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let run_id = cuebook_datalayer::run_id(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), random()?);
     let dir = RunDir::create(&options.out, &run_id)
-        .map_err(|error| Refusal::invalid("logUnavailable", with_sources(&error)))?;
+        .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
     Ok((dir, run_id))
 }
 
@@ -232,10 +254,10 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
     let digest = DigestKey::new(random()?);
     let redactor = Arc::new(ValueRedactor::default());
     let log = JsonlLog::create(&dir, Some(redactor.clone()))
-        .map_err(|error| Refusal::invalid("logUnavailable", with_sources(&error)))?;
+        .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
     let artifacts = ArtifactStore::new(&dir, Some(redactor.clone()));
     let interrupt = Interrupt::default();
-    let signals = tokio::spawn(interrupt_on_signals(interrupt.clone()));
+    tokio::spawn(interrupt_on_signals(interrupt.clone()));
 
     let stage = Stage::open(&options.browser).await?;
     let origin = url.as_deref().and_then(|url| Url::parse(url).ok()).map(|url| url.origin().ascii_serialization());
@@ -289,30 +311,36 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
         .await;
     drop(controller);
     stage.close().await;
-    signals.abort();
     if let Err(error) = cuebook_datalayer::write_report(&dir, &report, Some(kept_redactor.as_ref())) {
         progress::say(&format!("note: the report could not be stored: {}", with_sources(&error)));
     }
     Ok(report)
 }
 
-/// Ctrl-C and a polite kill end the run in order.
-async fn interrupt_on_signals(interrupt: Interrupt) {
+/// The first Ctrl-C or polite kill ends the run in order, the second one ends the process at once. The browser that we
+/// started ends with the pipe to it.
+fn interrupt_on_signals(interrupt: Interrupt) -> impl Future<Output = ()> + Send {
+    // From here on and throughout: a listener that begins later could miss a signal.
     #[cfg(unix)]
-    let terminated = async {
+    let mut signals = {
         use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut terminate) => drop(terminate.recv().await),
-            Err(_) => std::future::pending().await,
-        }
+        [signal(SignalKind::interrupt()), signal(SignalKind::terminate())]
     };
-    #[cfg(not(unix))]
-    let terminated = std::future::pending::<()>();
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
+    #[cfg(windows)]
+    let mut signals = [tokio::signal::windows::ctrl_c()];
+    async move {
+        let mut next = async || {
+            std::future::poll_fn(|context| {
+                let mut arrived = signals.iter_mut().flatten().map(|signal| signal.poll_recv(context).is_ready());
+                if arrived.any(|arrived| arrived) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+        };
+        next().await;
+        interrupt.trigger();
+        next().await;
+        std::process::exit(i32::from(RunResult::Interrupted.exit_code()));
     }
-    interrupt.trigger();
 }
 
 /// Prints the report: the document with `--json`, else a line or two.

@@ -4,6 +4,7 @@
 
 use cuebook_decoding::Caps;
 use cuebook_grammar::id::CredentialRef;
+use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::secret::Secret;
 use cuebook_planner::converse::{ChatEngine, EngineError};
 use cuebook_planner::{Anthropic, Limits, ModelPlanner, Ollama, OpenAi, OpenAiMode, Prompts};
@@ -119,8 +120,8 @@ fn planner<E: ChatEngine>(engine: E, args: &EngineArgs, answer: u32) -> Result<M
     let planner = ModelPlanner::new(engine).with_limits(limits).with_caps(Caps { credentials, ..Caps::default() });
     match &args.prompt {
         Some(dir) => {
-            let prompts =
-                Prompts::from_dir(dir).map_err(|error| Refusal::invalid("invalidPrompt", with_sources(&error)))?;
+            let prompts = Prompts::from_dir(dir)
+                .map_err(|error| Refusal::invalid(ErrorCode::InvalidPrompt, with_sources(&error)))?;
             Ok(planner.with_prompts(prompts))
         }
         None => Ok(planner),
@@ -128,11 +129,11 @@ fn planner<E: ChatEngine>(engine: E, args: &EngineArgs, answer: u32) -> Result<M
 }
 
 fn unusable(error: EngineError) -> Refusal {
-    Refusal::invalid("invalidEngine", with_sources(&error))
+    Refusal::invalid(ErrorCode::InvalidEngine, with_sources(&error))
 }
 
 fn no_model(planner: &str) -> Refusal {
-    Refusal::invalid("usage", format!("expected --model NAME with the planner `{planner}`"))
+    Refusal::invalid(ErrorCode::Usage, format!("expected --model NAME with the planner `{planner}`"))
 }
 
 /// The key in a variable; refused where there is none and one is needed.
@@ -144,7 +145,7 @@ fn key(variable: &str, is_needed: bool, planner: &str) -> Result<Option<Secret>,
                 "expected a key in ${} for the planner `{planner}`, saw none; --base-url names a server without keys",
                 plain(variable)
             );
-            Err(Refusal::unusable("noKey", message))
+            Err(Refusal::unusable(ErrorCode::NoKey, message))
         }
         None => Ok(None),
     }

@@ -3,12 +3,20 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use cuebook_grammar::report::{RunError, RunReport, RunResult};
+use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use serde::Serialize;
 
-use crate::args::Output;
 use crate::progress;
 use crate::text::json_plain;
+
+/// How a command speaks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    /// One JSON document on standard output.
+    pub(crate) json: bool,
+    /// No progress on standard error.
+    pub(crate) quiet: bool,
+}
 
 /// Done.
 pub(crate) const OK: u8 = 0;
@@ -64,15 +72,13 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     /// The input is no good.
-    pub(crate) fn invalid(code: &str, message: impl Into<String>) -> Self {
-        let error = RunError { code: code.to_owned(), message: message.into(), violations: Vec::new() };
-        Self { result: RunResult::Invalid, error }
+    pub(crate) fn invalid(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
+        Self { result: RunResult::Invalid, error: RunError::new(code, message) }
     }
 
     /// There is no usable browser, or the machine does not let us work.
-    pub(crate) fn unusable(code: &str, message: impl Into<String>) -> Self {
-        let error = RunError { code: code.to_owned(), message: message.into(), violations: Vec::new() };
-        Self { result: RunResult::Error, error }
+    pub(crate) fn unusable(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
+        Self { result: RunResult::Error, error: RunError::new(code, message) }
     }
 
     /// Tells it.
@@ -83,7 +89,7 @@ impl Refusal {
             progress::say(&format!("  {}", violation.in_words()));
         }
         if output.json {
-            print_json(&RunReport::without_run(self.result, self.error));
+            print_json(&RunReport::without_run(self.result, Some(self.error)));
         }
         exit
     }

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::Observation;
-use cuebook_grammar::policy::{Policy, PolicyFile};
-use cuebook_grammar::wire::ShortText;
+use cuebook_grammar::policy::{Outside, Policy, PolicyFile};
+use cuebook_grammar::report::ErrorCode;
+use cuebook_grammar::wire::{self, ShortText};
 
 use crate::args::GroundArgs;
 use crate::exit::Refusal;
@@ -19,7 +20,8 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Reads a text file, or standard input for `-`.
 pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
     let shown = plain(&path.display().to_string());
-    let unreadable = |error: std::io::Error| Refusal::invalid("unreadable", format!("{shown} cannot be read: {error}"));
+    let unreadable =
+        |error: std::io::Error| Refusal::invalid(ErrorCode::Unreadable, format!("{shown} cannot be read: {error}"));
     let mut bytes = Vec::new();
     if path.as_os_str() == "-" {
         std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -27,30 +29,37 @@ pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
         File::open(path).map_err(unreadable)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Refusal::invalid("tooLarge", format!("expected at most {MAX_BYTES} bytes in {shown}, saw more")));
+        return Err(Refusal::invalid(
+            ErrorCode::TooLarge,
+            format!("expected at most {MAX_BYTES} bytes in {shown}, saw more"),
+        ));
     }
     String::from_utf8(bytes)
-        .map_err(|error| Refusal::invalid("malformed", format!("expected UTF-8 in {shown}: {error}")))
+        .map_err(|error| Refusal::invalid(ErrorCode::Malformed, format!("expected UTF-8 in {shown}: {error}")))
 }
 
 /// The page and the policy that a plan or a grammar is about; a blank page where none is named.
 pub(crate) fn ground(args: &GroundArgs) -> Result<(Observation, Policy), Refusal> {
     let observed: Option<Observation> = match &args.observation {
-        Some(path) => Some(serde_json::from_str(&text(path)?).map_err(|error| {
+        Some(path) => Some(wire::parse(&text(path)?).and_then(wire::read).map_err(|error| {
             let shown = plain(&path.display().to_string());
-            Refusal::invalid("malformed", format!("expected an observation in {shown}: {}", plain(&error.to_string())))
+            Refusal::invalid(
+                ErrorCode::Malformed,
+                format!("expected an observation in {shown}: {}", plain(&error.to_string())),
+            )
         })?),
         None => None,
     };
     let mut start = Policy::new(args.profile.into());
     if let Some(url) = args.url.as_deref().or(observed.as_ref().map(|seen| seen.url.as_str())) {
-        start = start.starting_at(url).map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
+        start = start.starting_at(url).map_err(|error| Refusal::invalid(ErrorCode::InvalidUrl, error.to_string()))?;
     }
     if let Some(path) = &args.policy {
         start = policy(path, start)?;
     }
+    start = roots(&args.root, start)?;
     for entry in &args.allow {
-        start = start.allowing(entry).map_err(|error| Refusal::invalid("invalidPolicy", error.to_string()))?;
+        start = start.allowing(entry).map_err(|error| Refusal::invalid(ErrorCode::InvalidPolicy, error.to_string()))?;
     }
     let blank = || Observation::blank(PageId::new("none"), args.url.as_deref().unwrap_or("about:blank"));
     Ok((observed.unwrap_or_else(blank), start))
@@ -59,15 +68,34 @@ pub(crate) fn ground(args: &GroundArgs) -> Result<(Observation, Policy), Refusal
 /// Adds what a policy file says. Directories that it names relatively lie beside it.
 pub(crate) fn policy(path: &Path, policy: Policy) -> Result<Policy, Refusal> {
     let shown = plain(&path.display().to_string());
-    let refuse = |why: String| Refusal::invalid("invalidPolicy", format!("{shown}: {}", plain(&why)));
+    let refuse = |why: String| Refusal::invalid(ErrorCode::InvalidPolicy, format!("{shown}: {}", plain(&why)));
     let mut file = PolicyFile::read(&text(path)?).map_err(|error| refuse(error.to_string()))?;
     let beside = path.parent().unwrap_or(Path::new(""));
-    for root in file.roots.read.iter_mut().chain(&mut file.roots.write) {
-        let found = beside.join(root.as_str());
-        let found = found.canonicalize().ok().filter(|found| found.is_dir());
-        let found = found.ok_or_else(|| refuse(format!("expected a directory, saw `{root}`")))?;
-        let found = found.to_str().ok_or_else(|| refuse(format!("expected a path in UTF-8 for `{root}`")))?;
-        *root = ShortText::new(found).map_err(|error| refuse(error.to_string()))?;
+    for list in [&mut file.roots.read, &mut file.roots.write] {
+        let declared: Vec<PathBuf> = list.iter().map(|root| beside.join(root.as_str())).collect();
+        *list = spellings(&declared).map_err(&refuse)?;
     }
     policy.with_file(&file).map_err(|error| refuse(error.to_string()))
+}
+
+/// Opens directories for reading.
+pub(crate) fn roots(dirs: &[PathBuf], policy: Policy) -> Result<Policy, Refusal> {
+    let refuse = |why: String| Refusal::invalid(ErrorCode::InvalidPolicy, format!("--root: {}", plain(&why)));
+    let read_roots = spellings(dirs).map_err(refuse)?.iter().map(ToString::to_string).collect();
+    Ok(policy.opening(Outside { read_roots, ..Outside::default() }))
+}
+
+/// Directories as they are, and as they were named where that leads there by a link: a plan may name a file either way.
+fn spellings(dirs: &[PathBuf]) -> Result<Vec<ShortText>, String> {
+    let mut all = Vec::new();
+    for dir in dirs {
+        let found = dir.canonicalize().ok().filter(|found| found.is_dir());
+        let found = found.ok_or_else(|| format!("expected a directory, saw `{}`", dir.display()))?;
+        let named = Some(dir).filter(|dir| dir.is_absolute() && **dir != found);
+        for spelling in std::iter::once(&found).chain(named) {
+            let text = spelling.to_str().ok_or_else(|| format!("expected a path in UTF-8 for `{}`", dir.display()))?;
+            all.push(ShortText::new(text).map_err(|error| error.to_string())?);
+        }
+    }
+    Ok(all)
 }

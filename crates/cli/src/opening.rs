@@ -10,7 +10,7 @@ use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::report::{RunError, RunResult};
+use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 use cuebook_grammar::seam::{Executor as _, Image, NoSecrets, PageModeler as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
@@ -46,7 +46,7 @@ pub(crate) async fn open(
     for (draft, deadline) in drafts.chain(awaited.map(|WaitFor(draft)| (draft.clone(), deadline))) {
         let bound = draft.check(&blank, policy).and_then(|plan| plan.bind(0, &blank)).map_err(|violations| {
             let message = "the URL is not allowed".to_owned();
-            let error = RunError { code: "policyBlocked".to_owned(), message, violations };
+            let error = RunError { code: ErrorCode::PolicyBlocked, message, violations };
             Refusal { result: RunResult::Blocked, error }
         })?;
         let outcome = executor.run_step(&stage.page, &bound, &blank, deadline).await.map_err(|error| broken(&error))?;
@@ -54,7 +54,7 @@ pub(crate) async fn open(
             && failure.cause != Cause::HttpError
         {
             let message = failure.message.clone();
-            let error = RunError { code: failure.cause.as_str().to_owned(), message, violations: Vec::new() };
+            let error = RunError::new(failure.cause, message);
             return Err(Refusal { result: RunResult::Failed, error });
         }
     }
@@ -91,5 +91,5 @@ pub(crate) async fn picture(modeler: &mut LivePageModeler, of: &Observation, dea
 
 /// The browser does not do what it should.
 pub(crate) fn broken(error: &dyn std::error::Error) -> Refusal {
-    Refusal::unusable("browserBroken", with_sources(error))
+    Refusal::unusable(ErrorCode::BrowserBroken, with_sources(error))
 }

@@ -35,14 +35,15 @@ pub fn write_report(dir: &RunDir, report: &RunReport, redactor: Option<&dyn Reda
 #[cfg(test)]
 mod tests {
     use cuebook_grammar::id::RunId;
+    use cuebook_grammar::outcome::Cause;
     use cuebook_grammar::report::{RunError, RunResult};
 
     use super::*;
     use crate::redactor::ValueRedactor;
 
     fn report(message: &str) -> RunReport {
-        let error = RunError { code: "targetNotFound".into(), message: message.into(), violations: Vec::new() };
-        RunReport::without_run(RunResult::Failed, error)
+        let error = RunError::new(Cause::TargetNotFound, message);
+        RunReport::without_run(RunResult::Failed, Some(error))
     }
 
     #[test]

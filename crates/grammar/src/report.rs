@@ -1,11 +1,13 @@
 //! The report of a run: one JSON document, the same for exec, run and replay.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::outcome::{EffectRecord, Judged};
-use crate::plan::Violation;
+use crate::outcome::{Cause, EffectRecord, Judged};
+use crate::plan::{Violation, ViolationCode};
 pub use crate::record::RunResult;
 use crate::record::{Failure, StepOrigin, StepRecord, StepResult};
 use crate::step::Step;
@@ -13,17 +15,137 @@ use crate::step::Step;
 /// The version of the report format. Raised as the record's.
 pub const REPORT_VERSION: &str = "1.1";
 
+macro_rules! error_codes {
+    (causes { $($cause:ident)+ } violations { $($violation:ident)+ } both { $($both:ident)+ }
+     runs { $( $(#[$doc:meta])+ $own:ident, )+ }) => {
+        /// Why a run did not end well, as a stable code. Codes are added to, never renamed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+        #[non_exhaustive]
+        pub enum ErrorCode {
+            $( #[doc = concat!("A step failed with [`Cause::", stringify!($cause), "`].")] $cause, )+
+            $( #[doc = concat!("The plan has [`ViolationCode::", stringify!($violation), "`].")] $violation, )+
+            $( #[doc = concat!("A step failed with [`Cause::", stringify!($both), "`], or the plan has a violation of \
+                that name.")] $both, )+
+            $( $(#[$doc])+ $own, )+
+        }
+
+        impl From<Cause> for ErrorCode {
+            fn from(cause: Cause) -> Self {
+                match cause {
+                    $( Cause::$cause => Self::$cause, )+
+                    $( Cause::$both => Self::$both, )+
+                }
+            }
+        }
+
+        impl From<ViolationCode> for ErrorCode {
+            fn from(code: ViolationCode) -> Self {
+                match code {
+                    $( ViolationCode::$violation => Self::$violation, )+
+                    $( ViolationCode::$both => Self::$both, )+
+                }
+            }
+        }
+    };
+}
+
+error_codes! {
+    causes {
+        TargetNotFound TargetAmbiguous TargetStale NotVisible NotStable NotEnabled NotEditable NotInView Covered
+        OptionNotFound NavigationFailed HttpError PreconditionFailed PostconditionFailed DeadlineExceeded
+        ConfirmationDenied DialogOpen PageCrashed BrowserGone Unsupported EffectUnknown
+    }
+    violations {
+        Malformed UnsupportedVersion EmptyPlan TooManySteps UnknownTarget AmbiguousTarget UnsupportedVerb
+        VacuousCondition ContradictoryConditions InvalidCondition InvalidLocator AfterPageChange DeclaredByModel
+        UnknownAction
+    }
+    both { InvalidArgument PolicyBlocked }
+    runs {
+        /// Somebody interrupted it.
+        Interrupted,
+        /// The planner repeats the same action on a page in the same state.
+        Stuck,
+        /// The planner has no plan for the page.
+        NoPlan,
+        /// The planner's answer is no valid plan.
+        InvalidPlan,
+        /// The plan says that the task cannot be done.
+        TaskFailed,
+        /// The plan asks a question, and no person answered.
+        NeedsAnswer,
+        /// The plans, the repairs or the time of the run are used up.
+        BudgetExceeded,
+        /// The log cannot be written, so nothing may act.
+        LogUnavailable,
+        /// The page cannot be observed.
+        ModelerBroken,
+        /// The executor cannot drive the page.
+        ExecutorBroken,
+        /// An action outside of the page broke.
+        HandlerBroken,
+        /// The planner or its model cannot be reached, or broke.
+        PlannerUnavailable,
+        /// There is no usable browser.
+        NoBrowser,
+        /// The browser does not do what it should.
+        BrowserBroken,
+        /// The operating system gives no random bytes.
+        NoRandomness,
+        /// The key of a model's server is missing.
+        NoKey,
+        /// The built-in site cannot be served.
+        SiteUnavailable,
+        /// Flags that do not go together.
+        Usage,
+        /// A file that cannot be read.
+        Unreadable,
+        /// A file that is too large.
+        TooLarge,
+        /// A URL that cannot be opened.
+        InvalidUrl,
+        /// A policy that cannot be read.
+        InvalidPolicy,
+        /// The settings of a model do not fit.
+        InvalidEngine,
+        /// A prompt template that cannot be used.
+        InvalidPrompt,
+        /// A task without words.
+        EmptyTask,
+        /// A file that cannot be written.
+        CannotWrite,
+        /// A measurement that cannot be made.
+        BenchBroken,
+        /// A page without what is to be measured.
+        NoTarget,
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 /// Why a run did not end well.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunError {
-    /// A stable code: a cause, a violation code, or one of the command line's own.
-    pub code: String,
+    /// The stable code: tools match on it.
+    pub code: ErrorCode,
     /// Expected against seen.
     pub message: String,
     /// What is wrong with a plan.
     #[serde(default)]
     pub violations: Vec<Violation>,
+}
+
+impl RunError {
+    /// An error that is no violation of a plan.
+    pub fn new(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), violations: Vec::new() }
+    }
 }
 
 /// Tokens and calls of a model.
@@ -131,13 +253,13 @@ pub struct RunReport {
 impl RunReport {
     /// A report without a run.
     #[must_use]
-    pub fn without_run(result: RunResult, error: RunError) -> Self {
+    pub fn without_run(result: RunResult, error: Option<RunError>) -> Self {
         Self {
             schema_version: REPORT_VERSION.to_owned(),
             run_id: None,
             run_dir: None,
             result,
-            error: Some(error),
+            error,
             answer: None,
             steps: Vec::new(),
             usage: Usage::default(),

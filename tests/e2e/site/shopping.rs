@@ -43,7 +43,7 @@ async fn a_login_that_is_refused_fails_its_postcondition() -> Result<()> {
         )
         .await?;
     assert_eq!(report.result, RunResult::Failed, "{report:#?}");
-    assert_eq!(report.error.map(|error| error.code).as_deref(), Some("postconditionFailed"));
+    assert_eq!(report.error.map(|error| error.code.to_string()).as_deref(), Some("postconditionFailed"));
     assert_eq!(stage.state()["logins"], json!([{ "user": "ann", "accepted": false }]), "and it is tried once");
     Ok(())
 }

@@ -20,7 +20,7 @@ async fn a_button_that_never_wakes_up_is_never_clicked() -> Result<()> {
     let stage = Stage::open().await?;
     let report = stage.play("/slow?delay=60000", &json!([click("button \"Confirm shipment\"")])).await?;
     assert_eq!(report.result, RunResult::Failed);
-    assert_eq!(report.error.map(|error| error.code).as_deref(), Some("notEnabled"));
+    assert_eq!(report.error.map(|error| error.code.to_string()).as_deref(), Some("notEnabled"));
     assert_eq!(stage.hits("slow.late"), 0);
     Ok(())
 }
@@ -66,7 +66,7 @@ async fn what_is_covered_is_opened_by_repair_and_never_clicked_through() -> Resu
 async fn a_transparent_cover_without_a_control_stays_a_failure() -> Result<()> {
     let stage = Stage::open().await?;
     let report = stage.play("/covered", &json!([click("button \"Pay now\"")])).await?;
-    assert_eq!(report.error.map(|error| error.code).as_deref(), Some("covered"));
+    assert_eq!(report.error.map(|error| error.code.to_string()).as_deref(), Some("covered"));
     assert_eq!((stage.hits("covered.button"), stage.hits("covered.overlay")), (0, 0));
     let stage = Stage::open().await?;
     stage.plays("/covered", &json!([click("button \"Pay later\""), click("button \"Pay in parts\"")])).await?;
@@ -110,7 +110,7 @@ async fn a_button_that_settles_is_caught_and_one_that_never_does_is_not() -> Res
     stage.plays("/drift?mode=move", &json!([click("button \"Catch me\"")])).await?;
     stage.eventually(|stage| stage.hits("move.settles") == 1).await?;
     let report = stage.play("/drift?mode=move", &json!([click("button \"Chase me\"")])).await?;
-    assert_eq!(report.error.map(|error| error.code).as_deref(), Some("notStable"));
+    assert_eq!(report.error.map(|error| error.code.to_string()).as_deref(), Some("notStable"));
     assert_eq!(stage.hits("move.never"), 0);
     Ok(())
 }

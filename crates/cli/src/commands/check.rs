@@ -1,11 +1,11 @@
 //! `cuebook check`: a plan without a browser.
 
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
-use cuebook_grammar::report::{RunError, RunReport, RunResult};
+use cuebook_grammar::report::{RunReport, RunResult};
 
-use crate::args::{CheckArgs, Output};
+use crate::args::CheckArgs;
 use crate::commands::run::invalid_plan;
-use crate::exit::{Exit, Refusal, print_json, print_text};
+use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::input;
 use crate::progress::counted;
 
@@ -13,9 +13,7 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Exit {
     match check(args) {
         Ok(steps) => {
             if output.json {
-                let error = RunError::default();
-                let report = RunReport { error: None, ..RunReport::without_run(RunResult::Ok, error) };
-                print_json(&report);
+                print_json(&RunReport::without_run(RunResult::Ok, None));
             } else if !output.quiet {
                 print_text(&format!("ok: a plan of {}\n", counted(steps, "step")));
             }

@@ -5,10 +5,10 @@ use std::time::Instant;
 use cuebook_cdp::find_chrome;
 use serde::Serialize;
 
-use crate::args::{DoctorArgs, Output};
+use crate::args::DoctorArgs;
 use crate::compose::{Stage, with_sources};
 use crate::environment;
-use crate::exit::{Exit, print_json, print_text};
+use crate::exit::{Exit, Output, print_json, print_text};
 use crate::text::plain;
 
 #[derive(Serialize)]

@@ -6,16 +6,16 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Plan, PlanDraft};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::report::{REPORT_VERSION, RunError, RunResult, Usage};
+use cuebook_grammar::report::{ErrorCode, REPORT_VERSION, RunError, RunResult, Usage};
 use cuebook_grammar::seam::{IgnoreSteps, PlanReply, PlanRequest, Planner as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_repair::Sight;
 use serde::Serialize;
 
-use crate::args::{Output, RunArgs};
+use crate::args::RunArgs;
 use crate::commands::run::{invalid_plan, sight};
 use crate::compose::{self, Stage, random};
-use crate::exit::{Exit, Refusal, print_json, print_text};
+use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::explain::{ExplainedStep, explained, lines};
 use crate::opening;
 use crate::planner::{AnyPlanner, AnyPlannerError};
@@ -90,7 +90,7 @@ async fn plan_on(
 }
 
 fn unanswered(error: AnyPlannerError) -> Refusal {
-    let mut refusal = Refusal::unusable("plannerUnavailable", compose::with_sources(&error));
+    let mut refusal = Refusal::unusable(ErrorCode::PlannerUnavailable, compose::with_sources(&error));
     if let AnyPlannerError::Model(answer) = &error {
         refusal.error.violations = answer.violations().to_vec();
     }
@@ -99,7 +99,7 @@ fn unanswered(error: AnyPlannerError) -> Refusal {
 
 fn no_plan(reply: &PlanReply) -> Refusal {
     let message = reply.note.as_deref().unwrap_or("the planner has no plan for this page");
-    let error = RunError { code: "noPlan".to_owned(), message: plain(message), violations: Vec::new() };
+    let error = RunError { code: ErrorCode::NoPlan, message: plain(message), violations: Vec::new() };
     Refusal { result: RunResult::Failed, error }
 }
 
@@ -129,7 +129,7 @@ impl Planned {
         if let Some(error) = &error {
             progress::say(&format!("error: {}", error.message));
             for violation in &error.violations {
-                progress::say(&format!("  {violation}"));
+                progress::say(&format!("  {}", violation.in_words()));
             }
         }
         if output.json {

@@ -3,10 +3,10 @@
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_repair::{NoPlanner, Sight, Work};
 
-use crate::args::{ExecArgs, Output};
+use crate::args::ExecArgs;
 use crate::commands::run::invalid_plan;
 use crate::compose::{self, Job, Telling};
-use crate::exit::Exit;
+use crate::exit::{Exit, Output};
 use crate::input;
 use crate::planner::AnyPlanner;
 
@@ -17,9 +17,7 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
         Err(refusal) => return refusal.tell(output),
     };
     let mut options = args.options;
-    if let Some(viewport) = draft.context.as_ref().and_then(|context| context.viewport) {
-        options.browser.viewport = (viewport.width, viewport.height);
-    }
+    compose::fit_viewport(&mut options.browser, &draft);
     let job = Job {
         work: Work::Plan(Box::new(draft)),
         planner: AnyPlanner::Given(NoPlanner),

@@ -1,11 +1,12 @@
 //! `cuebook judge`: the conditions of a run, judged again from its log.
 
 use cuebook_datalayer::{Judgement, Run, RunDir, judge};
+use cuebook_grammar::report::ErrorCode;
 use serde::Serialize;
 
-use crate::args::{JudgeArgs, Output};
+use crate::args::JudgeArgs;
 use crate::compose::with_sources;
-use crate::exit::{Exit, Refusal, print_json, print_text};
+use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::progress;
 use crate::text::plain;
 
@@ -24,7 +25,7 @@ struct Verdicts {
 pub(crate) fn run(args: &JudgeArgs, output: Output) -> Exit {
     let run = match RunDir::open(&args.run).and_then(|dir| Run::read(&dir.log_path())) {
         Ok(run) => run,
-        Err(error) => return Refusal::invalid("unreadable", with_sources(&error)).tell(output),
+        Err(error) => return Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)).tell(output),
     };
     let judgement = judge(&run);
     let verdicts = verdicts(&run, &judgement);
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &JudgeArgs, output: Output) -> Exit {
 
 fn verdicts(run: &Run, judgement: &Judgement) -> Verdicts {
     let line = |difference: &cuebook_datalayer::Difference| {
-        plain(&format!("step {} attempt {}: {:?}", difference.step_index, difference.attempt, difference.what))
+        plain(&format!("stepIndex {} attempt {}: {:?}", difference.step_index, difference.attempt, difference.what))
     };
     Verdicts {
         agrees: judgement.agrees(),

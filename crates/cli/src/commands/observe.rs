@@ -1,5 +1,6 @@
 //! `cuebook observe`: what a page offers to act on.
 
+use cuebook_grammar::report::ErrorCode;
 use std::time::Instant;
 
 use cuebook_grammar::deadline::Deadline;
@@ -8,9 +9,9 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::render::{self, TextOptions};
 use cuebook_grammar::secret::DigestKey;
 
-use crate::args::{ObservationFormat, ObserveArgs, Output, ScopeName};
+use crate::args::{ObservationFormat, ObserveArgs, ScopeName};
 use crate::compose::{Stage, random};
-use crate::exit::{Exit, Refusal, print_json, print_text};
+use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::opening;
 use crate::progress;
 
@@ -68,8 +69,9 @@ fn judged(observation: &Observation, output: Output) -> Exit {
 }
 
 async fn observe(args: &ObserveArgs, output: Output) -> Result<Seen, Refusal> {
-    let policy =
-        Policy::default().starting_at(&args.url).map_err(|error| Refusal::invalid("invalidUrl", error.to_string()))?;
+    let policy = Policy::default()
+        .starting_at(&args.url)
+        .map_err(|error| Refusal::invalid(ErrorCode::InvalidUrl, error.to_string()))?;
     let digest = DigestKey::new(random()?);
     let deadline = Deadline::after(Instant::now(), args.timeout);
     let stage = Stage::open(&args.browser).await?;

@@ -1,26 +1,26 @@
 //! `cuebook run`: a task in words.
 
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::report::{RunError, RunResult};
+use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 use cuebook_lexical::Lexical;
 use cuebook_planner::Scripted;
 use cuebook_repair::{Sight, Work};
 
-use crate::args::{EngineArgs, Output, PlannerName, RunArgs};
+use crate::args::{EngineArgs, PlannerName, RunArgs};
 use crate::commands::dry_run;
 use crate::compose::{self, Job, Telling};
 use crate::engines;
-use crate::exit::{Exit, Refusal};
+use crate::exit::{Exit, Output, Refusal};
 use crate::input;
 use crate::planner::AnyPlanner;
 
-pub(crate) async fn run(args: RunArgs, output: Output) -> Exit {
-    let planner = match planner(&args) {
+pub(crate) async fn run(mut args: RunArgs, output: Output) -> Exit {
+    let planner = match planner(&mut args) {
         Ok(planner) => planner,
         Err(refusal) => return refusal.tell(output),
     };
     if args.task.trim().is_empty() {
-        return Refusal::invalid("emptyTask", "expected a task in words, saw nothing").tell(output);
+        return Refusal::invalid(ErrorCode::EmptyTask, "expected a task in words, saw nothing").tell(output);
     }
     if args.dry_run {
         return dry_run::run(&args, &planner, output).await;
@@ -42,20 +42,21 @@ pub(crate) fn sight(engine: &EngineArgs) -> Sight {
     if engine.vision { Sight::Pictures } else { Sight::Words }
 }
 
-fn planner(args: &RunArgs) -> Result<AnyPlanner, Refusal> {
+fn planner(args: &mut RunArgs) -> Result<AnyPlanner, Refusal> {
     if args.engine.vision && matches!(args.planner, PlannerName::Lexical | PlannerName::Scripted) {
         let message =
             "expected --vision with a planner that is a model (ollama, openai, anthropic), saw one that has none";
-        return Err(Refusal::invalid("usage", message));
+        return Err(Refusal::invalid(ErrorCode::Usage, message));
     }
     match (args.planner, &args.plan) {
         (PlannerName::Lexical, _) => Ok(AnyPlanner::Lexical(Lexical)),
         (PlannerName::Scripted, Some(path)) => {
             let draft = PlanDraft::read(&input::text(path)?, Author::Operator).map_err(invalid_plan)?;
+            compose::fit_viewport(&mut args.options.browser, &draft);
             Ok(AnyPlanner::Scripted(Box::new(Scripted::new(draft))))
         }
         (PlannerName::Scripted, None) => {
-            Err(Refusal::invalid("usage", "expected --plan FILE with the scripted planner"))
+            Err(Refusal::invalid(ErrorCode::Usage, "expected --plan FILE with the scripted planner"))
         }
         (PlannerName::Ollama, _) => engines::ollama(&args.engine),
         (PlannerName::OpenAi, _) => engines::openai(&args.engine),
@@ -65,7 +66,7 @@ fn planner(args: &RunArgs) -> Result<AnyPlanner, Refusal> {
 
 /// A plan whose form is wrong, with every violation.
 pub(crate) fn invalid_plan(violations: Vec<cuebook_grammar::plan::Violation>) -> Refusal {
-    let code = violations.first().map_or("invalidPlan", |violation| violation.code.as_str()).to_owned();
+    let code = violations.first().map_or(ErrorCode::InvalidPlan, |violation| violation.code.into());
     let message = match violations.len() {
         1 => "the plan has a violation".to_owned(),
         many => format!("the plan has {many} violations"),

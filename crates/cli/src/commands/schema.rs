@@ -2,11 +2,12 @@
 
 use cuebook_decoding::emit::{Body, Degraded, Emission, LimitUse, Target, emit_within};
 use cuebook_decoding::{Caps, GrammarSpec};
+use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::{Document, schema_of};
 use serde_json::{Value, json};
 
-use crate::args::{DocumentName, Output, SchemaArgs};
-use crate::exit::{Exit, Refusal, print_json, print_text};
+use crate::args::{DocumentName, SchemaArgs};
+use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::{input, progress};
 
 pub(crate) fn run(args: &SchemaArgs, output: Output) -> Exit {
@@ -40,7 +41,7 @@ fn specialised(
 ) -> Result<(GrammarSpec, Emission, Degraded), Refusal> {
     if document != Document::Plan {
         let message = format!("expected the document `plan`: models write nothing else in {}", target.as_str());
-        return Err(Refusal::invalid("usage", message));
+        return Err(Refusal::invalid(ErrorCode::Usage, message));
     }
     let (observation, policy) = input::ground(&args.ground)?;
     Ok(emit_within(target, &observation, &policy, &Caps::default()))

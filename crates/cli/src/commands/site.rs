@@ -1,11 +1,12 @@
 //! `cuebook site`: the built-in site, until it is stopped.
 
+use cuebook_grammar::report::ErrorCode;
 use cuebook_site::Site;
 use serde::Serialize;
 
-use crate::args::{Output, SiteArgs};
+use crate::args::SiteArgs;
 use crate::compose::with_sources;
-use crate::exit::{Exit, Refusal, print_text};
+use crate::exit::{Exit, Output, Refusal, print_text};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -17,7 +18,7 @@ struct Open<'a> {
 pub(crate) async fn run(args: SiteArgs, output: Output) -> Exit {
     let site = match Site::builder().seed(args.seed).build().bind(args.port).await {
         Ok(site) => site,
-        Err(error) => return Refusal::unusable("siteUnavailable", with_sources(&error)).tell(output),
+        Err(error) => return Refusal::unusable(ErrorCode::SiteUnavailable, with_sources(&error)).tell(output),
     };
     if output.json {
         let open = Open { origin: site.origin(), second_origin: site.second_origin() };

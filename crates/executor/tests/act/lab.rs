@@ -11,7 +11,7 @@ use cuebook_grammar::id::{CredentialRef, PageId};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{ArtifactRef, Evidence, StepFailure, StepOutcome, StepSuccess};
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::policy::Policy;
+use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, Executor, SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::{DigestKey, Secret};
@@ -172,7 +172,9 @@ impl Lab {
             .allowing("http://127.0.0.1:9")
             .unwrap()
             .allowing(&format!("http://localhost:{}", self.port))
-            .unwrap();
+            .unwrap()
+            // Which files a step may use is for the executor's own options to say here.
+            .opening(Outside { read_roots: vec!["/".to_owned()], ..Outside::default() });
         let bound = draft.check(observation, &policy).unwrap().bind(0, observation).unwrap();
         let deadline = Deadline::after(Instant::now(), span);
         let run = self.executor.run_step(&self.page, &bound, observation, deadline);

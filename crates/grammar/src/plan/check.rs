@@ -329,6 +329,13 @@ impl StepCheck<'_> {
             return self.deny(Rule::Profile, "type", message);
         }
         let outside = self.policy.outside();
+        if let Action::Upload(upload) = &step.action {
+            for (index, file) in upload.files.iter().enumerate() {
+                if let Err(denied) = outside.reading(file) {
+                    self.deny(denied.rule, &format!("files/{index}"), denied.message);
+                }
+            }
+        }
         let no_root = outside.write_roots.is_empty();
         match &step.action {
             Action::Fetch(fetch) => {

@@ -6,6 +6,7 @@
 //!   for a shell.
 
 use std::net::IpAddr;
+use std::path::{Component, Path};
 
 use url::Url;
 
@@ -102,6 +103,41 @@ impl Outside {
         }
         let shown: String = line.chars().take(100).flat_map(char::escape_debug).collect();
         Err(denied(format!("expected a declared command, saw `{shown}`")))
+    }
+
+    /// Whether `file` lies below a directory that is open for reading, by its path alone: the executor follows links
+    /// before it opens anything. A relative path starts at any of the directories.
+    ///
+    /// # Errors
+    /// [`Denied`] with rule `root`, and how to declare a directory.
+    pub fn reading(&self, file: &str) -> Result<(), Denied> {
+        let path = Path::new(file);
+        let escapes = path
+            .components()
+            .try_fold(0_usize, |depth, part| match part {
+                Component::ParentDir => depth.checked_sub(1),
+                Component::Normal(_) => Some(depth + 1),
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => Some(depth),
+            })
+            .is_none();
+        let climbs = path.components().any(|part| part == Component::ParentDir);
+        let roots = || self.read_roots.iter().chain(&self.write_roots);
+        let is_open = |root: &String| if path.is_absolute() { !climbs && path.starts_with(root) } else { !escapes };
+        if roots().any(is_open) {
+            return Ok(());
+        }
+        let seen = match roots().next() {
+            None => "no directory is declared for reading".to_owned(),
+            Some(_) => {
+                let declared: Vec<&str> = roots().map(String::as_str).collect();
+                format!("it lies outside of {}", declared.join(", "))
+            }
+        };
+        let parent = path.parent().filter(|_| path.is_absolute()).and_then(Path::to_str).unwrap_or("DIR");
+        let shown = |text: &str| text.chars().take(200).flat_map(char::escape_debug).collect::<String>();
+        let (file, seen, parent) = (shown(file), shown(&seen), shown(parent));
+        let how = format!("add \"roots\": {{\"read\": [\"{parent}\"]}} to the policy, or --root {parent}");
+        Err(Denied { rule: Rule::Root, message: format!("upload of {file} is not allowed: {seen} ({how})") })
     }
 
     /// Command lines that run, as a grammar spells them: declared words without what may follow them, and lines
@@ -229,5 +265,24 @@ mod tests {
     fn a_line_for_a_shell_runs_as_it_was_declared() {
         assert_eq!(outside().command("ls | wc -l"), Ok(CommandLine::Shell("ls | wc -l".to_owned())));
         assert!(Outside::default().command("ls | wc -l").is_err());
+    }
+
+    #[test]
+    fn a_file_may_be_read_below_a_declared_directory_by_its_path() {
+        let declared =
+            Outside { read_roots: vec!["/srv/in".into()], write_roots: vec!["/srv/out".into()], ..outside() };
+        for open in ["/srv/in/a.txt", "/srv/out/b/c", "a.txt", "sub/../a.txt"] {
+            assert_eq!(declared.reading(open), Ok(()), "{open}");
+        }
+        for closed in ["/srv/inside", "/etc/passwd", "../a.txt", "sub/../../a.txt", "/srv/in/../../etc/passwd"] {
+            let denied = declared.reading(closed).unwrap_err();
+            assert!(denied.rule == Rule::Root && denied.message.contains("outside of /srv/in, /srv/out"), "{denied:?}");
+        }
+        let denied = outside().reading("/tmp/a.txt").unwrap_err();
+        assert_eq!(
+            denied.message,
+            "upload of /tmp/a.txt is not allowed: no directory is declared for reading \
+             (add \"roots\": {\"read\": [\"/tmp\"]} to the policy, or --root /tmp)"
+        );
     }
 }

@@ -5,6 +5,7 @@
 
 mod samples;
 
+use cuebook_grammar::report::ErrorCode;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -30,9 +31,9 @@ use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use samples::{Samples, peak_memory};
 use serde_json::json;
 
-use crate::args::{BenchArgs, Output};
+use crate::args::BenchArgs;
 use crate::compose::{self, Stage, random, with_sources};
-use crate::exit::{Exit, Refusal, print_json};
+use crate::exit::{Exit, Output, Refusal, print_json};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -69,7 +70,7 @@ struct Bench<'a> {
 }
 
 fn broken(error: &dyn std::error::Error) -> Refusal {
-    Refusal::unusable("benchBroken", with_sources(error))
+    Refusal::unusable(ErrorCode::BenchBroken, with_sources(error))
 }
 
 fn deadline() -> Deadline {
@@ -125,8 +126,9 @@ impl Bench<'_> {
                 self.samples.time(metric, round, took);
                 if let (Some(file), Scope::Full, 0) = (&self.args.text, scope, round) {
                     let text = render::text(&seen, &TextOptions::WHOLE);
-                    fs::write(file, text)
-                        .map_err(|error| Refusal::unusable("cannotWrite", format!("{}: {error}", file.display())))?;
+                    fs::write(file, text).map_err(|error| {
+                        Refusal::unusable(ErrorCode::CannotWrite, format!("{}: {error}", file.display()))
+                    })?;
                 }
             }
         }
@@ -140,7 +142,7 @@ impl Bench<'_> {
             .stage
             .browser
             .page(&target)
-            .ok_or_else(|| Refusal::unusable("benchBroken", "expected the tab, saw none"))?;
+            .ok_or_else(|| Refusal::unusable(ErrorCode::BenchBroken, "expected the tab, saw none"))?;
         for round in 0..=self.args.rounds {
             let change = format!("void (document.querySelectorAll('button')[1].textContent = 'Changed {round}')");
             let until = Instant::now() + PATIENCE;
@@ -151,7 +153,7 @@ impl Bench<'_> {
             let (seen, took) = self.observe(Scope::Full).await?;
             let name = format!("Changed {round}");
             if !seen.candidates.iter().any(|candidate| candidate.name == name) {
-                return Err(Refusal::unusable("benchBroken", format!("expected a button {name:?}, saw none")));
+                return Err(Refusal::unusable(ErrorCode::BenchBroken, format!("expected a button {name:?}, saw none")));
             }
             self.samples.time("observe.delta", round, took);
         }
@@ -165,7 +167,7 @@ impl Bench<'_> {
                 candidate.placement == Placement::InView && candidate.occlusion.is_none() && is_wanted(candidate)
             });
             let found = usable.next().map(|candidate| TargetRef::from(candidate.id));
-            found.ok_or_else(|| Refusal::invalid("noTarget", format!("expected {what} in view, saw none")))
+            found.ok_or_else(|| Refusal::invalid(ErrorCode::NoTarget, format!("expected {what} in view, saw none")))
         };
         let button = find(|candidate| candidate.role == Role::Button, "a button")?;
         let field = find(|candidate| candidate.control == ControlKind::Text, "a text field")?;
@@ -253,7 +255,7 @@ impl Bench<'_> {
             .map_err(|error| broken(&error))?;
         match outcome {
             StepOutcome::Failed(failure) => {
-                Err(Refusal::unusable(failure.cause.as_str(), format!("the step failed: {}", failure.message)))
+                Err(Refusal::unusable(failure.cause, format!("the step failed: {}", failure.message)))
             }
             outcome => Ok((bound, outcome)),
         }
