@@ -16,14 +16,13 @@ use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunReport, RunResult};
 use cuebook_grammar::seam::{
-    Confirm, Executor, Finding, NoSecrets, NobodyConfirms, PageModeler, PlanReply, PlanRequest, PlanSink, Planner,
-    Query, Redactor, RepairPolicy, StepLog,
+    Finding, NoSecrets, NobodyConfirms, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Redactor,
 };
 use cuebook_grammar::secret::{DigestKey, WireText};
 use cuebook_grammar::step::Step;
 use cuebook_lexical::Lexical;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Seams, Sight, Work};
 use cuebook_site::{Site, SiteHandle};
 use outside_agent::{FakeArtifacts, FakeConfirm, FakeLog, FakeRedactor, FakeRepair, FakeSecrets};
 use tempfile::TempDir;
@@ -65,19 +64,7 @@ impl Live {
         LiveExecutor::new(self.browser.clone(), self.key.clone(), NoSecrets, MemoryArtifacts::default(), options)
     }
 
-    async fn run<M, P, E, R, L, C>(
-        &self,
-        layers: Layers<M, P, E, R, L, C>,
-        redactor: Arc<dyn Redactor>,
-    ) -> Result<RunReport>
-    where
-        M: PageModeler,
-        P: Planner,
-        E: Executor,
-        R: RepairPolicy,
-        L: StepLog,
-        C: Confirm,
-    {
+    async fn run(&self, layers: impl Seams, redactor: Arc<dyn Redactor>) -> Result<RunReport> {
         let url = self.site.url("/login");
         let request = RunRequest {
             run_id: RunId::new("swap"),

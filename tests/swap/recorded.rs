@@ -10,14 +10,11 @@ use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
 use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole, PlanningCall, PromptMessage};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunReport, RunResult};
-use cuebook_grammar::seam::{
-    Confirm, ConfirmReply, Executor, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Redactor, RepairPolicy,
-    StepLog,
-};
+use cuebook_grammar::seam::{ConfirmReply, PlanReply, PlanRequest, PlanSink, Planner, Redactor};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_lexical::Lexical;
 use cuebook_planner::Scripted;
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Seams, Sight, Work};
 use outside_agent::{
     FakeConfirm, FakeExecutor, FakeLog, FakeModeler, FakePlanner, FakeRedactor, FakeRepair, FakeSecrets, LogEntry,
     PASSWORD, Place, Shop, USER,
@@ -41,20 +38,7 @@ fn shop_policy(shop: &Shop) -> Result<Policy> {
     Ok(Policy::default().starting_at(&origin)?)
 }
 
-async fn run<M, P, E, R, L, C>(
-    shop: &Shop,
-    layers: Layers<M, P, E, R, L, C>,
-    redactor: Arc<dyn Redactor>,
-    work: Work,
-) -> Result<RunReport>
-where
-    M: PageModeler,
-    P: Planner,
-    E: Executor,
-    R: RepairPolicy,
-    L: StepLog,
-    C: Confirm,
-{
+async fn run(shop: &Shop, layers: impl Seams, redactor: Arc<dyn Redactor>, work: Work) -> Result<RunReport> {
     Ok(Controller::new(layers, DigestKey::new([1; 32]), redactor).run(request(shop, work)?).await)
 }
 
