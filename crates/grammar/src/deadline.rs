@@ -43,3 +43,9 @@ impl Deadline {
         self.0
     }
 }
+
+/// A duration as wire integers carry it: whole milliseconds, at most `u64::MAX`.
+#[must_use]
+pub fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use cuebook_grammar::deadline::millis;
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::{RunId, TargetRef};
 use cuebook_grammar::observation::Observation;
@@ -22,11 +23,6 @@ const MAX_DATA: usize = 100_000;
 /// Milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis)
-}
-
-/// A duration in whole milliseconds.
-pub(crate) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The place of a step in its run.

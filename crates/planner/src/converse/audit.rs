@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use cuebook_grammar::deadline::millis;
 use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::seam::PlanSink;
 use cuebook_grammar::step::Step;
@@ -125,8 +126,4 @@ impl Drop for OpenCall<'_> {
         let message = "whoever asked for the plan did not wait for it".to_owned();
         self.tell(CallEnd::Failed { code: "cancelled".to_owned(), message });
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

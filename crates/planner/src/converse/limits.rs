@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use cuebook_grammar::deadline::millis;
+
 /// What calls may cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -73,7 +75,6 @@ pub(super) struct Spent {
 impl Spent {
     /// The budget that is used up, what was used of it, and what it was.
     pub(super) fn exhausted(&self, limits: &Limits) -> Option<(Budget, u64, u64)> {
-        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         if self.tokens >= limits.run_tokens {
             return Some((Budget::RunTokens, self.tokens, limits.run_tokens));
         }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use cuebook_grammar::action::Owner;
+use cuebook_grammar::deadline::millis;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::plan::{Author, Plan, PlanDraft};
 use cuebook_grammar::record::StepOrigin;
@@ -13,7 +14,7 @@ use cuebook_grammar::step::Step;
 use super::end::{Attempt, StepEnd, Stop, is_final};
 use super::layers::Seams;
 use super::run::Controller;
-use crate::recording::{Place, millis};
+use crate::recording::Place;
 use crate::request::{RunEvent, Work};
 use crate::state::Run;
 
