@@ -202,3 +202,22 @@ fn people_read_step_numbers_and_machines_paths() -> Result<()> {
     assert_eq!(ended.json()?["error"]["violations"][0]["path"], "/steps/1/targetRef");
     Ok(())
 }
+
+#[test]
+fn a_page_in_a_file_is_open_below_its_declared_directory() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let pages = folder.path().canonicalize()?;
+    std::fs::write(pages.join("page.html"), "<title>Local</title><button onclick='title = 1'>Go</button>")?;
+    let url = format!("file://{}/page.html", pages.display());
+    let refused = cuebook(&["observe", &url, "--json"])?;
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("--file-root"), "{refused:?}");
+    let root = pages.to_string_lossy().into_owned();
+    let observed = cuebook(&["observe", &url, "--file-root", &root, "--json"])?;
+    assert_eq!(observed.code, 0, "{observed:?}");
+    assert_eq!(observed.json()?["title"], "Local");
+    let shop = Shop::open()?;
+    let ran = shop.cuebook(&["run", "Click \"Go\"", "--url", &url, "--file-root", &root])?;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    Ok(())
+}

@@ -107,6 +107,9 @@ pub(crate) struct RunOptions {
     /// A directory whose files may be read and uploaded. May be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
+    /// A directory whose pages may be opened, by file: URLs. May be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) file_root: Vec<PathBuf>,
     /// Screenshots before and after every step
     #[arg(long)]
     pub(crate) record: bool,
@@ -211,6 +214,9 @@ pub(crate) struct ObserveArgs {
     /// Wait before looking: css=SELECTOR, text=WORDS, url=PART, or a condition as JSON
     #[arg(long, value_name = "CONDITION", value_parser = wait_for)]
     pub(crate) wait_for: Option<WaitFor>,
+    /// A directory whose pages may be opened, by file: URLs. May be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) file_root: Vec<PathBuf>,
     /// The most time for loading and looking
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s", env = "CUEBOOK_TIMEOUT")]
     pub(crate) timeout: Duration,
@@ -245,6 +251,9 @@ pub(crate) struct GroundArgs {
     /// A directory whose files may be read and uploaded. May be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
+    /// A directory whose pages may be opened, by file: URLs. May be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) file_root: Vec<PathBuf>,
     /// What is allowed and declared, as a JSON file
     #[arg(long, value_name = "FILE", env = "CUEBOOK_POLICY")]
     pub(crate) policy: Option<PathBuf>,

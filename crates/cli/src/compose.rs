@@ -150,7 +150,7 @@ pub(crate) fn fit_viewport(args: &mut BrowserArgs, draft: &PlanDraft) {
 /// The policy that the flags state.
 pub(crate) fn policy(options: &RunOptions, url: Option<&str>) -> Result<Policy, Refusal> {
     let refuse = |error: &dyn std::error::Error| Refusal::invalid(ErrorCode::InvalidPolicy, error.to_string());
-    let mut policy = Policy::new(options.profile.into());
+    let mut policy = crate::input::page_roots(&options.file_root, Policy::new(options.profile.into()))?;
     if let Some(url) = url {
         policy = policy.starting_at(url).map_err(|error| Refusal::invalid(ErrorCode::InvalidUrl, error.to_string()))?;
     }

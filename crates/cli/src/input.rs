@@ -50,7 +50,7 @@ pub(crate) fn ground(args: &GroundArgs) -> Result<(Observation, Policy), Refusal
         })?),
         None => None,
     };
-    let mut start = Policy::new(args.profile.into());
+    let mut start = page_roots(&args.file_root, Policy::new(args.profile.into()))?;
     if let Some(url) = args.url.as_deref().or(observed.as_ref().map(|seen| seen.url.as_str())) {
         start = start.starting_at(url).map_err(|error| Refusal::invalid(ErrorCode::InvalidUrl, error.to_string()))?;
     }
@@ -83,6 +83,13 @@ pub(crate) fn roots(dirs: &[PathBuf], policy: Policy) -> Result<Policy, Refusal>
     let refuse = |why: String| Refusal::invalid(ErrorCode::InvalidPolicy, format!("--root: {}", plain(&why)));
     let read_roots = spellings(dirs).map_err(refuse)?.iter().map(ToString::to_string).collect();
     Ok(policy.opening(Outside { read_roots, ..Outside::default() }))
+}
+
+/// Opens pages in files below directories.
+pub(crate) fn page_roots(dirs: &[PathBuf], policy: Policy) -> Result<Policy, Refusal> {
+    let refuse = |why: String| Refusal::invalid(ErrorCode::InvalidPolicy, format!("--file-root: {}", plain(&why)));
+    let dirs = spellings(dirs).map_err(refuse)?;
+    Ok(dirs.iter().fold(policy, |policy, dir| policy.opening_pages(dir.to_string())))
 }
 
 /// Directories as they are, and as they were named where that leads there by a link: a plan may name a file either way.

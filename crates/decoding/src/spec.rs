@@ -106,9 +106,8 @@ pub fn specialise_with(observation: &Observation, policy: &Policy, caps: &Caps) 
     let mut allowed: BTreeMap<u32, bool> = BTreeMap::new();
     let mut candidates: Vec<(usize, &Candidate)> = Vec::new();
     for (position, candidate) in observation.candidates.iter().enumerate() {
-        let may_act = *allowed
-            .entry(candidate.frame)
-            .or_insert_with(|| observation.origin_of(candidate).is_none_or(|origin| policy.acting_in(origin).is_ok()));
+        let may_act =
+            *allowed.entry(candidate.frame).or_insert_with(|| policy.acting_on(candidate, observation).is_ok());
         if !may_act {
             left_out.forbidden += 1;
         } else if candidate.ambiguous {

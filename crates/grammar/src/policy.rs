@@ -9,13 +9,16 @@ mod file;
 mod outside;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Component;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 use crate::action::{Action, ActionKind, Owner};
+use crate::candidate::Candidate;
 use crate::effect::EffectClass;
+use crate::observation::Observation;
 use crate::plan::Author;
 use crate::profile::Profile;
 use crate::risk::RiskClass;
@@ -344,6 +347,8 @@ pub struct Policy {
     outside: Outside,
     grants: Vec<Grant>,
     registered: Vec<RegisteredAction>,
+    /// Directories whose pages are open, by `file:` URLs.
+    page_roots: Vec<String>,
 }
 
 impl Default for Policy {
@@ -375,17 +380,27 @@ impl Policy {
             },
             grants: Vec::new(),
             registered: Vec::new(),
+            page_roots: Vec::new(),
         }
     }
 
     /// Starts at `url`, whose origin is allowed, private addresses included.
     ///
     /// # Errors
-    /// [`Denied`] if the URL does not parse, or its scheme is neither `http` nor `https`.
+    /// [`Denied`] if the URL does not parse, or its scheme is neither `http` nor `https`; a `file:` URL has to lie in a
+    /// directory that [`Policy::opening_pages`] opened before.
     pub fn starting_at(mut self, url: &str) -> Result<Self, Denied> {
-        let url = parse_url(url)?;
+        let url = self.page_url(url)?;
         self.start = Some(url);
         Ok(self)
+    }
+
+    /// Opens pages in files below a directory, an absolute path, to navigation and acting. What a link in it leads to
+    /// is for whoever declares it.
+    #[must_use]
+    pub fn opening_pages(mut self, dir: impl Into<String>) -> Self {
+        self.page_roots.push(dir.into());
+        self
     }
 
     /// Allows acting on the origins of `entry` too.
@@ -435,7 +450,7 @@ impl Policy {
     /// The scheme that entries without one get: that of the start URL, else `https`.
     #[must_use]
     pub fn default_scheme(&self) -> &str {
-        self.start.as_ref().map_or("https", Url::scheme)
+        self.start.as_ref().map(Url::scheme).filter(|scheme| *scheme == "http").unwrap_or("https")
     }
 
     /// The origins that a run may go to: `https://`, the host with its port if that is not the usual one,
@@ -500,8 +515,8 @@ impl Policy {
     /// # Errors
     /// [`Denied`] with the rule: scheme, user information, private address, or origin.
     pub fn navigation(&self, url: &str) -> Result<Url, Denied> {
-        let url = parse_url(url)?;
-        if url.scheme() == "about" {
+        let url = self.page_url(url)?;
+        if matches!(url.scheme(), "about" | "file") {
             return Ok(url);
         }
         self.not_ruled_out(&url)?;
@@ -518,8 +533,11 @@ impl Policy {
     /// [`Denied`] with the rule, as for [`Policy::navigation`].
     pub fn fetching(&self, url: &str) -> Result<Url, Denied> {
         let url = parse_url(url)?;
-        if url.scheme() == "about" {
-            return Err(Denied { rule: Rule::Scheme, message: "expected http or https, saw about:".to_owned() });
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Denied {
+                rule: Rule::Scheme,
+                message: format!("expected http or https, saw {}:", url.scheme()),
+            });
         }
         self.not_ruled_out(&url)?;
         let declared = self.outside.covers(&url)
@@ -587,6 +605,41 @@ impl Policy {
             return Err(Denied { rule: Rule::Denied, message });
         }
         Ok(())
+    }
+
+    /// Whether a run may act on a candidate: in a frame of its origin, or of a file in a directory whose pages are open.
+    ///
+    /// # Errors
+    /// As [`Policy::acting_in`], and [`Denied`] with rule `root`.
+    pub fn acting_on(&self, candidate: &Candidate, observation: &Observation) -> Result<(), Denied> {
+        let frame = usize::try_from(candidate.frame).ok().and_then(|frame| observation.frames.get(frame));
+        match frame {
+            Some(frame) if frame.url.starts_with("file:") => self.navigation(&frame.url).map(drop),
+            Some(frame) => self.acting_in(&frame.origin),
+            None => Ok(()),
+        }
+    }
+
+    /// A URL that a page may have, in its canonical form.
+    fn page_url(&self, text: &str) -> Result<Url, Denied> {
+        let url = parse_url(text)?;
+        if url.scheme() != "file" {
+            return Ok(url);
+        }
+        if self.page_roots.is_empty() {
+            let message = "expected http, https or about:blank, saw file: (--file-root DIR opens the pages below DIR)";
+            return Err(Denied { rule: Rule::Scheme, message: message.to_owned() });
+        }
+        let path = url.to_file_path().ok();
+        let is_open = path.is_some_and(|path| {
+            let climbs = path.components().any(|part| part == Component::ParentDir);
+            !climbs && self.page_roots.iter().any(|root| path.starts_with(root))
+        });
+        if is_open {
+            return Ok(url);
+        }
+        let roots = self.page_roots.join(", ");
+        Err(Denied { rule: Rule::Root, message: format!("expected a file below {roots}, saw {url}") })
     }
 
     /// Whether a run may act in a frame of this origin, serialised as browsers do.
@@ -680,6 +733,7 @@ fn parse_url(text: &str) -> Result<Url, Denied> {
     match url.scheme() {
         "http" | "https" => Ok(url),
         "about" if url.as_str() == "about:blank" => Ok(url),
+        "file" => Ok(url),
         scheme => Err(Denied {
             rule: Rule::Scheme,
             message: format!(
@@ -793,6 +847,21 @@ mod tests {
         {
             assert_eq!(rule(url), Some(Rule::Scheme), "{url}");
         }
+    }
+
+    #[test]
+    fn pages_in_files_are_open_below_a_declared_directory_only() {
+        let policy = Policy::default().opening_pages("/srv/pages").starting_at("file:///srv/pages/a.html").unwrap();
+        let rule = |url: &str| policy.navigation(url).err().map(|denied| denied.rule);
+        assert_eq!(rule("file:///srv/pages/sub/b.html?x#y"), None);
+        for url in
+            ["file:///etc/passwd", "file:///srv/pages/../x", "file:///srv/pages/..%2Fx", "file://host/srv/pages/a"]
+        {
+            assert_eq!(rule(url), Some(Rule::Root), "{url}");
+        }
+        assert_eq!(rule("https://shop.test/"), Some(Rule::Origin));
+        assert!(policy.fetching("file:///srv/pages/a.html").is_err());
+        assert!(policy.allowing("shop.test").unwrap().navigation("https://shop.test/").is_ok());
     }
 
     #[test]

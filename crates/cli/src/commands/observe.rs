@@ -69,7 +69,7 @@ fn judged(observation: &Observation, output: Output) -> Exit {
 }
 
 async fn observe(args: &ObserveArgs, output: Output) -> Result<Seen, Refusal> {
-    let policy = Policy::default()
+    let policy = crate::input::page_roots(&args.file_root, Policy::default())?
         .starting_at(&args.url)
         .map_err(|error| Refusal::invalid(ErrorCode::InvalidUrl, error.to_string()))?;
     let digest = DigestKey::new(random()?);

@@ -173,8 +173,10 @@ impl Plan {
             .and_then(|candidate| observation.origin_of(candidate))
             .map_or_else(|| origin_of_url(&observation.url), str::to_owned);
         if self.author != Author::Operator
-            && main.is_some()
-            && let Err(denied) = self.policy.acting_in(&origin)
+            && let Some(Err(denied)) = main.map(|candidate| match observation.origin_of(candidate) {
+                Some(_) => self.policy.acting_on(candidate, observation),
+                None => self.policy.acting_in(&origin),
+            })
         {
             let mut violation = Violation::new(ViolationCode::PolicyBlocked, &path, denied.message);
             violation.rule = Some(denied.rule.as_str().to_owned());

@@ -215,11 +215,12 @@ impl StepCheck<'_> {
             self.report(ViolationCode::AmbiguousTarget, "", message);
         }
         if let Some(step) = left_page_at {
+            let step = step + 1;
             let message = format!("expected no observed candidate after step {step} leaves its page, saw `{target}`");
             self.report(ViolationCode::AfterPageChange, "", message);
         }
         if self.draft.author != Author::Operator
-            && let Some(Err(denied)) = self.observation.origin_of(candidate).map(|origin| self.policy.acting_in(origin))
+            && let Err(denied) = self.policy.acting_on(candidate, self.observation)
         {
             self.deny(denied.rule, "", denied.message);
         }
