@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuebook_decoding::emit::Target;
 use cuebook_grammar::profile::Profile;
@@ -127,7 +127,7 @@ pub(crate) struct RunArgs {
     /// The task in words
     pub(crate) task: String,
     /// Where to start
-    #[arg(long, value_name = "URL", value_parser = page_url)]
+    #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: String,
     /// Who plans
     #[arg(long, value_enum, default_value = "lexical", env = "CUEBOOK_PLANNER")]
@@ -190,7 +190,7 @@ pub(crate) struct ExecArgs {
     /// The plan: a JSON file, or - for standard input
     pub(crate) plan: PathBuf,
     /// Where to start; its origin is allowed
-    #[arg(long, value_name = "URL", value_parser = page_url)]
+    #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
@@ -200,7 +200,7 @@ pub(crate) struct ExecArgs {
 #[derive(Args)]
 pub(crate) struct ObserveArgs {
     /// The page
-    #[arg(value_parser = page_url)]
+    #[arg(value_parser = url_parser())]
     pub(crate) url: String,
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
@@ -243,7 +243,7 @@ pub(crate) struct GroundArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) observation: Option<PathBuf>,
     /// Where it would start, else where the observation was made; its origin is allowed
-    #[arg(long, value_name = "URL", value_parser = page_url)]
+    #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: Option<String>,
     /// Another origin to act on. May be repeated
     #[arg(long, value_name = "ORIGIN")]
@@ -307,7 +307,7 @@ pub(crate) struct SiteArgs {
 #[derive(Args)]
 pub(crate) struct BenchArgs {
     /// The page: one with a button and a text field in view, and a second button
-    #[arg(long, value_name = "URL", value_parser = page_url)]
+    #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: String,
     /// How often each is measured
     #[arg(long, default_value_t = 20)]
@@ -471,24 +471,30 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A URL as people write it: a host without a scheme gets `http` if it is a number or has one label, as machines of
-/// one's own network do, and `https` otherwise.
-fn page_url(text: &str) -> Result<String, std::convert::Infallible> {
+/// Reads a URL that people write.
+fn url_parser() -> impl TypedValueParser<Value = String> {
+    StringValueParser::new().map(|text| page_url(&text))
+}
+
+/// The URL that is meant: a host without a scheme gets `http` if it is an address or a single label, as local machines
+/// are named, and `https` otherwise.
+fn page_url(text: &str) -> String {
     let text = text.trim();
     let (front, rest) = text.split_once(':').unwrap_or((text, ""));
-    let is_port = rest.split(['/', '?', '#']).next().is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()));
+    let port = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     let is_scheme = text.contains(':') && !is_port && !front.contains(['/', '[', '.']);
     if is_scheme || text.is_empty() || text.starts_with(['/', '.']) {
-        return Ok(text.to_owned());
+        return text.to_owned();
     }
     let with = |scheme: &str| url::Url::parse(&format!("{scheme}://{text}")).ok();
-    let Some(url) = with("https") else { return Ok(text.to_owned()) };
+    let Some(url) = with("https") else { return text.to_owned() };
     let is_near = match url.host() {
         Some(url::Host::Domain(name)) => !name.trim_end_matches('.').contains('.') || name.ends_with(".localhost"),
         Some(url::Host::Ipv4(_) | url::Host::Ipv6(_)) => true,
         None => false,
     };
-    Ok(if is_near { with("http").unwrap_or(url) } else { url }.to_string())
+    if is_near { with("http").unwrap_or(url) } else { url }.to_string()
 }
 
 fn viewport(text: &str) -> Result<(u32, u32), String> {
@@ -530,12 +536,12 @@ mod tests {
             ("intranet/start", "http://intranet/start"),
             (" https://a.test/b ", "https://a.test/b"),
         ] {
-            assert_eq!(page_url(written).as_deref(), Ok(meant), "{written}");
+            assert_eq!(page_url(written), meant);
         }
         for kept in
             ["about:blank", "javascript:alert(1)", "file:///etc/passwd", "mailto:a@b.c", "/etc/passwd", "", "::"]
         {
-            assert_eq!(page_url(kept).as_deref(), Ok(kept));
+            assert_eq!(page_url(kept), kept);
         }
     }
 

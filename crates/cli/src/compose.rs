@@ -317,10 +317,14 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
     Ok(report)
 }
 
+#[cfg(unix)]
+type Signal = tokio::signal::unix::Signal;
+#[cfg(windows)]
+type Signal = tokio::signal::windows::CtrlC;
+
 /// The first Ctrl-C or polite kill ends the run in order, the second one ends the process at once. The browser that we
-/// started ends with the pipe to it.
+/// started ends with the pipe to it. Signals count from this call on, not from the first poll.
 fn interrupt_on_signals(interrupt: Interrupt) -> impl Future<Output = ()> + Send {
-    // From here on and throughout: a listener that begins later could miss a signal.
     #[cfg(unix)]
     let mut signals = {
         use tokio::signal::unix::{SignalKind, signal};
@@ -329,18 +333,24 @@ fn interrupt_on_signals(interrupt: Interrupt) -> impl Future<Output = ()> + Send
     #[cfg(windows)]
     let mut signals = [tokio::signal::windows::ctrl_c()];
     async move {
-        let mut next = async || {
-            std::future::poll_fn(|context| {
-                let mut arrived = signals.iter_mut().flatten().map(|signal| signal.poll_recv(context).is_ready());
-                if arrived.any(|arrived| arrived) { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
-        };
-        next().await;
+        next_of(&mut signals).await;
         interrupt.trigger();
-        next().await;
-        std::process::exit(i32::from(RunResult::Interrupted.exit_code()));
+        next_of(&mut signals).await;
+        exit_at_once();
     }
+}
+
+async fn next_of(signals: &mut [std::io::Result<Signal>]) {
+    std::future::poll_fn(|context| {
+        let mut polled = signals.iter_mut().flatten().map(|signal| signal.poll_recv(context));
+        if polled.any(|polled| polled.is_ready()) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+}
+
+#[expect(clippy::disallowed_methods, reason = "whoever interrupts twice does not want to wait for an orderly end")]
+fn exit_at_once() {
+    std::process::exit(i32::from(RunResult::Interrupted.exit_code()));
 }
 
 /// Prints the report: the document with `--json`, else a line or two.
