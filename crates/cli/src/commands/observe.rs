@@ -1,12 +1,12 @@
 //! `cuebook observe`: what a page offers to act on.
 
-use cuebook_grammar::report::ErrorCode;
 use std::time::Instant;
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::render::{self, TextOptions};
+use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::secret::DigestKey;
 
 use crate::args::{ObservationFormat, ObserveArgs, ScopeName};

@@ -5,7 +5,6 @@
 
 mod samples;
 
-use cuebook_grammar::report::ErrorCode;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -23,6 +22,7 @@ use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::{RECORD_VERSION, RunHeader, StepIntent, StepOrigin};
 use cuebook_grammar::render::{self, TextOptions};
+use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::role::Role;
 use cuebook_grammar::seam::{Executor as _, NoSecrets, PageModeler as _, StepLog as _};
 use cuebook_grammar::secret::{DigestKey, WireText};
