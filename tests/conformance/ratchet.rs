@@ -83,10 +83,11 @@ impl Ratchet {
 
     /// The figures whose cases are others than the ratchet's.
     pub(crate) fn uncompared<'a>(&self, tally: &'a Tally) -> Vec<&'a str> {
-        let others = |(name, figure): &(&&'a str, &Figure)| {
-            self.figures.get(**name).is_some_and(|expected| !expected.is_about(figure))
-        };
-        tally.figures.iter().filter(others).map(|(name, _)| *name).collect()
+        let figures = tally.figures.iter();
+        figures
+            .filter(|(name, figure)| self.figures.get(**name).is_some_and(|expected| !expected.is_about(figure)))
+            .map(|(name, _)| *name)
+            .collect()
     }
 
     /// Cases that are listed as failing and passed.
