@@ -110,6 +110,15 @@ impl Trial {
         self
     }
 
+    /// The first step on a candidate finds it moving; every other step succeeds.
+    pub(super) fn failing_first(self) -> Self {
+        let mut first = true;
+        self.acting(move |step, _| {
+            let fails = step.action().target().is_some() && std::mem::take(&mut first);
+            if fails { failed(Stage::Actionability, Cause::NotStable) } else { done() }
+        })
+    }
+
     pub(super) fn shop(&self) -> MutexGuard<'_, Shop> {
         lock(&self.shop)
     }

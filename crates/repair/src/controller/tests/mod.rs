@@ -58,11 +58,7 @@ async fn without_a_log_nothing_acts_and_without_a_record_nothing_succeeds() {
 
 #[tokio::test]
 async fn every_attempt_and_every_repair_has_one_record_and_a_step_has_one_report() {
-    let mut first = true;
-    let stage = Fake::new(&[SAVE]).acting(move |step, _| {
-        let fails = step.action().target().is_some() && std::mem::take(&mut first);
-        if fails { failed(Stage::Actionability, Cause::NotStable) } else { done() }
-    });
+    let stage = Fake::new(&[SAVE]).failing_first();
     let (report, shop) = stage.exec(json!([click(1)])).await;
     assert_eq!(report.result, RunResult::Ok);
     assert_eq!(lock(&shop).attempts(), ["0.1 click notStable", "1.1 waitForIdle ok", "0.2 click ok"]);
@@ -183,11 +179,7 @@ async fn a_plan_that_lost_its_page_is_dropped_and_planned_again() {
 
 #[tokio::test]
 async fn exec_observes_the_whole_page_after_a_repair_too() {
-    let mut first = true;
-    let stage = Fake::new(&[SAVE]).acting(move |step, _| {
-        let fails = step.action().target().is_some() && std::mem::take(&mut first);
-        if fails { failed(Stage::Actionability, Cause::NotStable) } else { done() }
-    });
+    let stage = Fake::new(&[SAVE]).failing_first();
     stage.shop().candidates.push((2, "button", "Far below", false));
     let (report, shop) = stage.exec(json!([click(1), click(2)])).await;
     assert_eq!(report.result, RunResult::Ok, "{:?}", report.error);
@@ -213,11 +205,7 @@ async fn a_planner_gets_its_state_back_and_learns_which_of_its_steps_ran() {
         let reply = if n < 2 { plan(json!([{ "type": "press", "keys": "Tab" }, click(1)])) } else { finish() };
         PlanReply { state: Some(json!({ "done": n })), ..reply }
     });
-    let mut first = true;
-    let stage = stage.acting(move |step, _| {
-        let fails = step.action().target().is_some() && std::mem::take(&mut first);
-        if fails { failed(Stage::Actionability, Cause::NotStable) } else { done() }
-    });
+    let stage = stage.failing_first();
     let (report, shop) = stage.run().await;
     assert_eq!(report.result, RunResult::Ok);
     let shop = lock(&shop);
