@@ -198,8 +198,8 @@ fn people_read_step_numbers_and_machines_paths() -> Result<()> {
     let plan = json!({ "version": "1.0", "steps": [{ "type": "reload" }, { "type": "click", "targetRef": "c9" }] });
     std::fs::write(&path, plan.to_string())?;
     let ended = cuebook(&["check", &path.to_string_lossy(), "--json"])?;
-    assert!(ended.stderr.contains("  step 2 (/steps/1/targetRef): "), "{}", ended.stderr);
-    assert_eq!(ended.json()?["error"]["violations"][0]["path"], "/steps/1/targetRef");
+    assert!(ended.stderr.contains("  step 2 (/steps/1): "), "{}", ended.stderr);
+    assert_eq!(ended.json()?["error"]["violations"][0]["path"], "/steps/1");
     Ok(())
 }
 

@@ -48,8 +48,9 @@ fn prompt(request: &Request) -> String {
 
 /// The id of the candidate that the prompt lists under this role and name.
 fn listed(prompt: &str, title: &str) -> Option<String> {
-    let line = prompt.lines().find(|line| line.starts_with("| c") && line.contains(title))?;
-    line.split(' ').nth(1).map(str::to_owned)
+    let line = prompt.lines().find(|line| line.starts_with("| ") && line.contains(&format!("- {title} [")))?;
+    let (_, rest) = line.split_once(&format!("{title} ["))?;
+    rest.split(']').next().map(str::to_owned)
 }
 
 /// A model that logs in where it sees the form, and is done elsewhere. Its first plan names what is not there.

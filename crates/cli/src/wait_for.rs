@@ -15,7 +15,8 @@ pub(crate) fn wait_for(text: &str) -> Result<WaitFor, String> {
         let locator = json!({ "strategy": strategy, key: wanted, "visible": true, "nth": 0 });
         (json!({ "awaited": locator }), json!({ "kind": "exists", "target": "awaited" }))
     };
-    let (candidates, condition) = match text.split_once('=') {
+    let named = text.split_once('=').filter(|(_, wanted)| !wanted.trim().is_empty());
+    let (candidates, condition) = match named {
         Some(("css", selector)) => shown("css", "selector", selector),
         Some(("text", words)) => shown("text", "text", words),
         Some(("url", part)) => (json!({}), json!({ "kind": "urlMatches", "pattern": literal(part) })),
@@ -32,9 +33,13 @@ pub(crate) fn wait_for(text: &str) -> Result<WaitFor, String> {
         "candidates": candidates,
         "steps": [{ "type": "waitFor", "condition": condition }],
     });
-    PlanDraft::read(&plan.to_string(), Author::Operator).map(WaitFor).map_err(|violations| {
+    let draft = PlanDraft::read(&plan.to_string(), Author::Operator).map_err(|violations| {
         violations.into_iter().next().map_or_else(String::new, |violation| plain(&violation.message))
-    })
+    })?;
+    for condition in draft.steps.iter().filter_map(|step| step.action.condition()) {
+        condition.validate().map_err(|error| plain(&error.to_string()))?;
+    }
+    Ok(WaitFor(draft))
 }
 
 /// A pattern that matches this text and no other.

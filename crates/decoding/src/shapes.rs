@@ -33,6 +33,11 @@ pub const UNWRITTEN: &[(&str, &str, &str)] = &[
     ("scroll", "deltaY", "a direction says it in fewer tokens"),
     ("click", "position", "a point of the picture is for the point verbs"),
     ("click", "dryRun", "for operators who try a plan out"),
+    ("check", "position", "a point of the picture is for the point verbs"),
+    ("check", "dryRun", "for operators who try a plan out"),
+    ("uncheck", "position", "a point of the picture is for the point verbs"),
+    ("uncheck", "dryRun", "for operators who try a plan out"),
+    ("navigate", "status", "for operators who expect an error"),
     ("hover", "position", "a point of the picture is for the point verbs"),
     ("hover", "modifiers", "for operators"),
     ("type", "delayMs", "a repair's to choose"),
@@ -340,10 +345,12 @@ impl Shaper<'_> {
                 on(any, to.into_iter().collect())
             }
             Kind::Upload => {
-                if caps.files.is_empty() {
+                let open: Vec<&str> =
+                    caps.files.iter().map(String::as_str).filter(|file| outside.reading(file).is_ok()).collect();
+                if open.is_empty() {
                     return Vec::new();
                 }
-                let file = self.builder.define("file", words(caps.files.iter().map(String::as_str)));
+                let file = self.builder.define("file", words(open));
                 let files = Node::Array { item: Box::new(file), min: 1, max: 5 };
                 on(target(&self.pools.files), vec![member("files", files)])
             }

@@ -71,7 +71,8 @@ fn condition(value: &Value) -> String {
         return format!("{kind}({})", condition(inner));
     }
     if let Some(Value::Array(inner)) = object.get("conditions") {
-        return format!("{kind}({})", inner.iter().map(condition).collect::<Vec<_>>().join(","));
+        let limit = object.get("timeoutMs").map(|limit| format!("timeoutMs={limit}"));
+        return format!("{kind}({})", inner.iter().map(condition).chain(limit).collect::<Vec<_>>().join(","));
     }
     call(kind, positional_of_condition(kind), &object)
 }

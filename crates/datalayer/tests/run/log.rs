@@ -133,7 +133,7 @@ async fn a_bad_line_in_the_middle_is_an_error_with_its_number() {
         (1, r#"{"runId":"r1"}"#, "at `/entry`"),
         (1, r#"{"entry":"begin","runId":7}"#, "at `/runId`"),
         (1, r#"{"entry":"planning","runId":7}"#, "at `/runId`"),
-        (0, r#"{"entry":"header","schemaVersion":"2.0"}"#, "expected record version 1.1, saw `2.0`"),
+        (0, r#"{"entry":"header","schemaVersion":"2.0"}"#, "expected record version 1.2, saw `2.0`"),
         (0, lines[1], "expected a header, saw another entry"),
         (1, lines[0], "saw a second header"),
         (1, lines[6], "expected calls that are numbered from 0"),

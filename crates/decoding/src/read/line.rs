@@ -210,12 +210,20 @@ impl<'a> Cursor<'a> {
             "allOf" | "anyOf" => {
                 self.need("(")?;
                 let mut conditions = Vec::new();
+                let mut is_first = true;
                 // An empty group reads; that it cannot be judged is for `check` to say.
                 while !self.eat(")") {
-                    if !conditions.is_empty() {
+                    if !std::mem::take(&mut is_first) {
                         self.need(",")?;
                     }
-                    conditions.push(self.condition(depth + 1)?);
+                    if self.eat_word("timeoutMs") {
+                        self.need("=")?;
+                        if object.insert("timeoutMs".to_owned(), self.value(depth + 1)?).is_some() {
+                            return Err(self.error("`timeoutMs` once only"));
+                        }
+                    } else {
+                        conditions.push(self.condition(depth + 1)?);
+                    }
                 }
                 object.insert("conditions".to_owned(), conditions.into());
             }

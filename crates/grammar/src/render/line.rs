@@ -32,8 +32,10 @@ pub(super) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub(super) fn new(observation: &'a Observation, options: &'a TextOptions) -> Self {
-        let came = observation.delta.iter().flat_map(|delta| &delta.came);
-        Self { options, origin: origin(&observation.url), new: came.copied().collect() }
+        let came: BTreeSet<CandidateId> = observation.delta.iter().flat_map(|delta| &delta.came).copied().collect();
+        // On another page nearly everything is new, which says nothing.
+        let new = if came.len() * 2 > observation.candidates.len() { BTreeSet::new() } else { came };
+        Self { options, origin: origin(&observation.url), new }
     }
 
     /// The same without `[new]`.

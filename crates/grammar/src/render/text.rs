@@ -189,12 +189,9 @@ fn whole_header(observation: &Observation) -> String {
     if let Some(modal) = &observation.sketch.modal {
         let _ = writeln!(out, "modal {}", quoted(modal, 120));
     }
-    if let Some(kind) = &observation.sketch.page_type {
-        let _ = writeln!(out, "kind {}", quoted(kind, 40));
-    }
     let viewport = &observation.viewport;
     let below = (viewport.page_height - viewport.height - viewport.scroll_y).max(0.0);
-    if below > 1.0 || viewport.scroll_y > 1.0 {
+    if viewport.scroll_y > 1.0 {
         let _ = writeln!(out, "scrolled {:.0} px, {below:.0} px below", viewport.scroll_y);
     }
     for live in observation.sketch.live.iter().take(6) {

@@ -250,7 +250,7 @@ mod tests {
         type Logits = Random;
 
         fn begin(&self, messages: &[ChatMessage]) -> Result<Random, Infallible> {
-            assert!(messages[1].text.contains("c1 textbox"));
+            assert!(messages[1].text.contains("[c1]"));
             let chance = Chance(self.seed.fetch_add(1, Ordering::Relaxed));
             Ok(Random { chance, size: Vocabulary::bytes().size(), asked: self.asked.clone() })
         }
@@ -325,7 +325,7 @@ mod tests {
         let page = sample::page("textbox \"User\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
         let spec = cuebook_decoding::specialise(&page, &policy);
-        let user = ChatMessage::new(cuebook_grammar::planning::MessageRole::User, "c1 textbox");
+        let user = ChatMessage::new(cuebook_grammar::planning::MessageRole::User, "textbox [c1]");
         let messages = [user.clone(), user];
         let request = ChatRequest { messages: &messages, grammar: None, spec: &spec, max_tokens: u32::MAX };
         let mut stream = engine.open(&request).await.unwrap();
