@@ -41,6 +41,7 @@ struct Line {
 
 /// What to do.
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one value a process")]
 pub(crate) enum Command {
     /// Carry out a task given in words
     Run(RunArgs),

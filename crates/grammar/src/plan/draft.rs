@@ -244,7 +244,7 @@ pub(super) mod lenient {
         }
     }
 
-    /// A step or a part of one with its members in camelCase and its references plain, as [`PlanDraft::read`]
+    /// A step or a part of one with its members in camelCase and its references plain, as [`PlanDraft::read`](super::PlanDraft::read)
     /// reads a whole plan: `target_ref: "@c1"` becomes `targetRef: "c1"`.
     #[must_use]
     pub fn members(mut value: Value) -> Value {
