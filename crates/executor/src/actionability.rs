@@ -13,13 +13,18 @@ use cuebook_probe::{ProbeError, ProbeWorld};
 use serde_json::json;
 
 use crate::projection::projections;
-use crate::run::{PageClock, Run};
+use crate::retry::Tries;
+use crate::run::{PageClock, Resolved, Run};
 use crate::script::{Need, Obstacle, Readiness};
+use crate::stage::{self, Target};
 use crate::stop::{Part, Stop, probe_stop};
+
+/// A target that can be acted on.
+pub(crate) type Ready = stage::Ready<Resolved, Spot>;
 
 /// Where a target can be acted on.
 #[derive(Clone, Debug)]
-pub(crate) struct Ready {
+pub(crate) struct Spot {
     /// In the tab's viewport.
     pub(crate) point: Point,
     /// The box of what receives the input, in the coordinates of its frame.
@@ -27,9 +32,9 @@ pub(crate) struct Ready {
     /// What receives the input: the target, or the label that stands for it.
     pub(crate) receiver: u64,
     pub(crate) world: ProbeWorld,
+    /// The clock of its document.
+    pub(crate) clock: Option<PageClock>,
 }
-
-const POLL: Duration = Duration::from_millis(50);
 
 impl Need {
     /// What a click needs.
@@ -39,13 +44,16 @@ impl Need {
 }
 
 impl Run<'_> {
-    /// Waits until the element is what `need` says, at most until `by`.
-    pub(crate) async fn ready(&mut self, key: &NodeKey, need: Need, by: Instant) -> Part<Ready> {
+    /// Waits until the target is what `need` says, at most until `by`.
+    pub(crate) async fn ready(&mut self, target: &Target<Resolved>, need: Need, by: Instant) -> Part<Ready> {
+        let key = &target.key;
+        let ready = |spot| target.clone().ready(spot);
+        let mut tries = Tries::default();
         loop {
             let world = self.world_of(key, Stage::Actionability).await?;
             let budget = by.saturating_duration_since(Instant::now());
             let answer = self.ask_ready(&world, key.node, need, budget).await?;
-            self.clock = answer.now.map(|now| PageClock {
+            let clock = answer.now.map(|now| PageClock {
                 document: world.document().as_str().to_owned(),
                 now,
                 heard: Instant::now(),
@@ -57,12 +65,12 @@ impl Run<'_> {
             let receiver = answer.receiver.unwrap_or(key.node);
             let frame = FrameId::from(key.frame.as_str());
             if self.is_main(&frame) || !need.scroll {
-                return Ok(Ready { point: local, rect: answer.rect, receiver, world });
+                return Ok(ready(Spot { point: local, rect: answer.rect, receiver, world, clock }));
             }
             match self.through_owners(&frame, local, need).await? {
-                Ok(point) => return Ok(Ready { point, rect: answer.rect, receiver, world }),
+                Ok(point) => return Ok(ready(Spot { point, rect: answer.rect, receiver, world, clock })),
                 Err((obstacle, blocker)) if Instant::now() >= by => return Err(self.obstructed(obstacle, blocker)),
-                Err(_) => self.pause(Stage::Actionability, POLL).await?,
+                Err(_) => self.pause(Stage::Actionability, tries.rest()).await?,
             }
         }
     }

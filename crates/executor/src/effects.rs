@@ -25,7 +25,7 @@ impl Run<'_> {
     /// Ends all watching, opens all guards and tells what was seen. After a deadline this still runs: it
     /// sends no input.
     pub(crate) async fn disarm(&mut self) -> Option<EffectRecord> {
-        if !self.is_armed && self.watchers.is_empty() && self.happened.answered.is_empty() {
+        if self.watching.is_none() && self.watchers.is_empty() && self.happened.answered.is_empty() {
             return None;
         }
         let by = std::time::Instant::now() + PATIENCE;

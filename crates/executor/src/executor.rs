@@ -17,11 +17,12 @@ use tracing::Instrument as _;
 
 use crate::error::ExecutorError;
 use crate::facts::Gathered;
+use crate::input::devices::Flight;
 use crate::network::Network;
 use crate::options::{ExecutorOptions, PeopleInput};
 use crate::run::{Happened, Run};
 use crate::script::{ACT, guard_for};
-use crate::sent::Flight;
+use crate::stage::Ledger;
 use crate::step::IsFirst;
 use crate::stop::{Part, Stop, probe_stop};
 
@@ -147,15 +148,12 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             evidence: Evidence::default(),
             watchers: BTreeMap::new(),
             network,
-            report: None,
             told: BTreeMap::new(),
             input_at: None,
             main: None,
-            clock: None,
-            taken: None,
-            is_armed: false,
+            watching: None,
+            ledger: Ledger::default(),
             flight,
-            sealed: None,
         };
         let is_first = if self.has_run { IsFirst::No } else { IsFirst::Yes };
         self.has_run = true;

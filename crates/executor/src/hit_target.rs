@@ -11,7 +11,9 @@ use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_probe::{ProbeError, ProbeWorld};
 use futures_util::future::{BoxFuture, join_all};
+use serde::de::DeserializeOwned;
 
+use crate::input::devices::Reports;
 use crate::options::PeopleInput;
 use crate::run::Run;
 use crate::script::{Block, BlockReason, Expected, GestureKind, GestureMode, GestureReport, GestureSpec, Watched};
@@ -89,15 +91,20 @@ pub(crate) enum Began {
     Unknown,
 }
 
-impl Began {
-    /// Asks the target's document, which may go away before the gesture ends.
-    pub(crate) async fn now(target: &ProbeWorld, until: Instant) -> Self {
-        let report =
-            target.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], until.min(Instant::now() + REPORT));
-        match report.await {
-            Ok(Some(report)) if !report.seen.is_empty() => Self::Seen,
-            _ => Self::Unknown,
-        }
+/// A question that is on its way once this returns.
+async fn asked<T: DeserializeOwned + Send + 'static>(
+    world: &ProbeWorld,
+    function: &'static str,
+    ms: u64,
+    until: Instant,
+) -> BoxFuture<'static, Result<T, ProbeError>> {
+    let world = world.clone();
+    let mut answer: BoxFuture<'static, Result<T, ProbeError>> =
+        Box::pin(async move { world.call(function, &[ms.into()], until).await });
+    // The first poll sends.
+    match futures_util::poll!(&mut answer) {
+        std::task::Poll::Pending => answer,
+        std::task::Poll::Ready(answer) => Box::pin(std::future::ready(answer)),
     }
 }
 
@@ -112,53 +119,47 @@ pub(crate) struct Sealed {
 /// All that there is to tell of a text, on its way.
 pub(crate) type Outcome = BoxFuture<'static, Result<Watched, ProbeError>>;
 
-/// A report that is on its way.
-pub(crate) type Reporting = BoxFuture<'static, Result<Option<GestureReport>, ProbeError>>;
-
 /// How long to wait for the target's report once the browser has taken all of the input: it is on its way then,
 /// or there is none.
 const REPORT: Duration = Duration::from_millis(200);
 
 impl Run<'_> {
-    /// Asks the target's document for its report of the gesture that is about to be armed. The question is on
-    /// its way before the guard is opened, so that an answer comes even if the gesture ends the document.
-    pub(crate) async fn ask_for_report(&mut self, target: &NodeKey) -> Part<()> {
-        let world = self.world_of(target, Stage::Act).await?;
-        let until = self.until;
-        let left = until.saturating_duration_since(Instant::now());
-        let args = [u64::try_from(left.as_millis()).unwrap_or(0).into()];
-        let mut report: Reporting =
-            Box::pin(async move { world.call("(cb, ms) => cb.act.nextGesture(ms)", &args, until).await });
-        self.report = match futures_util::poll!(&mut report) {
-            std::task::Poll::Pending => Some(report),
-            std::task::Poll::Ready(told) => Some(Box::pin(std::future::ready(told))),
+    /// Asks the target's document for its reports of the gesture that is about to be armed.
+    pub(crate) async fn ask_for_reports(&mut self, gesture: &Gesture) -> Part<Option<Reports>> {
+        let Gesture { kind: GestureKind::Mouse, target: Some(target), expects: Some(_), .. } = gesture else {
+            return Ok(None);
         };
-        Ok(())
+        let world = self.world_of(target, Stage::Act).await?;
+        let left = self.until.saturating_duration_since(Instant::now());
+        let ms = u64::try_from(left.as_millis()).unwrap_or(0);
+        let whole = asked(&world, "(cb, ms) => cb.act.nextGesture(ms)", ms, self.until).await;
+        let press = asked(&world, "(cb, ms) => cb.act.nextPress(ms)", ms, self.until).await;
+        Ok(Some(Reports { whole, press }))
     }
 
-    /// Sends input by awaiting `sent`, and tells what the guard at the target saw of it.
+    /// Sends input by awaiting `sent`, and returns what the guard at the target reports of it.
     pub(crate) async fn deliver<T>(
         &mut self,
         world: &ProbeWorld,
+        reports: Option<Reports>,
         sent: impl Future<Output = T>,
-    ) -> Part<(T, Option<GestureReport>)> {
-        let patience = REPORT;
-        let report = self.report.take();
+    ) -> Part<(T, Option<GestureReport>, Began)> {
+        let (whole, press) = reports.map_or((None, None), |reports| (Some(reports.whole), Some(reports.press)));
         let both = async move {
-            let Some(report) = report else { return (sent.await, None) };
-            let mut report = std::pin::pin!(report);
+            let Some(whole) = whole else { return (sent.await, None) };
+            let mut whole = std::pin::pin!(whole);
             let mut sent = std::pin::pin!(sent);
             tokio::select! {
                 biased;
-                told = &mut report => (sent.await, Some(told)),
+                report = &mut whole => (sent.await, Some(report)),
                 sent = &mut sent => {
-                    let told = tokio::time::timeout(patience, report).await.ok();
-                    (sent, told)
+                    let report = tokio::time::timeout(REPORT, whole).await.ok();
+                    (sent, report)
                 }
             }
         };
-        let (sent, told) = self.race(Stage::Act, both).await?;
-        let report = match told {
+        let (sent, answer) = self.race(Stage::Act, both).await?;
+        let report = match answer {
             Some(Ok(report)) => report,
             Some(Err(ProbeError::Gone)) => None,
             Some(Err(error)) => return Err(probe_stop(error, Stage::Act)),
@@ -169,11 +170,18 @@ impl Run<'_> {
                 self.race(Stage::Act, ask).await?.unwrap_or_default()
             }
         };
+        let began = match press.filter(|_| report.is_none()) {
+            Some(press) => match self.race(Stage::Act, tokio::time::timeout(REPORT, press)).await? {
+                Ok(Ok(true)) => Began::Seen,
+                _ => Began::Unknown,
+            },
+            None => Began::Unknown,
+        };
         let report = match report {
             Some(report) if !report.done && report.blocked.is_none() => Some(self.ask_elsewhere(world, report).await?),
             report => report,
         };
-        Ok((sent, report))
+        Ok((sent, report, began))
     }
 
     /// Asks what the page makes of the text that is about to be inserted. Text takes another way through the browser
@@ -243,14 +251,14 @@ impl Run<'_> {
 
     /// Judges how a pointer gesture arrived. One of which the target saw the beginning was sent: what the page then
     /// kept from it is a matter of the postconditions. `began`: the target saw the press, as far as was heard.
-    pub(crate) fn arrived(&mut self, report: Option<&GestureReport>, began: Began) -> Part<()> {
+    pub(crate) fn arrived(&self, report: Option<&GestureReport>, began: Began) -> Part<Option<Sealed>> {
         let Some(report) = report else {
             let message = "expected the target to see the gesture, saw its document replaced before it told";
             let failure = self.act_failure(Cause::EffectUnknown, message.to_owned(), None);
             return self.seal(failure, began == Began::Seen);
         };
         if report.done {
-            return Ok(());
+            return Ok(None);
         }
         let is_begun = !report.seen.is_empty();
         let gone = Block {
@@ -274,13 +282,10 @@ impl Run<'_> {
 
     /// The rest of a gesture was kept from everything. Where nothing but an effect could say what came of it, that
     /// has to be the page's answer to the press.
-    fn seal(&mut self, failure: Stop, is_answer: bool) -> Part<()> {
+    fn seal(&self, failure: Stop, is_answer: bool) -> Part<Option<Sealed>> {
         let is_stated = self.step.post().iter().any(|stated| !stated.is_default);
         match failure {
-            Stop::Failed(failure) if is_answer || is_stated => {
-                self.sealed = Some(Sealed { failure, is_answer });
-                Ok(())
-            }
+            Stop::Failed(failure) if is_answer || is_stated => Ok(Some(Sealed { failure, is_answer })),
             failure => Err(failure),
         }
     }

@@ -23,11 +23,13 @@ use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
+use crate::actionability::Ready;
 use crate::facts::{Gathered, Lookup, Question, ask_for, is_live, turns_on_geometry};
 use crate::hit_target::{Gesture, Limit};
-use crate::run::{Run, Watcher};
+use crate::input::devices::{Armed, Devices, TabWire};
+use crate::run::{PageClock, Run, Watcher};
 use crate::script::{Changes, FrameSample, GestureKind, Opened};
-use crate::sent::Armed;
+use crate::stage::{self, Watching};
 use crate::stop::{Part, Stop, failed, probe_stop};
 
 /// A condition that is awaited.
@@ -123,21 +125,41 @@ impl Run<'_> {
     }
 
     /// Arms the postconditions: the page is sampled, and what becomes true from here on counts.
-    pub(crate) async fn watch(&mut self) -> Part<()> {
-        self.arm_frames(None).await
+    pub(crate) async fn watch(&mut self) -> Part<Watching> {
+        self.arm_frames(None, None).await
     }
 
-    /// The same, and sets the guards for `gesture`, once all input of gestures before it was answered.
-    pub(crate) async fn arm(&mut self, gesture: Gesture) -> Part<Armed> {
+    /// The same, before a script of ours acts on a target.
+    pub(crate) async fn watch_for(&mut self, ready: &Ready) -> Part<Watching> {
+        self.arm_frames(None, ready.clock.clone()).await
+    }
+
+    /// The same, and sets the guards for a gesture at a target.
+    pub(crate) async fn arm(&mut self, ready: &Ready, gesture: Gesture) -> Part<Armed> {
+        let (watching, devices) = self.set_guards(gesture, ready.clock.clone()).await?;
+        Ok(ready.arm(watching, devices))
+    }
+
+    /// The same for a gesture that names no target.
+    pub(crate) async fn arm_anywhere(&mut self, kind: GestureKind) -> Part<Armed> {
+        let (watching, devices) = self.set_guards(Gesture::anywhere(kind), None).await?;
+        Ok(stage::Armed::anywhere(watching, devices))
+    }
+
+    /// Sets the guards, once all input of gestures before was answered.
+    async fn set_guards(&mut self, gesture: Gesture, clock: Option<PageClock>) -> Part<(Watching, Devices)> {
         let flight = self.flight.clone();
         self.race(Stage::Act, async move { flight.is_over().await }).await?;
-        let armed = Armed::arming(self.page.clone(), self.probe.clone(), self.flight.clone());
-        self.arm_frames(Some(gesture)).await?;
-        Ok(armed.in_worlds(self.watchers.values().map(|watcher| watcher.world.clone()).collect()))
+        let wire = TabWire::arming(self.page.clone(), self.probe.clone(), self.flight.clone());
+        let reports = self.ask_for_reports(&gesture).await?;
+        let watching = self.arm_frames(Some(gesture), clock).await?;
+        let worlds = self.watchers.values().map(|watcher| watcher.world.clone()).collect();
+        Ok((watching, Devices::new(Box::new(wire.in_worlds(worlds)), reports)))
     }
 
-    async fn arm_frames(&mut self, gesture: Option<Gesture>) -> Part<()> {
-        if !self.is_armed {
+    async fn arm_frames(&mut self, gesture: Option<Gesture>, clock: Option<PageClock>) -> Part<Watching> {
+        let watched = self.watching;
+        if watched.is_none() {
             let conditions = self.conditions();
             let conditions: Vec<&Condition> = conditions.iter().collect();
             let pinned = self.main.as_ref().map(|main| main.key.clone());
@@ -145,14 +167,11 @@ impl Run<'_> {
             self.gathered.ask(questions);
         }
         self.name_frames();
-        if let Some(Gesture { kind: GestureKind::Mouse, target: Some(target), expects: Some(_), .. }) = &gesture {
-            self.ask_for_report(target).await?;
-        }
         let frames: Vec<FrameId> = self.page.frames().into_iter().take(MAX_FRAMES).map(|frame| frame.id).collect();
         let now = Instant::now();
         let calls = frames
             .into_iter()
-            .filter(|frame| !self.is_armed || gesture.is_some() || !self.watchers.contains_key(frame))
+            .filter(|frame| watched.is_none() || gesture.is_some() || !self.watchers.contains_key(frame))
             .map(|frame| {
                 let is_target = gesture.as_ref().is_some_and(|gesture| gesture.meets(frame.as_str()));
                 let until = if is_target || self.is_main(&frame) { self.until } else { self.within(PATIENCE) };
@@ -166,7 +185,7 @@ impl Run<'_> {
         let (until, people) = (self.until, self.options.people);
         let meant = self.meant(gesture.as_ref());
         let armed = join_all(calls.into_iter().map(|(frame, by, is_watching)| {
-            let (probe, plan, gesture, clock) = (probe.clone(), plan.clone(), gesture_of.clone(), self.clock.clone());
+            let (probe, plan, gesture, clock) = (probe.clone(), plan.clone(), gesture_of.clone(), clock.clone());
             let meant = meant.clone();
             async move {
                 let world = match probe.world(&frame, by).await {
@@ -214,7 +233,7 @@ impl Run<'_> {
                         self.gathered.tell(frame.as_str(), is_main, sample);
                     }
                     let since =
-                        self.watchers.get(&frame).filter(|_| self.is_armed).map_or(now, |watcher| watcher.since);
+                        self.watchers.get(&frame).filter(|_| watched.is_some()).map_or(now, |watcher| watcher.since);
                     self.happened.dirty.remove(&frame);
                     self.watchers.insert(frame, Watcher { world, since, is_watching });
                 }
@@ -224,13 +243,13 @@ impl Run<'_> {
                 _ => {}
             }
         }
-        if !self.is_armed {
-            self.ask_slow().await?;
-            self.gathered.set_before();
-            self.is_armed = true;
-            self.network.begin();
+        if let Some(watching) = watched {
+            return Ok(watching);
         }
-        Ok(())
+        self.ask_slow().await?;
+        let watching = self.begin_watching();
+        self.network.begin();
+        Ok(watching)
     }
 
     /// One sample of the page, for these questions, without arming anything.
@@ -357,7 +376,7 @@ impl Run<'_> {
         let mut is_news = false;
         for frame in self.gathered.frames_with_rows() {
             let frame = FrameId::from(frame.as_str());
-            if self.is_main(&frame) || (self.is_armed && !again) {
+            if self.is_main(&frame) || (self.watching.is_some() && !again) {
                 continue;
             }
             let (probe, wanted, until) = (self.probe.clone(), frame.clone(), self.within(PATIENCE));

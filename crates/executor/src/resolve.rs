@@ -4,7 +4,7 @@
 //! - An observed candidate is the element that was observed, or the step fails: never another one.
 //! - A declared locator means one element, or the step fails.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cuebook_grammar::candidate::{Candidate, NameSource};
 use cuebook_grammar::effect::EffectClass;
@@ -18,30 +18,32 @@ use cuebook_grammar::text_match::collapse_white_space;
 use cuebook_probe::{Ask, Match, ProbeError};
 use serde_json::json;
 
+use crate::retry::Tries;
 use crate::run::{Resolved, Run};
 use crate::script::Resemblance;
+use crate::stage::Target;
 use crate::stop::{Part, Stop, probe_stop};
 
-/// How long to wait before a target that is not there is looked for again.
-const POLL: Duration = Duration::from_millis(60);
 /// A failure names at most so many of what matched.
 const NAMED: usize = 10;
 
 impl Run<'_> {
     /// Finds the element of `target`, waiting for declared ones until `by`.
-    pub(crate) async fn resolve(&mut self, target: &TargetRef, by: Instant) -> Part<Resolved> {
+    pub(crate) async fn resolve(&mut self, target: &TargetRef, by: Instant) -> Part<Target<Resolved>> {
         let bound = self.step.targets().get(target).cloned();
-        match bound {
+        let found = match bound {
             Some(BoundTarget::Declared(locator)) => self.resolve_declared(target, &locator, by).await,
             Some(BoundTarget::Observed(candidate)) => self.resolve_observed(target, &candidate).await,
             None => {
                 Err(target_failure(target, Cause::TargetNotFound, format!("expected a bound target, saw `{target}`")))
             }
-        }
+        };
+        found.map(Target::found)
     }
 
     async fn resolve_declared(&mut self, target: &TargetRef, locator: &Locator, by: Instant) -> Part<Resolved> {
         let mut looked = 0_u32;
+        let mut tries = Tries::default();
         loop {
             let probe = self.probe.clone();
             let (wanted, until) = (locator.clone(), self.until);
@@ -73,7 +75,7 @@ impl Run<'_> {
                 return Err(failure);
             }
             looked = looked.saturating_add(1);
-            self.pause(Stage::Resolve, POLL).await?;
+            self.pause(Stage::Resolve, tries.rest()).await?;
         }
     }
 

@@ -22,11 +22,11 @@ use futures_util::FutureExt as _;
 
 use crate::downloads::Downloading;
 use crate::facts::Gathered;
-use crate::hit_target::{Reporting, Sealed};
+use crate::input::devices::{Armed, Flight, Sent};
 use crate::network::Network;
 use crate::options::{BeforeUnload, ExecutorOptions};
 use crate::script::FrameSummary;
-use crate::sent::{Armed, Flight, Sent};
+use crate::stage::{Ledger, Target, Watching};
 use crate::stop::{Part, Stop, gone_stop, out_of_time};
 
 /// The element that a step acts on.
@@ -34,6 +34,13 @@ use crate::stop::{Part, Stop, gone_stop, out_of_time};
 pub(crate) struct Resolved {
     pub(crate) key: NodeKey,
     pub(crate) facts: ElementFacts,
+}
+
+impl Resolved {
+    /// Another element of the same document that stands for this one.
+    pub(crate) fn at(&self, node: u64) -> Self {
+        Self { key: NodeKey { node, ..self.key.clone() }, facts: self.facts.clone() }
+    }
 }
 
 /// What happened to the tab and the browser since the step began.
@@ -88,9 +95,9 @@ impl PageClock {
     }
 }
 
-/// What a field made of what it was given, where that is something else.
+/// What a field made of its input, where that is something else.
 #[derive(Clone, Debug)]
-pub(crate) enum Taken {
+pub(crate) enum Entered {
     /// The same value, spelt its own way.
     Spelling(String),
     /// The first so many of the options.
@@ -117,19 +124,16 @@ pub(crate) struct Run<'a> {
     pub(crate) gathered: Gathered,
     pub(crate) watchers: BTreeMap<FrameId, Watcher>,
     pub(crate) network: Network,
-    pub(crate) report: Option<Reporting>,
     /// What frames told of the effects of the input, as long as nothing was heard of them since.
     pub(crate) told: BTreeMap<FrameId, FrameSummary>,
     pub(crate) input_at: Option<Instant>,
-    pub(crate) main: Option<Resolved>,
-    pub(crate) clock: Option<PageClock>,
-    /// What a field made of what it was given.
-    pub(crate) taken: Option<Taken>,
-    pub(crate) is_armed: bool,
+    pub(crate) main: Option<Target<Resolved>>,
+    /// Since the page was sampled.
+    pub(crate) watching: Option<Watching>,
+    /// Whether anything was sent.
+    pub(crate) ledger: Ledger,
     /// The input of the tab that was not answered yet, that of former steps included.
     pub(crate) flight: Flight,
-    /// A gesture that the target saw the beginning of.
-    pub(crate) sealed: Option<Sealed>,
 }
 
 /// The most characters of a dialog's message, or of a URL, that are kept.
@@ -179,14 +183,20 @@ impl Run<'_> {
             return Err(out_of_time(Stage::Act));
         }
         self.input_at.get_or_insert(now);
-        self.evidence.input_sent = true;
+        self.ledger.record();
         Ok(())
     }
 
     /// Begins an armed gesture.
     pub(crate) fn send(&mut self, armed: Armed) -> Part<Sent> {
         self.about_to_send()?;
-        Ok(armed.send())
+        Ok(armed.send(&mut self.ledger))
+    }
+
+    /// The page was sampled as far as it can be: what is seen from here on came of the step.
+    pub(crate) fn begin_watching(&mut self) -> Watching {
+        self.gathered.set_before();
+        *self.watching.insert(Watching::begun())
     }
 
     /// Milliseconds from the input to `moment`.
@@ -297,7 +307,7 @@ impl Run<'_> {
 
     /// Adds the page as it is known now to the samples, once input was sent.
     pub(crate) fn sampled(&mut self) {
-        if self.input_at.is_some() && self.is_armed {
+        if self.input_at.is_some() && self.watching.is_some() {
             let at = self.at_ms(Instant::now());
             self.gathered.push(at);
         }

@@ -18,8 +18,9 @@ use crate::hit_target::Sealed;
 use crate::options::ScreenshotMode;
 use crate::postconditions::Awaited;
 use crate::redaction::{scrub, scrub_text};
-use crate::run::{Resolved, Run, Taken};
+use crate::run::{Entered, Resolved, Run};
 use crate::script::Need;
+use crate::stage::Target;
 use crate::stop::{Part, Stop, failed};
 use crate::verdicts::{Ruling, rule};
 
@@ -33,7 +34,7 @@ impl Run<'_> {
         is_first: IsFirst,
     ) -> Result<StepOutcome, ExecutorError> {
         match self.run_through(secrets, artifacts, is_first).await {
-            Err(error) if self.evidence.input_sent => Ok(self.unknown(&error)),
+            Err(error) if self.ledger.has_acted() => Ok(self.unknown(&error)),
             ended => ended,
         }
     }
@@ -49,6 +50,7 @@ impl Run<'_> {
         let words = scrub_text(&words.chars().take(500).collect::<String>(), &secrets);
         let message = format!("expected to see what the input did, but {words}");
         let mut failure = StepFailure::new(Stage::Postcondition, Cause::EffectUnknown, message);
+        self.evidence.input_sent = true;
         failure.evidence = scrub(std::mem::take(&mut self.evidence), &secrets);
         StepOutcome::Failed(Box::new(failure))
     }
@@ -60,7 +62,7 @@ impl Run<'_> {
         is_first: IsFirst,
     ) -> Result<StepOutcome, ExecutorError> {
         let begun = Instant::now();
-        let mut acted = Acted::default();
+        let mut acted = None;
         if self.options.screenshots == ScreenshotMode::Every {
             let before = self.picture(ArtifactKind::ScreenshotBefore, artifacts).await?;
             self.evidence.artifacts.extend(before);
@@ -70,7 +72,7 @@ impl Run<'_> {
         let mut ended = self.unless_closed(ended);
         let acted_at = Instant::now();
         if matches!(ended, Ok(()) | Err(Stop::Dialog | Stop::Closed)) {
-            awaited = self.awaited();
+            awaited = self.awaited(acted.as_ref().and_then(|acted: &Acted| acted.entered.as_ref()));
             if ended.is_ok() {
                 let settled = self.await_post(&mut awaited).await;
                 ended = self.unless_closed(settled);
@@ -99,6 +101,7 @@ impl Run<'_> {
             self.evidence.artifacts.extend(after);
         }
         self.evidence.effects = effects;
+        self.evidence.input_sent = self.ledger.has_acted();
         self.evidence.cdp_events = Some(self.happened.events);
         let input = self.input_at.unwrap_or(acted_at);
         self.evidence.timings = Timings {
@@ -116,7 +119,7 @@ impl Run<'_> {
         match ended {
             Err(Stop::Failed(failure))
                 if is_end(&failure)
-                    && self.evidence.input_sent
+                    && self.ledger.has_acted()
                     && self.page.closed()
                     && !self.page.crashed()
                     && self.browser.is_alive() =>
@@ -142,7 +145,7 @@ impl Run<'_> {
         &mut self,
         secrets: &S,
         artifacts: &A,
-        acted: &mut Acted,
+        acted: &mut Option<Acted>,
     ) -> Part<()> {
         let verb = self.step.action();
         if let Some(dialog) = self.page.dialog()
@@ -156,15 +159,15 @@ impl Run<'_> {
             return failed(Stage::Precondition, Cause::DialogOpen, message);
         }
         self.preconditions().await?;
-        *acted = self.act(secrets, artifacts).await?;
-        if !self.is_armed && !self.conditions().is_empty() && self.page.dialog().is_none() {
+        *acted = Some(self.act(secrets, artifacts).await?);
+        if self.watching.is_none() && !self.conditions().is_empty() && self.page.dialog().is_none() {
             self.watch().await?;
         }
         Ok(())
     }
 
     /// Finds the main target and keeps it.
-    pub(crate) async fn resolve_main(&mut self, by: Instant) -> Part<Resolved> {
+    pub(crate) async fn resolve_main(&mut self, by: Instant) -> Part<Target<Resolved>> {
         if let Some(main) = &self.main {
             return Ok(main.clone());
         }
@@ -181,12 +184,12 @@ impl Run<'_> {
 
     /// Resolves the main target and waits until it is ready; a declared one that is replaced meanwhile is
     /// resolved again.
-    pub(crate) async fn ready_main(&mut self, need: Need) -> Part<(Resolved, Ready)> {
+    pub(crate) async fn ready_main(&mut self, need: Need) -> Part<Ready> {
         let by = self.ready_by();
         loop {
             let main = self.resolve_main(by).await?;
-            match self.ready(&main.key, need, by).await {
-                Ok(ready) => return Ok((main, ready)),
+            match self.ready(&main, need, by).await {
+                Ok(ready) => return Ok(ready),
                 Err(stop) => self.again_or(stop)?,
             }
         }
@@ -206,7 +209,7 @@ impl Run<'_> {
             Stop::Failed(failure)
                 if failure.cause == Cause::TargetStale
                     && is_declared
-                    && !self.evidence.input_sent
+                    && !self.ledger.has_acted()
                     && Instant::now() < self.until =>
             {
                 self.main = None;
@@ -266,33 +269,21 @@ impl Run<'_> {
         Ok((facts, judged))
     }
 
-    fn awaited(&self) -> Vec<Awaited> {
+    fn awaited(&self, entered: Option<&Entered>) -> Vec<Awaited> {
         let own = self.step.action().condition().filter(|_| matches!(self.step.action(), Action::WaitFor(_)));
         self.step
             .post()
             .iter()
-            .map(|stated| self.awaits(self.as_taken(&stated.condition, stated.is_default), stated.is_default))
+            .map(|stated| {
+                let entered = entered.filter(|_| stated.is_default);
+                self.awaits(as_entered(&stated.condition, entered), stated.is_default)
+            })
             .chain(own.map(|condition| Awaited {
                 until: self.waits_until(condition),
                 span: None,
                 ..self.awaits(condition.clone(), false)
             }))
             .collect()
-    }
-
-    /// A colour or a number has several spellings, and a field takes one; a select may take one option of several:
-    /// what the check added is about what was taken.
-    fn as_taken(&self, condition: &Condition, is_default: bool) -> Condition {
-        match (condition, &self.taken) {
-            (Condition::ValueEquals(valued), Some(Taken::Spelling(taken))) if is_default => {
-                Condition::ValueEquals(Valued { value: WireText::cut(taken), ..valued.clone() })
-            }
-            (Condition::SelectedValues(selected), Some(Taken::Options(most))) if is_default => {
-                let values = selected.values.iter().take(*most).cloned().collect();
-                Condition::SelectedValues(SelectedValues { values, ..selected.clone() })
-            }
-            _ => condition.clone(),
-        }
     }
 
     async fn await_post(&mut self, awaited: &mut [Awaited]) -> Part<()> {
@@ -307,10 +298,17 @@ impl Run<'_> {
     }
 
     /// Judges what was gathered, and rules.
-    fn outcome(&mut self, ended: Part<()>, acted: Acted, awaited: &[Awaited]) -> Result<StepOutcome, ExecutorError> {
+    fn outcome(
+        &mut self,
+        ended: Part<()>,
+        acted: Option<Acted>,
+        awaited: &[Awaited],
+    ) -> Result<StepOutcome, ExecutorError> {
+        // A dialog, or the end of the tab, may come before the verb is through.
+        let Acted { data, page, sealed, .. } = acted.unwrap_or_else(Acted::untargeted);
         let key = self.probe.digest_key().clone();
         let is_over = matches!(ended, Err(Stop::Dialog | Stop::Closed));
-        if !awaited.is_empty() && !self.gathered.has_samples() && (self.is_armed || is_over) {
+        if !awaited.is_empty() && !self.gathered.has_samples() && (self.watching.is_some() || is_over) {
             self.gathered.push(self.at_ms(Instant::now()));
         }
         let events = self.events();
@@ -336,7 +334,7 @@ impl Run<'_> {
             Err(Stop::Broken(error)) => return Err(error),
             Err(Stop::Failed(failure)) => Some(failure),
             Err(Stop::Dialog) => self.dialog_ruling(&facts),
-            Ok(()) | Err(Stop::Closed) => match (rule(&self.evidence.post), self.sealed.take()) {
+            Ok(()) | Err(Stop::Closed) => match (rule(&self.evidence.post), sealed) {
                 (Ruling::Done { .. }, Some(sealed)) if !self.answers(&sealed, &facts) => Some(unanswered(sealed)),
                 (Ruling::Done { unseen }, _) => {
                     self.evidence.no_observed_effect = unseen;
@@ -355,8 +353,8 @@ impl Run<'_> {
                 StepOutcome::Failed(failure)
             }
             None => {
-                let page = acted.page.or_else(|| self.new_page());
-                StepOutcome::Succeeded(StepSuccess { evidence, data: acted.data, page })
+                let page = page.or_else(|| self.new_page());
+                StepOutcome::Succeeded(StepSuccess { evidence, data, page })
             }
         })
     }
@@ -417,6 +415,21 @@ impl Run<'_> {
             None => return None,
         };
         Some(PageId::new(page.target_id().as_str()))
+    }
+}
+
+/// A colour or a number has several spellings, and a field takes one; a select may take one option of several:
+/// what the check added is about what was entered.
+fn as_entered(condition: &Condition, entered: Option<&Entered>) -> Condition {
+    match (condition, entered) {
+        (Condition::ValueEquals(valued), Some(Entered::Spelling(spelling))) => {
+            Condition::ValueEquals(Valued { value: WireText::cut(spelling), ..valued.clone() })
+        }
+        (Condition::SelectedValues(selected), Some(Entered::Options(most))) => {
+            let values = selected.values.iter().take(*most).cloned().collect();
+            Condition::SelectedValues(SelectedValues { values, ..selected.clone() })
+        }
+        _ => condition.clone(),
     }
 }
 

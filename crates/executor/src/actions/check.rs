@@ -1,11 +1,11 @@
 //! Check boxes, radio buttons and switches.
 
-use cuebook_grammar::action::{MouseButton, SetChecked};
+use cuebook_grammar::action::SetChecked;
 use cuebook_grammar::facts::Toggle;
-use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage};
 use serde::Deserialize;
 
+use crate::actions::Acted;
 use crate::run::Run;
 use crate::script::{Field, Need};
 use crate::stop::Part;
@@ -20,7 +20,7 @@ struct Seen {
 
 impl Run<'_> {
     /// Brings the target into the wanted state with one click, unless it is in it already.
-    pub(crate) async fn set_checked(&mut self, action: &SetChecked, wanted: Toggle) -> Part<()> {
+    pub(crate) async fn set_checked(&mut self, action: &SetChecked, wanted: Toggle) -> Part<Acted> {
         loop {
             let by = self.ready_by();
             let main = self.resolve_main(by).await?;
@@ -38,7 +38,7 @@ impl Run<'_> {
                 return Err(self.act_failure(Cause::InvalidArgument, message, None));
             };
             if seen == wanted {
-                return Ok(());
+                return Ok(Acted::nothing(&main));
             }
             if wanted == Toggle::False && native {
                 let message = "expected something that can be turned off, saw a radio button".to_owned();
@@ -46,11 +46,11 @@ impl Run<'_> {
             }
             // A stated position is one in the target's own box.
             let node = if action.position.is_some() { main.key.node } else { field.id };
-            let key = NodeKey { node, ..main.key };
+            let part = main.part(|main| main.at(node));
             let need = Need { stand_in: true, ..Need::pointer(action.position) };
-            match self.ready(&key, need, by).await {
-                Ok(_) if action.dry_run == Some(true) => return Ok(()),
-                Ok(ready) => return self.click_at(&key, &main.facts.tag, &ready, MouseButton::Left, 1, 0).await,
+            match self.ready(&part, need, by).await {
+                Ok(ready) if action.dry_run == Some(true) => return Ok(Acted::nothing(ready.target())),
+                Ok(ready) => return self.click_once(&ready).await,
                 Err(stop) => self.again_or(stop)?,
             }
         }

@@ -3,12 +3,14 @@
 use std::time::Instant;
 
 use cuebook_grammar::action::{Click, MouseButton};
-use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::geometry::Point;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use futures_util::future::try_join_all;
 
 use crate::actionability::Ready;
-use crate::hit_target::{Began, Gesture};
+use crate::actions::Acted;
+use crate::hit_target::Gesture;
+use crate::input::devices::{Sending, Sent};
 use crate::input::mouse::modifier_bits;
 use crate::run::Run;
 use crate::script::{Expected, Need};
@@ -22,18 +24,46 @@ const RENDERED: usize = 200;
 /// Where a click went.
 enum Landed {
     /// To the target.
-    There,
+    There(Acted),
     /// To nobody: all of it was stopped before the target or anything else saw any of it.
     Nowhere(Box<StepFailure>),
     /// To nobody, because the page put something else there that takes clicks.
     Swapped(Box<StepFailure>),
 }
 
+/// How a click is made.
+#[derive(Clone, Debug)]
+pub(crate) struct How {
+    button: MouseButton,
+    count: u8,
+    /// The bits of keys held.
+    modifiers: u8,
+    /// The events that make it one.
+    expects: Expected,
+}
+
+impl How {
+    fn new(button: MouseButton, count: u8, modifiers: u8, tag: &str) -> Self {
+        Self { button, count, modifiers, expects: expected(button, tag, count) }
+    }
+}
+
+/// Queues the whole click. One burst: what the page does on the move finds the press already under way, and guarded.
+fn burst(sent: &mut Sent, point: Point, how: &How) -> Vec<Sending> {
+    let mut mouse = sent.mouse(how.modifiers);
+    let mut calls = vec![mouse.move_to(point)];
+    for nth in 1..=how.count {
+        calls.push(mouse.press(point, how.button, nth));
+        calls.push(mouse.release(point, how.button, nth));
+    }
+    calls
+}
+
 impl Run<'_> {
     /// Clicks the step's target. A page that changes when the pointer comes has made the guard stop the whole
     /// gesture: nothing was hit, so it is tried again on the page as it is then. Where the page put something
     /// else under the pointer that takes clicks, it is not.
-    pub(crate) async fn click(&mut self, action: &Click) -> Part<()> {
+    pub(crate) async fn click(&mut self, action: &Click) -> Part<Acted> {
         let need = Need { stand_in: true, ..Need::pointer(action.position) };
         let button = action.button.unwrap_or_default();
         let count = action.count.map_or(1, cuebook_grammar::wire::ClickCount::get);
@@ -42,17 +72,17 @@ impl Run<'_> {
         let (mut moved, mut rendered) = (0, 0);
         let rendered_by = self.ready_by();
         loop {
-            let (main, ready) = match self.ready_main(need).await {
+            let ready = match self.ready_main(need).await {
                 // Why the gesture was stopped says more than that the target did not come back.
                 Err(Stop::Failed(failure)) => return Err(Stop::Failed(missed.unwrap_or(failure))),
                 ready => ready?,
             };
             if action.dry_run == Some(true) {
-                return Ok(());
+                return Ok(Acted::nothing(ready.target()));
             }
-            let expects = expected(button, &main.facts.tag, count);
-            let failure = match self.try_click(&main.key, &ready, button, count, modifiers, expects).await? {
-                Landed::There => return Ok(()),
+            let how = How::new(button, count, modifiers, &ready.target().facts.tag);
+            let failure = match self.try_click(&ready, &how).await? {
+                Landed::There(acted) => return Ok(acted),
                 Landed::Nowhere(failure) => failure,
                 Landed::Swapped(failure) => return Err(Stop::Failed(failure)),
             };
@@ -70,71 +100,46 @@ impl Run<'_> {
         }
     }
 
-    /// Sends a click to an element that is ready for it, and makes sure that it arrived there.
-    pub(crate) async fn click_at(
-        &mut self,
-        key: &NodeKey,
-        tag: &str,
-        ready: &Ready,
-        button: MouseButton,
-        count: u8,
-        modifiers: u8,
-    ) -> Part<()> {
-        self.click_expecting(key, ready, button, count, modifiers, expected(button, tag, count)).await
+    /// Clicks an element that is ready for it, once.
+    pub(crate) async fn click_once(&mut self, ready: &Ready) -> Part<Acted> {
+        self.click_as(ready, &How::new(MouseButton::Left, 1, 0, &ready.target().facts.tag)).await
     }
 
-    /// The same, done once these events were seen at the target.
-    pub(crate) async fn click_expecting(
-        &mut self,
-        key: &NodeKey,
-        ready: &Ready,
-        button: MouseButton,
-        count: u8,
-        modifiers: u8,
-        expects: Expected,
-    ) -> Part<()> {
-        match self.try_click(key, ready, button, count, modifiers, expects).await? {
-            Landed::There => Ok(()),
+    /// The same for what acts on the press, and is done once it saw that.
+    pub(crate) async fn press_once(&mut self, ready: &Ready) -> Part<Acted> {
+        let expects = Expected { types: &["mousedown"], count: 1 };
+        self.click_as(ready, &How { button: MouseButton::Left, count: 1, modifiers: 0, expects }).await
+    }
+
+    async fn click_as(&mut self, ready: &Ready, how: &How) -> Part<Acted> {
+        match self.try_click(ready, how).await? {
+            Landed::There(acted) => Ok(acted),
             Landed::Nowhere(failure) | Landed::Swapped(failure) => Err(Stop::Failed(failure)),
         }
     }
 
-    async fn try_click(
-        &mut self,
-        key: &NodeKey,
-        ready: &Ready,
-        button: MouseButton,
-        count: u8,
-        modifiers: u8,
-        expects: Expected,
-    ) -> Part<Landed> {
-        let target = NodeKey { node: ready.receiver, ..key.clone() };
-        let armed = match self.arm(Gesture::mouse(target, expects)).await {
+    async fn try_click(&mut self, ready: &Ready, how: &How) -> Part<Landed> {
+        let target = ready.target().at(ready.receiver).key;
+        let armed = match self.arm(ready, Gesture::mouse(target, how.expects.clone())).await {
             Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale => {
                 return Ok(Landed::Nowhere(failure));
             }
             armed => armed?,
         };
-        let mut sending = self.send(armed)?;
-        let mut mouse = sending.mouse(modifiers);
-        let point = ready.point;
-        // One burst: what the page does on the move finds the press already under way, and guarded.
-        let mut calls = vec![mouse.move_to(point)];
-        for nth in 1..=count {
-            calls.push(mouse.press(point, button, nth));
-            calls.push(mouse.release(point, button, nth));
-        }
-        let (sent, report) = self.deliver(&ready.world, try_join_all(calls)).await?;
-        drop(sending);
-        let is_untouched = sent.is_ok() && report.as_ref().is_some_and(|report| report.seen.is_empty());
+        let mut sent = self.send(armed)?;
+        let (reports, calls) = (sent.take_reports(), burst(&mut sent, ready.point, how));
+        let (answered, report, began) = self.deliver(&ready.world, reports, try_join_all(calls)).await?;
+        let acted = Acted::by(sent);
+        let is_untouched = answered.is_ok() && report.as_ref().is_some_and(|report| report.seen.is_empty());
         let is_swapped =
             report.as_ref().and_then(|report| report.blocked.as_ref()).is_some_and(|block| block.is_swap());
-        match self.arrived(report.as_ref(), Began::Unknown) {
+        let sealed = match self.arrived(report.as_ref(), began) {
             Err(Stop::Failed(failure)) if is_untouched && is_swapped => return Ok(Landed::Swapped(failure)),
             Err(Stop::Failed(failure)) if is_untouched => return Ok(Landed::Nowhere(failure)),
-            judged => judged?,
-        }
-        sent.map(|_| Landed::There).map_err(|error| call_stop(error, Stage::Act))
+            sealed => sealed?,
+        };
+        answered.map_err(|error| call_stop(error, Stage::Act))?;
+        Ok(Landed::There(Acted { sealed, ..acted }))
     }
 }
 
@@ -148,4 +153,21 @@ fn expected(button: MouseButton, tag: &str, count: u8) -> Expected {
         (MouseButton::Right, _) => &["contextmenu", "auxclick"],
     };
     Expected { types, count: u32::from(count) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::devices::fake;
+
+    #[tokio::test]
+    async fn a_double_click_is_one_burst_and_holds_nothing_afterwards() {
+        let (mut sent, log) = fake::sent();
+        let how = How::new(MouseButton::Left, 2, 0, "button");
+        try_join_all(burst(&mut sent, Point { x: 1.0, y: 2.0 }, &how)).await.unwrap();
+        let press = ["mousePressed", "mouseReleased"];
+        assert_eq!(fake::drain(&log), [&["mouseMoved"], &press[..], &press[..]].concat());
+        drop(sent);
+        assert_eq!(fake::drain(&log), ["end"]);
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use cuebook_cdp::{CallError, FrameId, RawReply, Session};
+use cuebook_cdp::{CallError, FrameId};
 use cuebook_grammar::action::TypeText;
 use cuebook_grammar::id::{CredentialRef, NodeKey};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
@@ -17,12 +17,14 @@ use cuebook_probe::ProbeWorld;
 use futures_util::future::try_join_all;
 use serde_json::json;
 
+use crate::actionability::Ready;
+use crate::actions::Acted;
 use crate::hit_target::{Gesture, Outcome};
+use crate::input::devices::{Place, Sending, Sent};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
-use crate::run::{Run, Taken};
+use crate::run::{Entered, Run};
 use crate::script::{Field, FieldKind, Focused, GestureReport, Need, SetWhole};
-use crate::sent::{Sending, Sent};
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
 /// Characters beyond this are inserted and not typed one by one.
@@ -31,14 +33,19 @@ const TYPED: usize = 400;
 /// The field that text goes into.
 pub(crate) struct Entry {
     pub(crate) field: Field,
-    pub(crate) key: NodeKey,
-    pub(crate) world: ProbeWorld,
-    pub(crate) session: Session,
+    pub(crate) ready: Ready,
+    pub(crate) place: Place,
+}
+
+impl Entry {
+    fn key(&self) -> &NodeKey {
+        &self.ready.target().key
+    }
 }
 
 impl Run<'_> {
     /// Types text after what is there.
-    pub(crate) async fn type_text<S: SecretSource>(&mut self, action: &TypeText, secrets: &S) -> Part<()> {
+    pub(crate) async fn type_text<S: SecretSource>(&mut self, action: &TypeText, secrets: &S) -> Part<Acted> {
         let entry = self.entry(action.credential_ref.is_some()).await?;
         let text = self.text_for(&entry, action.text.as_ref(), action.credential_ref.as_ref(), secrets).await?;
         match entry.field.kind {
@@ -53,7 +60,7 @@ impl Run<'_> {
     }
 
     /// Types characters after what is there.
-    pub(crate) async fn type_into(&mut self, entry: &Entry, text: &str) -> Part<()> {
+    pub(crate) async fn type_into(&mut self, entry: &Entry, text: &str) -> Part<Acted> {
         let (sent, _) = self.begin_entry(entry, "end").await?;
         let typed = self.enter(entry, &sent, text, None).await;
         self.end_entry(entry, sent, typed).await
@@ -72,16 +79,11 @@ impl Run<'_> {
                 self.main_is_gone()?;
                 continue;
             };
-            let key = NodeKey { node: field.id, ..main.key };
+            let part = main.part(|main| main.at(field.id));
             let need =
                 Need { visible: true, enabled: true, editable: true, scroll: true, hit: is_secret, ..Need::default() };
-            match self.ready(&key, need, by).await {
-                Ok(ready) => {
-                    let frame = FrameId::from(key.frame.as_str());
-                    let session =
-                        self.page.frame(&frame).map_or_else(|| self.page.session().clone(), |frame| frame.session);
-                    return Ok(Entry { field, key, world: ready.world, session });
-                }
+            match self.ready(&part, need, by).await {
+                Ok(ready) => return Ok(Entry { field, place: self.place_of(&part.key), ready }),
                 Err(stop) => self.again_or(stop)?,
             }
         }
@@ -97,8 +99,8 @@ impl Run<'_> {
     ) -> Part<Secret> {
         let target = self.step.action().target().cloned();
         if let Some(reference) = credential {
-            let origin: String = self.ask(&entry.world, "(cb) => cb.act.origin()", &[], Stage::Act).await?;
-            let page_origin = if self.is_main(entry.world.frame()) {
+            let origin: String = self.ask(&entry.ready.world, "(cb) => cb.act.origin()", &[], Stage::Act).await?;
+            let page_origin = if self.is_main(entry.ready.world.frame()) {
                 origin.clone()
             } else {
                 let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
@@ -138,7 +140,7 @@ impl Run<'_> {
 
     /// Arms, gives the focus and places the caret.
     pub(crate) async fn begin_entry(&mut self, entry: &Entry, caret: &str) -> Part<(Sent, Focused)> {
-        let armed = self.arm(Gesture::keys(Some(entry.key.clone()))).await?;
+        let armed = self.arm(&entry.ready, Gesture::keys(Some(entry.key().clone()))).await?;
         let focused = self.focus_field(entry, caret).await?;
         let sent = self.send(armed)?;
         if caret == "end" && !focused.at_end && !focused.empty {
@@ -149,8 +151,8 @@ impl Run<'_> {
 
     /// The same for text that replaces what is there, in one piece; what comes of it is asked for.
     pub(crate) async fn begin_insertion(&mut self, entry: &Entry) -> Part<(Sent, Outcome)> {
-        let armed = self.arm(Gesture::text(entry.key.clone())).await?;
-        let asked = self.ask_for_outcome(&entry.world).await;
+        let armed = self.arm(&entry.ready, Gesture::text(entry.key().clone())).await?;
+        let asked = self.ask_for_outcome(&entry.ready.world).await;
         self.focus_field(entry, "all").await?;
         Ok((self.send(armed)?, asked))
     }
@@ -159,7 +161,7 @@ impl Run<'_> {
         self.about_to_send()?;
         let args = [entry.field.id.into(), json!(caret)];
         let focused: Option<Focused> =
-            self.ask(&entry.world, "(cb, id, caret) => cb.act.focus(id, caret)", &args, Stage::Act).await?;
+            self.ask(&entry.ready.world, "(cb, id, caret) => cb.act.focus(id, caret)", &args, Stage::Act).await?;
         let Some(focused) = focused else {
             return Err(self.act_failure(
                 Cause::TargetStale,
@@ -176,7 +178,7 @@ impl Run<'_> {
 
     pub(crate) async fn press_named(&mut self, entry: &Entry, sent: &Sent, name: &str) -> Part<()> {
         let Some(chord) = layout::chord(name) else { return Ok(()) };
-        let calls = Keyboard { sent, session: &entry.session }.chord(&chord);
+        let calls = Keyboard { devices: sent, place: &entry.place }.chord(&chord);
         self.all_of(calls).await
     }
 
@@ -186,7 +188,7 @@ impl Run<'_> {
 
     /// Sends the characters.
     async fn enter(&mut self, entry: &Entry, sent: &Sent, text: &str, delay: Option<Duration>) -> Part<()> {
-        let keyboard = Keyboard { sent, session: &entry.session };
+        let keyboard = Keyboard { devices: sent, place: &entry.place };
         let characters: Vec<char> = text.chars().collect();
         if delay.is_none() && characters.len() > TYPED {
             self.about_to_send()?;
@@ -195,8 +197,8 @@ impl Run<'_> {
         let count = characters.len();
         for (nth, character) in characters.into_iter().enumerate() {
             self.about_to_send()?;
-            let frame = self.page.frame(&FrameId::from(entry.key.frame.as_str()));
-            if frame.is_none_or(|frame| frame.document.as_str() != entry.key.document) {
+            let frame = self.page.frame(&FrameId::from(entry.key().frame.as_str()));
+            if frame.is_none_or(|frame| frame.document.as_str() != entry.key().document) {
                 // The rest would go to whatever has the focus in the document that came.
                 let message =
                     format!("expected the field to take {count} characters, saw its document replaced after {nth}");
@@ -213,32 +215,34 @@ impl Run<'_> {
     }
 
     /// Ends the entry and tells whether something went elsewhere.
-    pub(crate) async fn end_entry(&mut self, entry: &Entry, sent: Sent, entered: Part<()>) -> Part<()> {
+    pub(crate) async fn end_entry(&mut self, entry: &Entry, sent: Sent, entered: Part<()>) -> Part<Acted> {
         if matches!(entered, Err(Stop::Dialog)) {
-            return entered;
+            return Err(Stop::Dialog);
         }
         // A document that is gone took its report along; what it led to is in the effects.
         let report =
-            self.ask::<Option<GestureReport>>(&entry.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
-        drop(sent);
+            self.ask::<Option<GestureReport>>(&entry.ready.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
+        let acted = Acted::by(sent);
         entered?;
-        self.judge_entry(report)
+        self.judge_entry(report)?;
+        Ok(acted)
     }
 
     /// The same for text that was inserted in one piece.
     pub(crate) fn end_insertion(
         &mut self,
         sent: Sent,
-        inserted: Part<(Result<RawReply, CallError>, Option<GestureReport>)>,
-    ) -> Part<()> {
-        drop(sent);
+        inserted: Part<(Result<(), CallError>, Option<GestureReport>)>,
+    ) -> Part<Acted> {
+        let acted = Acted::by(sent);
         let report = match inserted {
             Ok((Err(error), _)) => return Err(call_stop(error, Stage::Act)),
             Ok((Ok(_), report)) => Ok(report),
             Err(Stop::Dialog) => return Err(Stop::Dialog),
             Err(stop) => Err(stop),
         };
-        self.judge_entry(report)
+        self.judge_entry(report)?;
+        Ok(acted)
     }
 
     fn judge_entry(&self, report: Part<Option<GestureReport>>) -> Part<()> {
@@ -251,16 +255,15 @@ impl Run<'_> {
     }
 
     /// Dates, times, colours and ranges are set by the browser's own setter, with the events that follow.
-    pub(crate) async fn set_whole(&mut self, entry: &Entry, value: &str) -> Part<()> {
-        self.watch().await?;
-        self.about_to_send()?;
+    pub(crate) async fn set_whole(&mut self, entry: &Entry, value: &str) -> Part<Acted> {
+        let sent = self.script(&entry.ready).await?;
         let args = [entry.field.id.into(), value.into()];
         let set: Option<SetWhole> =
-            self.ask(&entry.world, "(cb, id, value) => cb.act.setWhole(id, value)", &args, Stage::Act).await?;
+            self.ask(&entry.ready.world, "(cb, id, value) => cb.act.setWhole(id, value)", &args, Stage::Act).await?;
         match set {
             Some(SetWhole { fits: true, took }) => {
-                self.taken = (took != value && took.len() <= 100).then_some(Taken::Spelling(took));
-                Ok(())
+                let entered = (took != value && took.len() <= 100).then_some(Entered::Spelling(took));
+                Ok(Acted { entered, ..Acted::by(sent) })
             }
             Some(SetWhole { took, .. }) => {
                 let took: String = took.chars().take(100).collect();

@@ -100,6 +100,6 @@ impl Run<'_> {
             Some(number) => Value::String(number),
             None => serde_json::from_str(raw).unwrap_or(Value::Null),
         };
-        Ok(Acted { data: Some(data), ..Acted::default() })
+        Ok(Acted { data: Some(data), ..Acted::untargeted() })
     }
 }

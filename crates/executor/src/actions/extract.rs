@@ -73,7 +73,7 @@ impl Run<'_> {
                 self.by_schema(&world, &id, wanted).await?
             }
         };
-        Ok(Acted { data: Some(data), ..Acted::default() })
+        Ok(Acted { data: Some(data), ..Acted::untargeted() })
     }
 
     /// Text or a live value.
@@ -156,7 +156,7 @@ impl Run<'_> {
         let (world, id) = self.place(target).await?;
         let answer: Option<Markup> = self.ask(&world, "(cb, id) => cb.act.dom(id)", &[id], Stage::Act).await?;
         let Markup { text, length } = self.still_there(answer)?;
-        Ok(Acted { data: Some(noted(text, length).into()), ..Acted::default() })
+        Ok(Acted { data: Some(noted(text, length).into()), ..Acted::untargeted() })
     }
 
     /// The document to read in, and the element, if one was named.

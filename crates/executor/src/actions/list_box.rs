@@ -7,17 +7,18 @@
 
 use std::time::{Duration, Instant};
 
-use cuebook_grammar::action::{MouseButton, OptionChoice};
-use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::action::OptionChoice;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_probe::ProbeWorld;
 
+use crate::actions::Acted;
 use crate::actions::select::in_words;
+use crate::retry::Tries;
 use crate::run::{Resolved, Run};
-use crate::script::{Expected, ListKind, Listed, ListedOption, Need};
+use crate::script::{ListKind, Listed, ListedOption, Need};
+use crate::stage::Target;
 use crate::stop::{Part, Stop};
 
-const POLL: Duration = Duration::from_millis(60);
 /// So long a field may take to show its options before they are asked for by typing.
 const OPENING: Duration = Duration::from_millis(300);
 /// The most labels that are remembered of a list that is scrolled through.
@@ -39,7 +40,7 @@ struct Search {
 
 impl Run<'_> {
     /// Chooses options of a list that the page draws.
-    pub(crate) async fn choose_listed(&mut self, choices: &[OptionChoice]) -> Part<()> {
+    pub(crate) async fn choose_listed(&mut self, choices: &[OptionChoice]) -> Part<Acted> {
         let (main, _, listed) = self.listed(&[]).await?;
         let several = choices.len() > 1;
         match listed.kind {
@@ -59,16 +60,17 @@ impl Run<'_> {
                 if listed.kind == ListKind::List && listed.several {
                     self.unchoose(&main, &listed.rows, choices).await?;
                 }
+                let mut acted = Acted::nothing(&main);
                 for choice in choices {
-                    self.choose_one(choice).await?;
+                    acted = self.choose_one(choice).await?;
                 }
-                Ok(())
+                Ok(acted)
             }
         }
     }
 
     /// The target and what it offers now.
-    async fn listed(&mut self, before: &[u64]) -> Part<(Resolved, ProbeWorld, Listed)> {
+    async fn listed(&mut self, before: &[u64]) -> Part<(Target<Resolved>, ProbeWorld, Listed)> {
         loop {
             let main = self.resolve_main(self.ready_by()).await?;
             let world = self.world_of(&main.key, Stage::Actionability).await?;
@@ -83,7 +85,7 @@ impl Run<'_> {
     }
 
     /// What a data list suggests is text that the field takes.
-    async fn choose_suggested(&mut self, rows: &[ListedOption], choice: &OptionChoice) -> Part<()> {
+    async fn choose_suggested(&mut self, rows: &[ListedOption], choice: &OptionChoice) -> Part<Acted> {
         let Some(option) = find(rows, choice) else {
             let labels: Vec<String> = rows.iter().filter_map(|row| row.value.clone()).collect();
             return Err(self.no_option(&in_words(choice), false, &labels).into());
@@ -94,7 +96,7 @@ impl Run<'_> {
     }
 
     /// Takes away what was chosen and is not wanted: a list for several is left with exactly what was asked for.
-    async fn unchoose(&mut self, main: &Resolved, rows: &[ListedOption], choices: &[OptionChoice]) -> Part<()> {
+    async fn unchoose(&mut self, main: &Target<Resolved>, rows: &[ListedOption], choices: &[OptionChoice]) -> Part<()> {
         for choice in choices {
             match find(rows, choice) {
                 Some(option) if option.disabled => {
@@ -106,30 +108,29 @@ impl Run<'_> {
         let wanted: Vec<u64> = choices.iter().filter_map(|choice| find(rows, choice)).map(|row| row.id).collect();
         let unwanted = rows.iter().filter(|row| row.selected && !row.disabled && !wanted.contains(&row.id));
         for id in unwanted.map(|row| row.id).collect::<Vec<_>>() {
-            let key = NodeKey { node: id, ..main.key.clone() };
-            self.press_option(&key).await?;
+            self.press_option(&main.part(|main| main.at(id))).await?;
         }
         Ok(())
     }
 
-    async fn press_option(&mut self, key: &NodeKey) -> Part<()> {
-        let ready = self.ready(key, Need::pointer(None), self.ready_by()).await?;
+    async fn press_option(&mut self, option: &Target<Resolved>) -> Part<Acted> {
+        let ready = self.ready(option, Need::pointer(None), self.ready_by()).await?;
         // Lists that choose on the press close before the release; what counts is that the option was pressed.
-        let expects = Expected { types: &["mousedown"], count: 1 };
-        self.click_expecting(key, &ready, MouseButton::Left, 1, 0, expects).await
+        self.press_once(&ready).await
     }
 
     /// Opens the list where that is needed, looks for the option and clicks it.
-    async fn choose_one(&mut self, choice: &OptionChoice) -> Part<()> {
+    async fn choose_one(&mut self, choice: &OptionChoice) -> Part<Acted> {
         let mut by = self.ready_by();
         let mut search = Search::default();
+        let mut tries = Tries::default();
         loop {
             let (main, world, listed) = self.listed(&search.before).await?;
             let is_open = search.opened.is_some() || listed.expanded || listed.kind == ListKind::List;
             if !is_open {
                 search.before = listed.rows.iter().map(|row| row.id).collect();
-                let ready = self.ready(&main.key, Need::pointer(None), by).await?;
-                self.click_at(&main.key, &main.facts.tag, &ready, MouseButton::Left, 1, 0).await?;
+                let ready = self.ready(&main, Need::pointer(None), by).await?;
+                self.click_once(&ready).await?;
                 search.opened = Some(Instant::now());
                 by = self.ready_by();
                 continue;
@@ -139,13 +140,12 @@ impl Run<'_> {
                     return Err(self.no_option(&in_words(choice), true, &labels(&listed.rows)).into());
                 }
                 if option.selected {
-                    return Ok(());
+                    return Ok(Acted::nothing(&main));
                 }
-                let key = NodeKey { node: option.id, ..main.key.clone() };
-                match self.press_option(&key).await {
+                match self.press_option(&main.part(|main| main.at(option.id))).await {
                     // A list that is drawn anew while it is scrolled shows the same option again.
                     Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale && Instant::now() < by => {
-                        self.pause(Stage::Act, POLL).await?;
+                        self.pause(Stage::Act, tries.rest()).await?;
                         continue;
                     }
                     pressed => return pressed,
@@ -160,7 +160,7 @@ impl Run<'_> {
             if Instant::now() >= by {
                 return Err(self.no_option(&in_words(choice), false, &search.labels).into());
             }
-            self.pause(Stage::Act, POLL).await?;
+            self.pause(Stage::Act, tries.rest()).await?;
         }
     }
 

@@ -119,25 +119,23 @@ impl Run<'_> {
     /// A crashed page has nothing to watch, but can be navigated.
     async fn arm_if_alive(&mut self) -> Part<()> {
         if self.page.crashed() {
-            self.is_armed = true;
-            self.gathered.set_before();
+            self.begin_watching();
             return Ok(());
         }
         // The page that is left may hang: what it was like is not worth the step.
         let until = self.until;
         self.until = self.within(Duration::from_secs(1));
-        let armed = self.watch().await;
+        let watched = self.watch().await;
         self.until = until;
-        match armed {
+        match watched {
             Err(Stop::Failed(failure)) if matches!(failure.cause, Cause::DeadlineExceeded | Cause::TargetStale) => {
                 if Instant::now() >= until {
                     return Err(out_of_time(Stage::Act));
                 }
-                self.is_armed = true;
-                self.gathered.set_before();
+                self.begin_watching();
                 Ok(())
             }
-            other => other,
+            other => other.map(drop),
         }
     }
 

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use cuebook_cdp::{Delivery, FrameId, Session};
+use cuebook_cdp::{CallError, Delivery, FrameId, Session};
 use cuebook_grammar::action::{DragTo, Hover, LongPress, MouseButton};
 use cuebook_grammar::geometry::{Point, ViewportSize};
-use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use futures_util::future::try_join_all;
 use serde_json::Value;
 
-use crate::hit_target::{Began, Gesture};
+use crate::actions::Acted;
+use crate::hit_target::Gesture;
+use crate::input::devices::{DragKind, Place, Sent};
 use crate::projection::projections;
 use crate::run::Run;
 use crate::script::{Expected, GestureKind, GestureReport, Need};
-use crate::sent::DragKind;
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
 const HOLD: Duration = Duration::from_millis(600);
@@ -22,119 +22,139 @@ const DRAG: Duration = Duration::from_millis(300);
 /// Moves of a drag.
 const MOVES: u32 = 10;
 
+/// Presses, waits and lets go.
+async fn hold(sent: &mut Sent, at: Point, span: Duration) -> Result<(), CallError> {
+    let mut mouse = sent.mouse(0);
+    try_join_all([mouse.move_to(at), mouse.press(at, MouseButton::Left, 1)]).await?;
+    tokio::time::sleep(span).await;
+    mouse.release(at, MouseButton::Left, 1).await
+}
+
+/// The points of a drag, the last one its end.
+fn path(from: Point, to: Point) -> impl Iterator<Item = Point> {
+    (1..=MOVES).map(move |step| {
+        let share = f64::from(step) / f64::from(MOVES);
+        Point { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share }
+    })
+}
+
+/// Drags with mouse events alone.
+async fn drag(sent: &mut Sent, from: Point, to: Point, took: Duration) -> Result<(), CallError> {
+    let mut mouse = sent.mouse(0);
+    try_join_all([mouse.move_to(from), mouse.press(from, MouseButton::Left, 1)]).await?;
+    for point in path(from, to) {
+        mouse.drag_to(point, MouseButton::Left).await?;
+        tokio::time::sleep(took / MOVES).await;
+    }
+    mouse.release(to, MouseButton::Left, 1).await
+}
+
 impl Run<'_> {
     /// Moves the pointer over the target.
-    pub(crate) async fn hover(&mut self, action: &Hover) -> Part<()> {
+    pub(crate) async fn hover(&mut self, action: &Hover) -> Part<Acted> {
         let need = Need { enabled: false, within: true, ..Need::pointer(action.position) };
-        let (main, ready) = self.ready_main(need).await?;
-        let target = NodeKey { node: ready.receiver, ..main.key };
-        let armed = self.arm(Gesture::mouse(target, Expected { types: &[], count: 1 })).await?;
+        let ready = self.ready_main(need).await?;
+        let target = ready.target().at(ready.receiver).key;
+        let armed = self.arm(&ready, Gesture::mouse(target, Expected { types: &[], count: 1 })).await?;
         let mut sent = self.send(armed)?;
         let call = sent.mouse(0).move_to(ready.point);
-        self.race(Stage::Act, call).await?.map(drop).map_err(|error| call_stop(error, Stage::Act))
+        self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
+        Ok(Acted::by(sent))
     }
 
     /// Presses and holds.
-    pub(crate) async fn long_press(&mut self, action: &LongPress) -> Part<()> {
-        let (main, ready) = self.ready_main(Need::pointer(None)).await?;
-        let hold = action.duration_ms.map_or(HOLD, |duration| duration.duration());
-        let target = NodeKey { node: ready.receiver, ..main.key };
-        let expects = Expected { types: &["mouseup"], count: 1 };
-        let armed = self.arm(Gesture::mouse(target, expects)).await?;
-        let mut sending = self.send(armed)?;
-        let point = ready.point;
-        let mut mouse = sending.mouse(0);
-        let world = ready.world.clone();
-        let until = self.until;
-        let gesture = async {
-            try_join_all([mouse.move_to(point), mouse.press(point, MouseButton::Left, 1)]).await?;
-            let (began, ()) = tokio::join!(Began::now(&world, until), tokio::time::sleep(hold));
-            mouse.release(point, MouseButton::Left, 1).await.map(|_| began)
-        };
-        let (sent, report) = self.deliver(&ready.world, gesture).await?;
-        drop(sending);
-        self.arrived(report.as_ref(), sent.as_ref().map_or(Began::Unknown, |began| *began))?;
-        sent.map(drop).map_err(|error| call_stop(error, Stage::Act))
+    pub(crate) async fn long_press(&mut self, action: &LongPress) -> Part<Acted> {
+        let ready = self.ready_main(Need::pointer(None)).await?;
+        let span = action.duration_ms.map_or(HOLD, |duration| duration.duration());
+        let target = ready.target().at(ready.receiver).key;
+        let armed = self.arm(&ready, Gesture::mouse(target, Expected { types: &["mouseup"], count: 1 })).await?;
+        let mut sent = self.send(armed)?;
+        let reports = sent.take_reports();
+        let held = hold(&mut sent, ready.point, span);
+        let (held, report, began) = self.deliver(&ready.world, reports, held).await?;
+        let acted = Acted::by(sent);
+        let sealed = self.arrived(report.as_ref(), began)?;
+        held.map_err(|error| call_stop(error, Stage::Act))?;
+        Ok(Acted { sealed, ..acted })
     }
 
     /// Drags the target onto another element: with mouse events, and with the events of HTML drag and drop where
     /// the page uses them. Only those cross from one frame to another.
-    pub(crate) async fn drag_to(&mut self, action: &DragTo) -> Part<()> {
+    pub(crate) async fn drag_to(&mut self, action: &DragTo) -> Part<Acted> {
         let by = self.ready_by();
         let need = Need { enabled: false, ..Need::pointer(action.position) };
         let end_need = Need { enabled: false, within: true, ..Need::pointer(action.to_position) };
         let end = self.resolve(&action.to, by).await?;
-        self.ready(&end.key, end_need, by).await?;
-        let (main, start) = self.ready_main(need).await?;
+        self.ready(&end, end_need, by).await?;
+        let start = self.ready_main(need).await?;
         // Bringing the start into view may have moved the end.
-        let to = self.ready(&end.key, Need { hit: false, visible: false, ..end_need }, by).await?.point;
-        let from = self.ready(&main.key, need, by).await?.point;
+        let to = self.ready(&end, Need { hit: false, visible: false, ..end_need }, by).await?.point;
+        let start = self.ready(start.target(), need, by).await?;
+        let from = start.point;
         let gesture = Gesture {
             kind: GestureKind::Mouse,
-            target: Some(NodeKey { node: start.receiver, ..main.key }),
+            target: Some(start.target().at(start.receiver).key),
             end: Some(end.key.clone()),
             expects: Some(Expected { types: &["mouseup"], count: 1 }),
         };
-        let armed = self.arm(gesture).await?;
+        let armed = self.arm(&start, gesture).await?;
         let took = action.duration_ms.map_or(DRAG, |duration| duration.duration());
         let session = self.page.session().clone();
         let mut intercepted = self.page.session_events(&["Input.dragIntercepted"], 4);
         let own = start.world.world().session().clone();
         let (over, over_at) = self.receiver_of(&end.key.frame.as_str().into(), to).await?;
-        let mut sending = self.send(armed)?;
-        let (world, until) = (start.world.clone(), self.until);
-        let sent = &mut sending;
+        let mut sent = self.send(armed)?;
+        let reports = sent.take_reports();
+        let dragging = &mut sent;
         let gesture = async {
-            sent.intercept_drags(&session).await?;
+            dragging.intercept_drags(&Place::Tab).await?;
             if own != session {
                 // The process that the drag begins in may know it by itself; one that does not refuses.
-                let _ = sent.intercept_drags(&own).await;
+                let _ = dragging.intercept_drags(&Place::Process(own)).await;
             }
-            let mut mouse = sent.mouse(0);
+            let mut mouse = dragging.mouse(0);
             try_join_all([mouse.move_to(from), mouse.press(from, MouseButton::Left, 1)]).await?;
-            let began = Began::now(&world, until).await;
-            let pause = took / MOVES;
             let mut data: Option<Value> = None;
-            for step in 1..=MOVES {
-                let share = f64::from(step) / f64::from(MOVES);
-                let point = Point { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
+            for point in path(from, to) {
                 match &data {
-                    Some(data) => sent.drag(&session, DragKind::Over, point, data).await?,
-                    None => sent.mouse(0).drag_to(point, MouseButton::Left).await?,
-                };
+                    Some(data) => dragging.drag(&Place::Tab, DragKind::Over, point, data).await?,
+                    None => dragging.mouse(0).drag_to(point, MouseButton::Left).await?,
+                }
                 if data.is_none()
                     && let Some(Delivery::Event(event)) = intercepted.try_next()
                 {
-                    let told: Value = event.parse()?;
-                    let found = told.get("data").cloned().unwrap_or(Value::Null);
-                    sent.drag(&session, DragKind::Enter, point, &found).await?;
+                    let event: Value = event.parse()?;
+                    let found = event.get("data").cloned().unwrap_or(Value::Null);
+                    dragging.drag(&Place::Tab, DragKind::Enter, point, &found).await?;
                     data = Some(found);
                 }
-                tokio::time::sleep(pause).await;
+                tokio::time::sleep(took / MOVES).await;
             }
             if let Some(data) = &data {
-                if over != session {
-                    // The browser hands these to the process that it is told, wherever the pointer is.
-                    sent.drag(&over, DragKind::Enter, over_at, data).await?;
+                let is_elsewhere = over != session;
+                let over = Place::Process(over);
+                if is_elsewhere {
+                    // The browser hands these to the process that it is named, wherever the pointer is.
+                    dragging.drag(&over, DragKind::Enter, over_at, data).await?;
                 }
-                sent.drag(&over, DragKind::Over, over_at, data).await?;
-                sent.drag(&over, DragKind::Drop, over_at, data).await?;
+                dragging.drag(&over, DragKind::Over, over_at, data).await?;
+                dragging.drag(&over, DragKind::Drop, over_at, data).await?;
             }
-            sent.mouse(0).release(to, MouseButton::Left, 1).await?;
-            Ok::<_, cuebook_cdp::CallError>((data.is_some(), began))
+            dragging.mouse(0).release(to, MouseButton::Left, 1).await?;
+            Ok::<_, CallError>(data.is_some())
         };
-        let (sent, report) = self.deliver(&start.world, gesture).await?;
-        drop(sending);
-        let (is_html_drag, began) = sent.map_err(|error| call_stop(error, Stage::Act))?;
+        let (dragged, report, began) = self.deliver(&start.world, reports, gesture).await?;
+        let acted = Acted::by(sent);
+        let is_html_drag = dragged.map_err(|error| call_stop(error, Stage::Act))?;
         match report {
             // The data was dropped before the button is let go, which is then for nobody.
-            Some(GestureReport { blocked: Some(block), .. })
+            Some(GestureReport { blocked: Some(block), seen, .. })
                 if is_html_drag && !matches!(block.event.as_str(), "pointerup" | "mouseup") =>
             {
-                Err(self.blocked(&block, began == Began::Seen))
+                Err(self.blocked(&block, !seen.is_empty()))
             }
-            _ if is_html_drag => Ok(()),
-            report => self.arrived(report.as_ref(), began),
+            _ if is_html_drag => Ok(acted),
+            report => Ok(Acted { sealed: self.arrived(report.as_ref(), began)?, ..acted }),
         }
     }
 
@@ -158,7 +178,7 @@ impl Run<'_> {
     }
 
     /// Clicks at a point, whatever is there.
-    pub(crate) async fn click_point(&mut self, point: Point, seen_in: Option<ViewportSize>) -> Part<()> {
+    pub(crate) async fn click_point(&mut self, point: Point, seen_in: Option<ViewportSize>) -> Part<Acted> {
         self.gesture_at(point, point, seen_in, Duration::ZERO).await
     }
 
@@ -168,7 +188,7 @@ impl Run<'_> {
         point: Point,
         seen_in: Option<ViewportSize>,
         hold: Option<Duration>,
-    ) -> Part<()> {
+    ) -> Part<Acted> {
         self.gesture_at(point, point, seen_in, hold.unwrap_or(HOLD)).await
     }
 
@@ -179,11 +199,17 @@ impl Run<'_> {
         to: Point,
         seen_in: Option<ViewportSize>,
         took: Option<Duration>,
-    ) -> Part<()> {
+    ) -> Part<Acted> {
         self.gesture_at(from, to, seen_in, took.unwrap_or(DRAG)).await
     }
 
-    async fn gesture_at(&mut self, from: Point, to: Point, seen_in: Option<ViewportSize>, took: Duration) -> Part<()> {
+    async fn gesture_at(
+        &mut self,
+        from: Point,
+        to: Point,
+        seen_in: Option<ViewportSize>,
+        took: Duration,
+    ) -> Part<Acted> {
         let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
         let world = self
             .race(Stage::Act, async move { probe.world(&frame, until).await })
@@ -192,24 +218,13 @@ impl Run<'_> {
         let size: (f64, f64) =
             self.ask(&world, "() => [globalThis.innerWidth, globalThis.innerHeight]", &[], Stage::Act).await?;
         let (from, to) = (rescaled(from, seen_in, size)?, rescaled(to, seen_in, size)?);
-        let armed = self.arm(Gesture::anywhere(GestureKind::Mouse)).await?;
-        let mut sending = self.send(armed)?;
-        let mut mouse = sending.mouse(0);
+        let armed = self.arm_anywhere(GestureKind::Mouse).await?;
+        let mut sent = self.send(armed)?;
         let gesture = async {
-            try_join_all([mouse.move_to(from), mouse.press(from, MouseButton::Left, 1)]).await?;
-            if from != to {
-                for step in 1..=MOVES {
-                    let share = f64::from(step) / f64::from(MOVES);
-                    let point = Point { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
-                    mouse.drag_to(point, MouseButton::Left).await?;
-                    tokio::time::sleep(took / MOVES).await;
-                }
-            } else if !took.is_zero() {
-                tokio::time::sleep(took).await;
-            }
-            mouse.release(to, MouseButton::Left, 1).await
+            if from == to { hold(&mut sent, from, took).await } else { drag(&mut sent, from, to, took).await }
         };
-        self.race(Stage::Act, gesture).await?.map(drop).map_err(|error| call_stop(error, Stage::Act))
+        self.race(Stage::Act, gesture).await?.map_err(|error| call_stop(error, Stage::Act))?;
+        Ok(Acted::by(sent))
     }
 }
 
@@ -231,6 +246,33 @@ fn rescaled(point: Point, seen_in: Option<ViewportSize>, size: (f64, f64)) -> Pa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::devices::fake;
+
+    const AT: Point = Point { x: 5.0, y: 5.0 };
+
+    #[tokio::test]
+    async fn a_button_that_is_held_when_a_step_is_cancelled_is_let_go_of() {
+        let (mut sent, log) = fake::sent();
+        hold(&mut sent, AT, Duration::ZERO).await.unwrap();
+        assert_eq!(fake::drain(&log), ["mouseMoved", "mousePressed", "mouseReleased"]);
+        let cancelled = tokio::time::timeout(Duration::ZERO, hold(&mut sent, AT, HOLD)).await;
+        assert!(cancelled.is_err());
+        drop(sent);
+        assert_eq!(fake::drain(&log), ["mouseMoved", "mousePressed", "mouseReleased", "end"]);
+    }
+
+    #[tokio::test]
+    async fn a_drag_moves_in_steps_and_is_let_go_of_when_cancelled() {
+        let to = Point { x: 105.0, y: 5.0 };
+        assert_eq!(path(AT, to).last(), Some(to));
+        let (mut sent, log) = fake::sent();
+        drag(&mut sent, AT, to, Duration::ZERO).await.unwrap();
+        assert_eq!(fake::drain(&log).iter().filter(|kind| *kind == "mouseMoved").count(), 11);
+        let cancelled = tokio::time::timeout(Duration::ZERO, drag(&mut sent, AT, to, DRAG)).await;
+        assert!(cancelled.is_err());
+        drop(sent);
+        assert_eq!(fake::drain(&log), ["mouseMoved", "mousePressed", "mouseMoved", "mouseReleased", "end"]);
+    }
 
     #[test]
     fn points_are_rescaled_and_clipped() {

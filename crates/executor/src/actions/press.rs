@@ -2,11 +2,15 @@
 
 use cuebook_cdp::FrameId;
 use cuebook_grammar::action::Press;
+use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage};
 use futures_util::future::try_join_all;
 use serde_json::json;
 
+use crate::actionability::Ready;
+use crate::actions::Acted;
 use crate::hit_target::Gesture;
+use crate::input::devices::Place;
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
 use crate::run::Run;
@@ -15,25 +19,24 @@ use crate::stop::{Part, Stop, call_stop, failed};
 
 impl Run<'_> {
     /// Presses a key or a chord.
-    pub(crate) async fn press(&mut self, action: &Press) -> Part<()> {
+    pub(crate) async fn press(&mut self, action: &Press) -> Part<Acted> {
         let Some(chord) = layout::chord(&action.keys) else {
             let keys: String = action.keys.chars().take(60).collect();
             let message = format!("expected keys as the DOM names them, such as `Enter` or `Control+K`, saw {keys:?}");
             return failed(Stage::Act, Cause::InvalidArgument, message);
         };
-        let (world, session, armed) = if action.target_ref.is_some() {
-            let (main, ready) = self.ready_main(Need::default()).await?;
-            let armed = self.arm(Gesture::keys(Some(main.key.clone()))).await?;
-            self.give_focus(&ready.world, main.key.node, "start").await?;
-            let frame = self.page.frame(&FrameId::from(main.key.frame.as_str()));
-            (Some(ready.world), frame.map_or_else(|| self.page.session().clone(), |frame| frame.session), armed)
+        let (world, place, armed) = if action.target_ref.is_some() {
+            let ready = self.ready_main(Need::default()).await?;
+            let key = &ready.target().key;
+            let armed = self.arm(&ready, Gesture::keys(Some(key.clone()))).await?;
+            self.give_focus(&ready, "start").await?;
+            (Some(ready.world.clone()), self.place_of(key), armed)
         } else {
-            let armed = self.arm(Gesture::anywhere(GestureKind::Keys)).await?;
-            (None, self.page.session().clone(), armed)
+            (None, Place::Tab, self.arm_anywhere(GestureKind::Keys).await?)
         };
-        let sending = self.send(armed)?;
-        let calls = Keyboard { sent: &sending, session: &session }.chord(&chord);
-        let sent = self.race(Stage::Act, try_join_all(calls)).await?.map_err(|error| call_stop(error, Stage::Act));
+        let sent = self.send(armed)?;
+        let calls = Keyboard { devices: &sent, place: &place }.chord(&chord);
+        let pressed = self.race(Stage::Act, try_join_all(calls)).await?.map_err(|error| call_stop(error, Stage::Act));
         let report = match &world {
             Some(world) => self
                 .ask::<Option<GestureReport>>(world, "(cb) => cb.act.gesture(0)", &[], Stage::Act)
@@ -42,31 +45,39 @@ impl Run<'_> {
                 .flatten(),
             None => None,
         };
-        sent?;
+        let acted = Acted::by(sent);
+        pressed?;
         match report.and_then(|report| report.blocked) {
             // A key that moves the focus is let go elsewhere, which is nobody's fault.
             Some(block) if block.event == "keydown" || block.reason == BlockReason::Changed => {
                 Err(self.blocked(&block, false))
             }
-            _ => Ok(()),
+            _ => Ok(acted),
         }
+    }
+
+    /// The process that draws an element.
+    pub(crate) fn place_of(&self, key: &NodeKey) -> Place {
+        let frame = self.page.frame(&FrameId::from(key.frame.as_str()));
+        frame.map_or(Place::Tab, |frame| Place::Process(frame.session))
     }
 
     /// Gives the target the focus. What takes none leaves the focus where it is, without an effect.
-    pub(crate) async fn focus(&mut self) -> Part<()> {
-        let (main, ready) = self.ready_main(Need::default()).await?;
-        self.watch().await?;
-        match self.give_focus(&ready.world, main.key.node, "keep").await {
-            Err(Stop::Failed(failure)) if failure.cause == Cause::NotEditable => Ok(()),
-            given => given,
+    pub(crate) async fn focus(&mut self) -> Part<Acted> {
+        let ready = self.ready_main(Need::default()).await?;
+        let sent = self.script(&ready).await?;
+        match self.give_focus(&ready, "keep").await {
+            Err(Stop::Failed(failure)) if failure.cause == Cause::NotEditable => {}
+            given => given?,
         }
+        Ok(Acted::by(sent))
     }
 
-    async fn give_focus(&mut self, world: &cuebook_probe::ProbeWorld, node: u64, caret: &str) -> Part<()> {
+    async fn give_focus(&mut self, ready: &Ready, caret: &str) -> Part<()> {
         self.about_to_send()?;
-        let args = [node.into(), json!(caret)];
+        let args = [ready.target().key.node.into(), json!(caret)];
         let focused: Option<Focused> =
-            self.ask(world, "(cb, id, caret) => cb.act.focus(id, caret)", &args, Stage::Act).await?;
+            self.ask(&ready.world, "(cb, id, caret) => cb.act.focus(id, caret)", &args, Stage::Act).await?;
         match focused {
             Some(focused) if focused.focused => Ok(()),
             Some(focused) => {

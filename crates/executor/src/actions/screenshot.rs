@@ -70,7 +70,7 @@ impl Run<'_> {
         let mut clip = None;
         let mut beyond = false;
         if action.target_ref.is_some() {
-            let (_, ready) = self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
+            let ready = self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
             let metrics = self.metrics().await?;
             let rect = ready.rect;
             // The box is told in its frame; the point, in the tab: the difference is the frame's place.
@@ -108,7 +108,7 @@ impl Run<'_> {
             .map_err(|error| Stop::Broken(ExecutorError::Artifact(Box::new(error))))?;
         let data = serde_json::to_value(&stored).ok();
         self.evidence.artifacts.push(stored);
-        Ok(Acted { data, ..Acted::default() })
+        Ok(Acted { data, ..Acted::untargeted() })
     }
 
     async fn metrics(&mut self) -> Part<Metrics> {

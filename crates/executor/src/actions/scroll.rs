@@ -5,6 +5,7 @@ use cuebook_grammar::outcome::{Cause, Stage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::actions::Acted;
 use crate::run::Run;
 use crate::script::Need;
 use crate::stop::{Part, probe_stop};
@@ -16,7 +17,7 @@ struct Scrolled {
 
 impl Run<'_> {
     /// Scrolls.
-    pub(crate) async fn scroll(&mut self, action: &Scroll) -> Part<()> {
+    pub(crate) async fn scroll(&mut self, action: &Scroll) -> Part<Acted> {
         let moves = action.direction.is_some() || action.delta_x.is_some() || action.delta_y.is_some();
         let by = self.ready_by();
         let (world, id) = if action.target_ref.is_some() {
@@ -24,8 +25,8 @@ impl Run<'_> {
             self.watch().await?;
             if !moves {
                 self.about_to_send()?;
-                self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
-                return Ok(());
+                let ready = self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
+                return Ok(Acted::nothing(ready.target()));
             }
             (self.world_of(&main.key, Stage::Act).await?, Value::from(main.key.node))
         } else {
@@ -48,7 +49,7 @@ impl Run<'_> {
         match scrolled {
             Some(scrolled) => {
                 self.happened.effect |= scrolled.moved;
-                Ok(())
+                Ok(Acted::untargeted())
             }
             None => Err(self.act_failure(
                 Cause::TargetStale,

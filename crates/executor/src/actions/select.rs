@@ -1,17 +1,17 @@
 //! Options of native selects, chosen by script; what is no native select is a matter of [`super::list_box`].
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cuebook_grammar::action::{OptionChoice, Select};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use serde_json::{Value, json};
 
 use crate::actions::Acted;
-use crate::run::{Run, Taken};
+use crate::retry::Tries;
+use crate::run::{Entered, Run};
 use crate::script::{Chosen, Need};
 use crate::stop::Part;
 
-const POLL: Duration = Duration::from_millis(60);
 /// A failure names at most so many options.
 const NAMED: usize = 20;
 
@@ -21,20 +21,22 @@ impl Run<'_> {
         let choices = &action.option.choices;
         let wanted = Value::Array(choices.iter().map(as_json).collect());
         let words: Vec<String> = choices.iter().map(in_words).collect();
-        if !self.choose_native(&wanted, &words).await? {
-            self.choose_listed(choices).await?;
-        }
-        let left_out = match self.taken {
-            Some(Taken::Options(chosen)) => words.get(chosen..).unwrap_or_default(),
+        let acted = match self.choose_native(&wanted, &words).await? {
+            Some(acted) => acted,
+            None => self.choose_listed(choices).await?,
+        };
+        let left_out = match acted.entered {
+            Some(Entered::Options(chosen)) => words.get(chosen..).unwrap_or_default(),
             _ => &[],
         };
-        Ok(Acted { data: (!left_out.is_empty()).then(|| json!({ "notChosen": left_out })), page: None })
+        Ok(Acted { data: (!left_out.is_empty()).then(|| json!({ "notChosen": left_out })), ..acted })
     }
 
-    /// Chooses options of a native select; `false` if the target is none. Options that a page fills in
+    /// Chooses options of a native select; none if the target is no such. Options that a page fills in
     /// late are waited for.
-    pub(crate) async fn choose_native(&mut self, wanted: &Value, words: &[String]) -> Part<bool> {
+    pub(crate) async fn choose_native(&mut self, wanted: &Value, words: &[String]) -> Part<Option<Acted>> {
         let by = self.ready_by();
+        let mut tries = Tries::default();
         loop {
             let main = self.resolve_main(by).await?;
             let world = self.world_of(&main.key, Stage::Actionability).await?;
@@ -47,32 +49,35 @@ impl Run<'_> {
                 )
                 .await?;
             if !is_native {
-                return Ok(false);
+                return Ok(None);
             }
             let need = Need { visible: true, enabled: true, ..Need::default() };
-            if let Err(stop) = self.ready(&main.key, need, by).await {
-                self.again_or(stop)?;
-                continue;
-            }
-            self.watch().await?;
-            if Instant::now() >= self.until {
-                return Err(crate::stop::out_of_time(Stage::Act));
-            }
+            let ready = match self.ready(&main, need, by).await {
+                Ok(ready) => ready,
+                Err(stop) => {
+                    self.again_or(stop)?;
+                    continue;
+                }
+            };
             let args = [main.key.node.into(), wanted.clone()];
-            self.input_at.get_or_insert(Instant::now());
-            let chosen: Chosen =
-                self.ask(&world, "(cb, id, choices) => cb.act.choose(id, choices)", &args, Stage::Act).await?;
+            let look = "(cb, id, choices) => cb.act.choose(id, choices, false)";
+            let mut chosen: Chosen = self.ask(&world, look, &args, Stage::Act).await?;
             if chosen.ok {
-                self.evidence.input_sent = true;
-                self.taken = (chosen.chosen < words.len()).then_some(Taken::Options(chosen.chosen));
-                return Ok(true);
+                let sent = self.script(&ready).await?;
+                let choose = "(cb, id, choices) => cb.act.choose(id, choices, true)";
+                chosen = self.ask(&world, choose, &args, Stage::Act).await?;
+                if chosen.ok {
+                    let entered = (chosen.chosen < words.len()).then_some(Entered::Options(chosen.chosen));
+                    return Ok(Some(Acted { entered, ..Acted::by(sent) }));
+                }
+                // The page has heard of the focus: what it made of it is looked at once more.
             }
             if Instant::now() >= by || !chosen.native {
                 let position = chosen.missing.or(chosen.disabled).unwrap_or(0);
                 let word = words.get(position).map_or("", String::as_str);
                 return Err(self.no_option(word, chosen.disabled.is_some(), &chosen.known).into());
             }
-            self.pause(Stage::Act, POLL).await?;
+            self.pause(Stage::Act, tries.rest()).await?;
         }
     }
 

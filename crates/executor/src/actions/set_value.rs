@@ -4,6 +4,7 @@ use cuebook_grammar::action::SetValue;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::seam::SecretSource;
 
+use crate::actions::Acted;
 use crate::actions::enter_text::{Entry, not_a_field};
 use crate::input::keyboard::Keyboard;
 use crate::run::Run;
@@ -12,31 +13,32 @@ use crate::stop::Part;
 
 impl Run<'_> {
     /// Replaces what is in a field.
-    pub(crate) async fn set_value<S: SecretSource>(&mut self, action: &SetValue, secrets: &S) -> Part<()> {
+    pub(crate) async fn set_value<S: SecretSource>(&mut self, action: &SetValue, secrets: &S) -> Part<Acted> {
         let entry = self.entry(action.credential_ref.is_some()).await?;
         let text = self.text_for(&entry, action.value.as_ref(), action.credential_ref.as_ref(), secrets).await?;
         self.replace(&entry, text.expose()).await
     }
 
     /// Empties a field.
-    pub(crate) async fn clear(&mut self) -> Part<()> {
+    pub(crate) async fn clear(&mut self) -> Part<Acted> {
         let entry = self.entry(false).await?;
         self.replace(&entry, "").await
     }
 
-    pub(crate) async fn replace(&mut self, entry: &Entry, text: &str) -> Part<()> {
+    pub(crate) async fn replace(&mut self, entry: &Entry, text: &str) -> Part<Acted> {
         match entry.field.kind {
             FieldKind::Whole => return self.set_whole(entry, text).await,
             FieldKind::Select => {
                 let choice = serde_json::json!([{ "text": text }]);
-                return self.choose_native(&choice, &[text.to_owned()]).await.map(drop);
+                let chosen = self.choose_native(&choice, &[text.to_owned()]).await?;
+                return chosen.map_or_else(|| not_a_field(self), Ok);
             }
             FieldKind::Text | FieldKind::Rich => {}
             FieldKind::Other => return not_a_field(self),
         }
         let args = [entry.field.id.into(), text.into()];
         let refusal: Option<String> =
-            self.ask(&entry.world, "(cb, id, text) => cb.act.refusal(id, text)", &args, Stage::Act).await?;
+            self.ask(&entry.ready.world, "(cb, id, text) => cb.act.refusal(id, text)", &args, Stage::Act).await?;
         if let Some(takes) = refusal {
             let message = format!("expected a value that the field takes, which is {takes}; nothing was changed");
             return Err(self.act_failure(Cause::InvalidArgument, message, None));
@@ -47,22 +49,21 @@ impl Run<'_> {
             return self.end_entry(entry, sent, emptied).await;
         }
         let (sent, asked) = self.begin_insertion(entry).await?;
-        let call = Keyboard { sent: &sent, session: &entry.session }.insert(text);
-        let inserted = self.deliver_text(&entry.world, asked, call).await;
+        let call = Keyboard { devices: &sent, place: &entry.place }.insert(text);
+        let inserted = self.deliver_text(&entry.ready.world, asked, call).await;
         self.end_insertion(sent, inserted)
     }
 
     /// Selects the text of a field or an element.
-    pub(crate) async fn select_text(&mut self) -> Part<()> {
-        let (_, ready) = self.ready_main(Need { visible: true, ..Need::default() }).await?;
-        self.watch().await?;
-        self.about_to_send()?;
+    pub(crate) async fn select_text(&mut self) -> Part<Acted> {
+        let ready = self.ready_main(Need { visible: true, ..Need::default() }).await?;
+        let sent = self.script(&ready).await?;
         let selected: bool =
             self.ask(&ready.world, "(cb, id) => cb.act.selectText(id)", &[ready.receiver.into()], Stage::Act).await?;
         if selected {
             // A selection is an effect that no record of the document shows.
             self.happened.effect = true;
-            return Ok(());
+            return Ok(Acted::by(sent));
         }
         Err(self.act_failure(
             Cause::TargetStale,

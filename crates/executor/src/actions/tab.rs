@@ -1,6 +1,6 @@
 //! Tabs.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cuebook_cdp::{Page, TargetId};
 use cuebook_grammar::id::PageId;
@@ -8,10 +8,9 @@ use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::wire::Count;
 
 use crate::actions::Acted;
+use crate::retry::Tries;
 use crate::run::Run;
 use crate::stop::{Part, call_stop, failed, page_stop};
-
-const POLL: Duration = Duration::from_millis(30);
 
 impl Run<'_> {
     /// Makes another tab the current one.
@@ -24,7 +23,7 @@ impl Run<'_> {
                 .await?
                 .map_err(|error| call_stop(error, Stage::Act))?;
         }
-        Ok(Acted { page: Some(PageId::new(page.target_id().as_str())), ..Acted::default() })
+        Ok(Acted { page: Some(PageId::new(page.target_id().as_str())), ..Acted::untargeted() })
     }
 
     /// Closes a tab. If it was the current one, its opener is current afterwards, or the newest tab.
@@ -39,13 +38,12 @@ impl Run<'_> {
         self.tab_closed(page.target_id());
         if page != self.page {
             // What is watched is the tab that stays.
-            self.is_armed = true;
-            return Ok(Acted::default());
+            self.begin_watching();
+            return Ok(Acted::untargeted());
         }
-        self.gathered.set_before();
-        self.is_armed = true;
+        self.begin_watching();
         let next = self.successor();
-        Ok(Acted { page: next.map(|next| PageId::new(next.target_id().as_str())), ..Acted::default() })
+        Ok(Acted { page: next.map(|next| PageId::new(next.target_id().as_str())), ..Acted::untargeted() })
     }
 
     /// The tab at a position of the observation; of the browser, where nothing was observed. There a tab that the
@@ -53,6 +51,7 @@ impl Run<'_> {
     async fn tab_at(&mut self, position: Count) -> Part<Page> {
         let index = usize::try_from(position.get()).unwrap_or(usize::MAX);
         let by = self.ready_by();
+        let mut tries = Tries::default();
         loop {
             let is_observed = !self.ground.tabs.is_empty();
             let page = if is_observed {
@@ -68,7 +67,7 @@ impl Run<'_> {
                 let message = format!("expected an open tab, saw none at position {index}");
                 return failed(Stage::Act, Cause::InvalidArgument, message);
             }
-            self.pause(Stage::Act, POLL).await?;
+            self.pause(Stage::Act, tries.rest()).await?;
         }
     }
 }

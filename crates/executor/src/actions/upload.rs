@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use cuebook_cdp::{Delivery, Session};
-use cuebook_grammar::action::{MouseButton, Upload};
-use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::action::Upload;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use serde::{Deserialize, Serialize};
 
-use crate::hit_target::{Began, Gesture};
+use crate::actions::Acted;
+use crate::hit_target::Gesture;
+use crate::input::devices::{DragKind, Place};
 use crate::run::Run;
 use crate::script::{Expected, Need};
-use crate::sent::DragKind;
 use crate::stop::{Part, call_stop, probe_stop};
 
 #[derive(Serialize)]
@@ -56,7 +56,7 @@ const CHOOSER: &str = "Page.fileChooserOpened";
 impl Run<'_> {
     /// Gives files below the declared directories to a field, to the chooser that a control opens, or to a zone
     /// that takes what is dropped on it.
-    pub(crate) async fn upload(&mut self, action: &Upload) -> Part<()> {
+    pub(crate) async fn upload(&mut self, action: &Upload) -> Part<Acted> {
         let mut files = Vec::new();
         for file in &action.files {
             files.push(granted(file.as_str(), &self.options.upload_roots)?);
@@ -72,33 +72,36 @@ impl Run<'_> {
                 continue;
             };
             let Some(multiple) = taker.multiple else {
-                if !taker.pressed && self.drop_files(&files).await? {
-                    return Ok(());
+                if !taker.pressed
+                    && let Some(acted) = self.drop_files(&files).await?
+                {
+                    return Ok(acted);
                 }
                 return self.choose_files(&files).await;
             };
-            let key = NodeKey { node: taker.id, ..main.key };
-            match self.ready(&key, Need { enabled: true, ..Need::default() }, by).await {
-                Ok(_) => {}
+            let field = main.part(|main| main.at(taker.id));
+            let ready = match self.ready(&field, Need { enabled: true, ..Need::default() }, by).await {
+                Ok(ready) => ready,
                 Err(stop) => {
                     self.again_or(stop)?;
                     continue;
                 }
-            }
+            };
             self.fits(&files, multiple)?;
-            self.watch().await?;
+            self.watch_for(&ready).await?;
             let (asked, until) = (world.clone(), self.until);
-            let nodes =
-                self.race(Stage::Act, async move {
-                    asked.nodes("(cb, id) => [cb.byId(id)]", &[key.node.into()], until).await
-                })
+            let id = field.key.node;
+            let nodes = self
+                .race(Stage::Act, async move { asked.nodes("(cb, id) => [cb.byId(id)]", &[id.into()], until).await })
                 .await?
                 .map_err(|error| probe_stop(error, Stage::Act))?;
             let Some(node) = nodes.first().copied() else {
                 self.main_is_gone()?;
                 continue;
             };
-            return self.set_files(world.world().session(), files, node).await;
+            let sent = self.script(&ready).await?;
+            self.set_files(world.world().session(), files, node).await?;
+            return Ok(Acted::by(sent));
         }
     }
 
@@ -111,16 +114,15 @@ impl Run<'_> {
     }
 
     async fn set_files(&mut self, session: &Session, files: Vec<PathBuf>, backend_node_id: i64) -> Part<()> {
-        self.about_to_send()?;
         let call = session.call_raw("DOM.setFileInputFiles", SetFiles { files, backend_node_id }, self.until);
         self.race(Stage::Act, call).await?.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 
     /// Clicks the target and answers the chooser that it opens.
-    async fn choose_files(&mut self, files: &[PathBuf]) -> Part<()> {
+    async fn choose_files(&mut self, files: &[PathBuf]) -> Part<Acted> {
         let mut opened = self.page.session_events(&[CHOOSER], 4);
-        let (main, ready) = self.ready_main(Need { stand_in: true, ..Need::pointer(None) }).await?;
-        self.click_at(&main.key, &main.facts.tag, &ready, MouseButton::Left, 1, 0).await?;
+        let ready = self.ready_main(Need { stand_in: true, ..Need::pointer(None) }).await?;
+        let acted = self.click_once(&ready).await?;
         let by = self.within(self.options.post_timeout).min(self.answer_by());
         let waited = self.race(Stage::Act, tokio::time::timeout_at(by.into(), opened.next())).await?;
         let Ok(Some(Delivery::Event(event))) = waited else {
@@ -133,39 +135,42 @@ impl Run<'_> {
             return Err(self.act_failure(Cause::Unsupported, message, None));
         };
         self.fits(files, mode == "selectMultiple")?;
-        self.set_files(event.session(), files.to_vec(), node).await
+        self.set_files(event.session(), files.to_vec(), node).await?;
+        Ok(acted)
     }
 
-    /// Drags files over the target and drops them where the page takes them; `false` where it does not. What the
+    /// Drags files over the target and drops them where the page takes them; none where it does not. What the
     /// page does not take is not dropped: the browser would open it.
-    async fn drop_files(&mut self, files: &[PathBuf]) -> Part<bool> {
+    async fn drop_files(&mut self, files: &[PathBuf]) -> Part<Option<Acted>> {
         let need = Need { enabled: false, within: true, ..Need::pointer(None) };
-        let (main, ready) = self.ready_main(need).await?;
-        let (over, at) = self.receiver_of(&main.key.frame.as_str().into(), ready.point).await?;
-        let key = NodeKey { node: ready.receiver, ..main.key };
-        let armed = self.arm(Gesture::mouse(key.clone(), Expected { types: &["drop"], count: 1 })).await?;
-        let mut sending = self.send(armed)?;
+        let ready = self.ready_main(need).await?;
+        let key = ready.target().at(ready.receiver).key;
+        let (over, at) = self.receiver_of(&key.frame.as_str().into(), ready.point).await?;
+        let over = Place::Process(over);
+        let gesture = Gesture::mouse(key.clone(), Expected { types: &["drop"], count: 1 });
+        let armed = self.arm(&ready, gesture).await?;
+        let mut sent = self.send(armed)?;
         let dragged = Dragged { items: [], files, drag_operations_mask: 1 };
         let data = serde_json::to_value(dragged).unwrap_or_default();
         self.ask::<bool>(&ready.world, "(cb) => cb.act.followDrag()", &[], Stage::Act).await?;
         let moved = async {
-            sending.drag(&over, DragKind::Enter, at, &data).await?;
-            sending.drag(&over, DragKind::Over, at, &data).await
+            sent.drag(&over, DragKind::Enter, at, &data).await?;
+            sent.drag(&over, DragKind::Over, at, &data).await
         };
         let moved = self.race(Stage::Act, moved).await?.map_err(|error| call_stop(error, Stage::Act));
         let asked = "(cb, id) => cb.act.takesDrop(id)";
         let takes: bool = self.ask(&ready.world, asked, &[key.node.into()], Stage::Act).await?;
         moved?;
         if !takes {
-            let cancelled = self.race(Stage::Act, sending.drag(&over, DragKind::Cancel, at, &data)).await?;
-            return cancelled.map(|_| false).map_err(|error| call_stop(error, Stage::Act));
+            let cancelled = self.race(Stage::Act, sent.drag(&over, DragKind::Cancel, at, &data)).await?;
+            return cancelled.map(|()| None).map_err(|error| call_stop(error, Stage::Act));
         }
-        let dropped = sending.drag(&over, DragKind::Drop, at, &data);
-        let (sent, report) = self.deliver(&ready.world, dropped).await?;
-        drop(sending);
-        sent.map_err(|error| call_stop(error, Stage::Act))?;
-        self.arrived(report.as_ref(), Began::Unknown)?;
-        Ok(true)
+        let dropped = sent.drag(&over, DragKind::Drop, at, &data);
+        let reports = sent.take_reports();
+        let (dropped, report, began) = self.deliver(&ready.world, reports, dropped).await?;
+        let acted = Acted::by(sent);
+        dropped.map_err(|error| call_stop(error, Stage::Act))?;
+        Ok(Some(Acted { sealed: self.arrived(report.as_ref(), began)?, ..acted }))
     }
 }
 

@@ -43,7 +43,7 @@ impl Run<'_> {
             self.pause(Stage::Act, nap).await?;
             is_idle = self.network.is_quiet(quiet);
         }
-        Ok(Acted { data: Some(json!({ "idle": is_idle })), ..Acted::default() })
+        Ok(Acted { data: Some(json!({ "idle": is_idle })), ..Acted::untargeted() })
     }
 
     /// States that a condition holds now; it may take one frame more.

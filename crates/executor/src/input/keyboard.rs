@@ -1,11 +1,10 @@
 //! Key events and inserted text, on the session of the frame that is meant.
 
-use cuebook_cdp::Session;
 use serde::Serialize;
 
+use super::devices::{Devices, Place, Sending};
 use super::layout::{Chord, Key, key_for};
 use super::mouse::{ALT, CONTROL, META, SHIFT};
-use crate::sent::{Sending, Sent};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,12 +27,12 @@ struct Inserted<'a> {
     text: &'a str,
 }
 
-/// A keyboard on one frame's session. Each call queues its events before it returns, and lets go of all that it
+/// A keyboard on one process. Each call queues its events before it returns, and lets go of all that it
 /// holds.
 #[derive(Clone, Copy)]
 pub(crate) struct Keyboard<'a> {
-    pub(crate) sent: &'a Sent,
-    pub(crate) session: &'a Session,
+    pub(crate) devices: &'a Devices,
+    pub(crate) place: &'a Place,
 }
 
 impl Keyboard<'_> {
@@ -48,7 +47,7 @@ impl Keyboard<'_> {
             text,
             unmodified_text: text,
         };
-        self.sent.dispatch_to(self.session, "Input.dispatchKeyEvent", event)
+        self.devices.send(self.place, "Input.dispatchKeyEvent", event)
     }
 
     /// Presses and releases one key.
@@ -90,6 +89,6 @@ impl Keyboard<'_> {
 
     /// Enters text as an input method does: no key events.
     pub(crate) fn insert(&self, text: &str) -> Sending {
-        self.sent.dispatch_to(self.session, "Input.insertText", Inserted { text })
+        self.devices.send(self.place, "Input.insertText", Inserted { text })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing here logs what it sends; typed text may be a secret.
 
+pub(crate) mod devices;
 pub(crate) mod keyboard;
 pub(crate) mod layout;
 pub(crate) mod mouse;

@@ -4,7 +4,7 @@ use cuebook_grammar::action::{Modifier, MouseButton};
 use cuebook_grammar::geometry::Point;
 use serde::Serialize;
 
-use crate::sent::{Sending, Sent};
+use super::devices::{Devices, Place, Sending};
 
 /// The bits that the protocol has for held keys.
 pub(crate) fn modifier_bits(modifiers: &[Modifier]) -> u8 {
@@ -59,46 +59,57 @@ struct Event {
     force: f64,
 }
 
+impl Event {
+    fn new(kind: &'static str, point: Point, button: Option<MouseButton>, is_down: bool) -> Self {
+        Self {
+            kind,
+            x: point.x,
+            y: point.y,
+            button: button.map_or("none", name),
+            buttons: button.filter(|_| is_down).map_or(0, mask),
+            click_count: 0,
+            modifiers: 0,
+            pointer_type: "mouse",
+            // What a mouse cannot measure is 0.5 while a button is down (Pointer Events, section 4.1).
+            force: if is_down { 0.5 } else { 0.0 },
+        }
+    }
+}
+
 /// A mouse on one tab. Each call queues its event before it returns, so that a gesture is one burst.
 pub(crate) struct Mouse<'a> {
-    pub(crate) sent: &'a mut Sent,
+    pub(crate) devices: &'a mut Devices,
     pub(crate) modifiers: u8,
 }
 
 impl Mouse<'_> {
-    fn send(&self, kind: &'static str, point: Point, button: &'static str, buttons: u8, click_count: u8) -> Sending {
-        // What a mouse cannot measure is 0.5 while a button is down (Pointer Events, section 4.1).
-        let force = if buttons == 0 { 0.0 } else { 0.5 };
-        let event = Event {
-            kind,
-            x: point.x,
-            y: point.y,
-            button,
-            buttons,
-            click_count,
-            modifiers: self.modifiers,
-            pointer_type: "mouse",
-            force,
-        };
-        self.sent.dispatch("Input.dispatchMouseEvent", event)
+    /// The event that lets go of a button.
+    pub(crate) fn released(point: Point, button: MouseButton) -> serde_json::Value {
+        let event = Event { click_count: 1, ..Event::new("mouseReleased", point, Some(button), false) };
+        serde_json::to_value(event).unwrap_or_default()
+    }
+
+    fn send(&self, event: Event) -> Sending {
+        let event = Event { modifiers: self.modifiers, ..event };
+        self.devices.send(&Place::Tab, "Input.dispatchMouseEvent", event)
     }
 
     pub(crate) fn move_to(&self, point: Point) -> Sending {
-        self.send("mouseMoved", point, "none", 0, 0)
+        self.send(Event::new("mouseMoved", point, None, false))
     }
 
     pub(crate) fn drag_to(&mut self, point: Point, button: MouseButton) -> Sending {
-        self.sent.holds(Some((point, button)));
-        self.send("mouseMoved", point, name(button), mask(button), 0)
+        self.devices.holds(Some((point, button)));
+        self.send(Event::new("mouseMoved", point, Some(button), true))
     }
 
     pub(crate) fn press(&mut self, point: Point, button: MouseButton, count: u8) -> Sending {
-        self.sent.holds(Some((point, button)));
-        self.send("mousePressed", point, name(button), mask(button), count)
+        self.devices.holds(Some((point, button)));
+        self.send(Event { click_count: count, ..Event::new("mousePressed", point, Some(button), true) })
     }
 
     pub(crate) fn release(&mut self, point: Point, button: MouseButton, count: u8) -> Sending {
-        self.sent.holds(None);
-        self.send("mouseReleased", point, name(button), 0, count)
+        self.devices.holds(None);
+        self.send(Event { click_count: count, ..Event::new("mouseReleased", point, Some(button), false) })
     }
 }

@@ -149,8 +149,8 @@ const setSelected = (() => {
   const { set } = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected");
   return (option, value) => Reflect.apply(set, option, [value]);
 })();
-/** Chooses options of a native select; `choices` are `{text}`, `{value}`, `{label}` or `{index}`. */
-act.choose = (id, choices) => {
+/** Chooses options of a native select, or looks whether it could; `choices` are `{text}`, `{value}`, `{label}` or `{index}`. */
+act.choose = (id, choices, really) => {
   const target = element(id);
   const field = target && fieldOf(target);
   if (!(field instanceof HTMLSelectElement) || isLate()) return { native: false };
@@ -175,6 +175,7 @@ act.choose = (id, choices) => {
     if (cb.statesOf(option).disabled) return { native: true, disabled: at, known };
     chosen.push(option);
   }
+  if (!really) return { native: true, ok: true, chosen: wanted.length, known };
   watching?.begin();
   const before = options.map(isSelected).join();
   focusOf(field);

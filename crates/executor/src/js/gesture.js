@@ -12,8 +12,9 @@ let unanswered = Infinity;
 /** An executor that has not said so after this many milliseconds is dead; what comes then is a person's. */
 const ABANDONED = 600000;
 const awaitsInput = () => { const waited = performance.now() - unanswered; return waited >= 0 && waited < ABANDONED; };
-/** Those who asked for the report of the gesture that comes next. */
+/** Those who asked for the report of the gesture that comes next, and for its first event. */
 let early = [];
+let earlyPress = [];
 const finished = () => gesture && (gesture.blocked || gesture.done);
 const settle = () => {
   for (const resolve of gesture?.waiters.splice(0) ?? []) resolve();
@@ -39,6 +40,8 @@ const meaningOf = (target) => {
     formaction: attr(found, "formaction"), formmethod: attr(found, "formmethod"), type: attr(found, "type"),
     form: form && cb.idOf(form), action: form && attr(form, "action"), method: form && attr(form, "method"),
     text: CHOSEN.has(cb.roleOf(found)) ? cb.textOf(found) : null,
+    // Numbers count up and down by themselves.
+    name: matches(found, INTERACTIVE) ? cb.nameOf(found).replace(/\d+/g, "") : null,
   };
 };
 /** What of the target's meaning is another than when the gesture was opened; null if nothing is. */
@@ -183,6 +186,7 @@ const handle = (event) => {
   watching?.begin(event);
   if (gesture.from === null) gesture.from = { x: event.clientX, y: event.clientY };
   if (gesture.seen.length < 1000) gesture.seen.push(event.type);
+  for (const tell of gesture.pressed.splice(0)) tell(true);
   const { type, count } = gesture.expects ?? {};
   if (type?.includes(event.type) && gesture.seen.filter((seen) => type.includes(seen)).length >= count) {
     gesture.done = true;
@@ -214,7 +218,7 @@ const openGesture = (spec) => {
     meaning: target ? meaningOf(target) : null, holder: spec.kind === "keys" ? activeElement() : null, from: null,
     shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []), isData: false,
     carrying: target && spec.ends ? startCarrying(target) : null,
-    expects: spec.expects, since: performance.now(), until: spec.by ?? performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: early.splice(0),
+    expects: spec.expects, since: performance.now(), until: spec.by ?? performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: early.splice(0), pressed: earlyPress.splice(0),
   };
   unanswered = Infinity;
   return !isLost;
@@ -238,6 +242,11 @@ act.nextGesture = (budget) => new Promise((resolve) => {
   const tell = () => resolve(reportGesture());
   early.push(tell);
   setTimeout(tell, budget);
+});
+/** Whether the first event of the gesture that is opened next arrived; said before the page hears of it. */
+act.nextPress = (budget) => new Promise((resolve) => {
+  earlyPress.push(resolve);
+  setTimeout(() => resolve(false), budget);
 });
 act.open = (spec) => openGesture(spec);
 /** Ends the gesture. Once all input of ours was `answered`, what comes is a person's; until then nothing passes. */

@@ -29,6 +29,7 @@ mod races;
 mod reading;
 mod secrets;
 mod selecting;
+mod stages;
 mod tabs;
 mod targets;
 mod traffic;

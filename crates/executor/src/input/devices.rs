@@ -1,0 +1,416 @@
+//! The devices of one gesture, and how they are let go of.
+//!
+//! Invariant: whatever ends a gesture (its end, a deadline, a dialog, cancellation), the guards are shut first, then
+//! buttons, drags and interceptions are let go of, and the guards open again once the browser has answered all input
+//! of ours.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::{Call, CallError, FrameId, GoneReason, Page, RawReply, Session};
+use cuebook_grammar::action::MouseButton;
+use cuebook_grammar::geometry::Point;
+use cuebook_probe::{Probe, ProbeError, ProbeWorld};
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join_all};
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
+
+use crate::input::mouse::Mouse;
+use crate::script::GestureReport;
+use crate::stage::{self, Release};
+
+/// The answer to one event.
+pub(crate) type Sending = BoxFuture<'static, Result<(), CallError>>;
+/// Devices that nothing was sent by.
+pub(crate) type Armed = stage::Armed<Devices>;
+/// A gesture that was begun.
+pub(crate) type Sent = stage::Sent<Devices>;
+
+/// What the guard at the target was asked before it was opened, so that answers come even if the gesture ends the
+/// document.
+pub(crate) struct Reports {
+    /// Once the gesture arrived or was stopped.
+    pub(crate) whole: BoxFuture<'static, Result<Option<GestureReport>, ProbeError>>,
+    /// Once the first event of it arrived.
+    pub(crate) press: BoxFuture<'static, Result<bool, ProbeError>>,
+}
+
+/// After this long without an answer the browser is taken for dead. The guard in the page waits as long.
+const ANSWER: Duration = Duration::from_secs(600);
+/// How long a document may take to shut its guard before buttons are let go of all the same.
+const SHUT: Duration = Duration::from_secs(2);
+
+/// The input of one tab that the browser has not answered yet. A tab has one for all of its steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    /// Answers are awaited here, after the step too.
+    runtime: Handle,
+    tally: Arc<watch::Sender<Tally>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// Gestures that were armed and whose guards did not open again.
+    gestures: usize,
+    /// Events, and what newcomers are asked, without an answer.
+    unanswered: usize,
+    /// A document came meanwhile.
+    has_newcomers: bool,
+}
+
+impl Tally {
+    /// Ends a gesture, if nothing of it is left.
+    fn end(&mut self) -> bool {
+        let is_over = self.unanswered == 0 && !self.has_newcomers;
+        if is_over {
+            self.gestures = self.gestures.saturating_sub(1);
+        }
+        is_over
+    }
+}
+
+/// Something without an answer, for as long as this lives.
+pub(crate) struct Unanswered(Arc<watch::Sender<Tally>>);
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        self.0.send_modify(|tally| tally.unanswered = tally.unanswered.saturating_sub(1));
+    }
+}
+
+impl Flight {
+    pub(crate) fn new(runtime: Handle) -> Self {
+        Self { runtime, tally: Arc::new(watch::Sender::new(Tally::default())) }
+    }
+
+    async fn reaches(&self, wanted: impl FnMut(&Tally) -> bool) {
+        // The sender lives in `self`.
+        let _ = self.tally.subscribe().wait_for(wanted).await;
+    }
+
+    /// Waits until no gesture is under way.
+    pub(crate) async fn is_over(&self) {
+        self.reaches(|tally| tally.gestures == 0).await;
+    }
+
+    /// Awaits the answer to `call` even if nothing else does.
+    fn track(&self, call: Call<RawReply>) -> Sending {
+        self.tally.send_modify(|tally| tally.unanswered = tally.unanswered.saturating_add(1));
+        let unanswered = Unanswered(self.tally.clone());
+        let (tell, answer) = oneshot::channel();
+        self.runtime.spawn(async move {
+            let answer = call.await.map(drop);
+            drop(unanswered);
+            // Whoever asked may be gone.
+            let _ = tell.send(answer);
+        });
+        Box::pin(async move {
+            let gone = || CallError::SessionGone { method: "Input".into(), reason: GoneReason::BrowserGone };
+            answer.await.unwrap_or_else(|_| Err(gone()))
+        })
+    }
+
+    /// A document came: while a gesture is under way it has to be shut, for as long as the answer is kept.
+    pub(crate) fn newcomer(&self) -> Option<Unanswered> {
+        let is_under_way = self.tally.send_if_modified(|tally| {
+            let is_under_way = tally.gestures > 0;
+            tally.has_newcomers |= is_under_way;
+            tally.unanswered = tally.unanswered.saturating_add(usize::from(is_under_way));
+            is_under_way
+        });
+        is_under_way.then(|| Unanswered(self.tally.clone()))
+    }
+
+    /// Shuts a document that came while a gesture was under way: none of it is for that document.
+    pub(crate) fn shut_newcomer(&self, probe: &Probe, frame: FrameId) {
+        let Some(unanswered) = self.newcomer() else { return };
+        let probe = probe.clone();
+        self.runtime.spawn(async move {
+            let by = Instant::now() + SHUT;
+            if let Ok(world) = probe.world(&frame, by).await {
+                let _ = shut(&world, false, by).await;
+            }
+            drop(unanswered);
+        });
+    }
+}
+
+async fn shut(world: &ProbeWorld, is_answered: bool, by: Instant) -> Result<Option<GestureReport>, ProbeError> {
+    world.call("(cb, answered) => cb.act.shut(answered)", &[is_answered.into()], by).await
+}
+
+/// Which process takes an event.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// That of the tab: the browser hands it on.
+    Tab,
+    /// The one that this session speaks to.
+    Process(Session),
+}
+
+/// What carries events to the browser.
+pub(crate) trait Wire: Send + Sync {
+    /// Queues an event before it returns.
+    fn send(&self, to: &Place, method: &'static str, event: Value) -> Sending;
+    /// The gesture is over: lets go of what is held, and opens the guards once all was answered.
+    fn end(&mut self, held: Held);
+}
+
+/// What has to be let go of.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    button: Option<(Point, MouseButton)>,
+    /// Processes that hand us drags instead of carrying them out.
+    intercepting: Vec<Place>,
+    drag: Option<(Place, Point, Value)>,
+}
+
+impl Held {
+    fn is_none(&self) -> bool {
+        self.button.is_none() && self.intercepting.is_empty() && self.drag.is_none()
+    }
+
+    /// Lets go of all of it.
+    pub(crate) fn let_go(self, wire: &dyn Wire) {
+        for place in &self.intercepting {
+            drop(wire.send(place, "Input.setInterceptDrags", json!({"enabled": false})));
+        }
+        if let Some((place, point, data)) = self.drag {
+            drop(wire.send(&place, "Input.dispatchDragEvent", DragKind::Cancel.event(point, &data)));
+        }
+        if let Some((point, button)) = self.button {
+            drop(wire.send(&Place::Tab, "Input.dispatchMouseEvent", Mouse::released(point, button)));
+        }
+    }
+}
+
+/// Mouse, keyboard and drags of one gesture.
+pub(crate) struct Devices {
+    wire: Box<dyn Wire>,
+    held: Held,
+    /// Shared by nobody; the lock is for what holds the devices across an await.
+    reports: Mutex<Option<Reports>>,
+}
+
+impl Devices {
+    pub(crate) fn new(wire: Box<dyn Wire>, reports: Option<Reports>) -> Self {
+        Self { wire, held: Held::default(), reports: Mutex::new(reports) }
+    }
+
+    /// What the guard at the target will say, if it was asked.
+    pub(crate) fn take_reports(&mut self) -> Option<Reports> {
+        self.reports.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// A mouse on the tab, with these keys held.
+    pub(crate) fn mouse(&mut self, modifiers: u8) -> Mouse<'_> {
+        Mouse { devices: self, modifiers }
+    }
+
+    pub(crate) fn send(&self, to: &Place, method: &'static str, event: impl serde::Serialize) -> Sending {
+        match serde_json::to_value(event) {
+            Ok(event) => self.wire.send(to, method, event),
+            Err(source) => Box::pin(std::future::ready(Err(CallError::Encode { method: method.into(), source }))),
+        }
+    }
+
+    pub(crate) fn holds(&mut self, button: Option<(Point, MouseButton)>) {
+        self.held.button = button;
+    }
+
+    /// From here on the browser hands over drags, until the gesture ends.
+    pub(crate) fn intercept_drags(&mut self, place: &Place) -> Sending {
+        self.held.intercepting.push(place.clone());
+        self.send(place, "Input.setInterceptDrags", json!({"enabled": true}))
+    }
+
+    /// One event of the drag of `data`, to the process that draws what is under it.
+    pub(crate) fn drag(&mut self, place: &Place, kind: DragKind, point: Point, data: &Value) -> Sending {
+        self.held.drag = match kind {
+            DragKind::Enter | DragKind::Over => Some((place.clone(), point, data.clone())),
+            DragKind::Drop | DragKind::Cancel => None,
+        };
+        self.send(place, "Input.dispatchDragEvent", kind.event(point, data))
+    }
+}
+
+impl Release for Devices {
+    fn release(&mut self) {
+        self.wire.end(std::mem::take(&mut self.held));
+    }
+}
+
+/// A tab's wire, for one gesture.
+pub(crate) struct TabWire {
+    page: Page,
+    probe: Probe,
+    flight: Flight,
+    /// Where guards are set; unknown until all are.
+    worlds: Option<Vec<ProbeWorld>>,
+    is_over: bool,
+}
+
+impl TabWire {
+    /// Guards are about to be set, in documents that are not all known yet.
+    pub(crate) fn arming(page: Page, probe: Probe, flight: Flight) -> Self {
+        flight.tally.send_modify(|tally| tally.gestures = tally.gestures.saturating_add(1));
+        Self { page, probe, flight, worlds: None, is_over: false }
+    }
+
+    /// The guards of these documents are set.
+    pub(crate) fn in_worlds(mut self, worlds: Vec<ProbeWorld>) -> Self {
+        self.worlds = Some(worlds);
+        self
+    }
+}
+
+impl Wire for TabWire {
+    fn send(&self, to: &Place, method: &'static str, event: Value) -> Sending {
+        let session = match to {
+            Place::Tab => self.page.session(),
+            Place::Process(session) => session,
+        };
+        // Not the deadline of the step: the guards open only when this was answered.
+        self.flight.track(session.call_raw(method, event, Instant::now() + ANSWER))
+    }
+
+    fn end(&mut self, held: Held) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
+        let is_whole = self.worlds.is_some() && held.is_none();
+        let is_over = is_whole && self.flight.tally.send_if_modified(Tally::end);
+        let worlds = self.worlds.take().unwrap_or_default();
+        let by = Instant::now() + SHUT;
+        let mut shutting = Box::pin(async move { join_all(worlds.iter().map(|world| shut(world, is_over, by))).await });
+        // The first poll sends, before anything else is.
+        let shut_at_once = (&mut shutting).now_or_never();
+        if is_over {
+            return;
+        }
+        let rest = Self {
+            page: self.page.clone(),
+            probe: self.probe.clone(),
+            flight: self.flight.clone(),
+            worlds: None,
+            is_over: true,
+        };
+        self.flight.runtime.spawn(async move {
+            if shut_at_once.is_none() {
+                shutting.await;
+            }
+            held.let_go(&rest);
+            let Self { page, probe, flight, .. } = &rest;
+            loop {
+                flight.reaches(|tally| tally.unanswered == 0).await;
+                flight.tally.send_modify(|tally| tally.has_newcomers = false);
+                let by = Instant::now() + SHUT;
+                let open = page
+                    .frames()
+                    .into_iter()
+                    .map(|frame| async move { shut(&probe.world(&frame.id, by).await?, true, by).await });
+                join_all(open).await;
+                if flight.tally.send_if_modified(Tally::end) {
+                    break;
+                }
+            }
+        });
+    }
+}
+
+impl Drop for TabWire {
+    fn drop(&mut self) {
+        self.end(Held::default());
+    }
+}
+
+/// A step of a drag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DragKind {
+    Enter,
+    Over,
+    Drop,
+    Cancel,
+}
+
+impl DragKind {
+    fn event(self, point: Point, data: &Value) -> Value {
+        let kind = match self {
+            Self::Enter => "dragEnter",
+            Self::Over => "dragOver",
+            Self::Drop => "drop",
+            Self::Cancel => "dragCancel",
+        };
+        json!({"type": kind, "x": point.x, "y": point.y, "data": data})
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fake {
+    //! A wire that keeps what is sent.
+
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::stage::{Ledger, Watching};
+
+    /// What was sent: the kind of each event, or its method.
+    pub(crate) type Log = Arc<Mutex<Vec<String>>>;
+
+    struct FakeWire(Log);
+
+    impl Wire for FakeWire {
+        fn send(&self, _: &Place, method: &'static str, event: Value) -> Sending {
+            let kind = event.get("type").and_then(Value::as_str).map(str::to_owned);
+            let kind = kind.or_else(|| event.get("enabled").map(|on| format!("intercept {on}")));
+            self.0.lock().unwrap().push(kind.unwrap_or_else(|| method.to_owned()));
+            Box::pin(std::future::ready(Ok(())))
+        }
+
+        fn end(&mut self, held: Held) {
+            let again = FakeWire(self.0.clone());
+            held.let_go(&again);
+            self.0.lock().unwrap().push("end".to_owned());
+        }
+    }
+
+    /// A gesture that was begun, without a browser.
+    pub(crate) fn sent() -> (Sent, Log) {
+        let log = Log::default();
+        let devices = Devices::new(Box::new(FakeWire(log.clone())), None);
+        (Armed::anywhere(Watching::begun(), devices).send(&mut Ledger::default()), log)
+    }
+
+    /// What was sent since the last call.
+    pub(crate) fn drain(log: &Log) -> Vec<String> {
+        std::mem::take(&mut log.lock().unwrap())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebook_grammar::action::MouseButton;
+    use cuebook_grammar::geometry::Point;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_held_is_let_go_of_when_a_gesture_is_dropped() {
+        let at = Point { x: 1.0, y: 2.0 };
+        let (mut sent, log) = fake::sent();
+        sent.intercept_drags(&Place::Tab).await.unwrap();
+        sent.mouse(0).press(at, MouseButton::Left, 1).await.unwrap();
+        sent.drag(&Place::Tab, DragKind::Enter, at, &Value::Null).await.unwrap();
+        drop(sent);
+        let expected =
+            ["intercept true", "mousePressed", "dragEnter", "intercept false", "dragCancel", "mouseReleased", "end"];
+        assert_eq!(fake::drain(&log), expected);
+        let (mut sent, log) = fake::sent();
+        sent.mouse(0).press(at, MouseButton::Left, 1).await.unwrap();
+        sent.mouse(0).release(at, MouseButton::Left, 1).await.unwrap();
+        drop(sent);
+        assert_eq!(fake::drain(&log), ["mousePressed", "mouseReleased", "end"]);
+    }
+}

@@ -1,0 +1,56 @@
+//! Orders of acting that do not compile: the stages are values that only the stage before can make.
+
+use std::process::Command;
+
+use crate::lab::environment;
+
+/// What every case begins with: a target, and devices that count as such.
+const START: &str = "#![allow(warnings)]\n#[path = \"STAGE\"] mod stage;\nuse stage::*;\n\
+    struct Devices;\nimpl Devices { fn press(&mut self) {} }\nimpl Release for Devices { fn release(&mut self) {} }\n\
+    fn main() { let mut ledger = Ledger::default(); let target = Target::found(\"button\"); let watching = Watching::begun();\n";
+
+/// What the compiler says to a body after [`START`]; empty if it takes it.
+fn errors(body: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("case.rs");
+    let stage = concat!(env!("CARGO_MANIFEST_DIR"), "/src/stage.rs");
+    std::fs::write(&source, format!("{}{body}\n}}\n", START.replace("STAGE", stage))).unwrap();
+    let compiler = environment("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(compiler)
+        .args(["--edition=2024", "--crate-type=bin", "--emit=metadata", "--out-dir"])
+        .arg(folder.path())
+        .arg(source)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.success(), output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn only_the_right_order_of_acting_compiles() {
+    let right = "let mut sent = target.ready(1).arm(watching, Devices).send(&mut ledger); sent.press();";
+    assert_eq!(errors(right), "");
+    for (guarantee, wrong, code) in [
+        ("a target that is not ready has no devices", "target.arm(watching, Devices);", "E0599"),
+        ("nothing is ready without a target", "Ready { target, spot: 1 };", "E0451"),
+        ("nothing is armed before the page is watched", "target.ready(1).arm(Devices);", "E0061"),
+        ("watching cannot be claimed", "Watching(());", "E0423"),
+        ("nothing is sent before it is armed", "Sent(Devices);", "E0423"),
+        ("what is armed has not begun", "target.ready(1).arm(watching, Devices).press();", "E0599"),
+        (
+            "a gesture is sent once",
+            "let armed = target.ready(1).arm(watching, Devices); armed.send(&mut ledger); armed.send(&mut ledger);",
+            "E0382",
+        ),
+        ("what was sent is recorded", "target.ready(1).arm(watching, Devices).send();", "E0061"),
+        ("what was sent stays sent", "ledger.0 = false;", "E0616"),
+        (
+            "devices cannot be kept past the end",
+            "let sent = Armed::anywhere(watching, Devices).send(&mut ledger); let kept: Devices = *sent;",
+            "E0507",
+        ),
+    ] {
+        let errors = errors(wrong);
+        assert!(errors.contains(&format!("error[{code}]")), "{guarantee}: {errors}");
+    }
+}
