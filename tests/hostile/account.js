@@ -87,6 +87,8 @@
     busy: (go) => { every(60, () => spin(Date.now() + 45)); setTimeout(go, trial.limit - 80 + random() * 160); },
     interrupt: (go) => setTimeout(go, trial.limit - 60 + random() * 120),
   };
+  // Frames report to the page; they are not asked.
+  if (!isTop) return;
   let began = 0;
   account.begin = () => { began = performance.now(); MOMENTS[trial.moment](() => change()); };
   account.over = () => { account.mark = Date.now(); };
@@ -109,7 +111,7 @@
   };
   account.leave = () => { account.button.remove(); return account.heard.length === 5; };
 
-  if (isTop && trial.moment === "scroll") {
+  if (trial.moment === "scroll") {
     addEventListener("DOMContentLoaded", () => {
       const spacer = document.createElement("div");
       spacer.style.height = "860px";

@@ -69,7 +69,7 @@ impl Default for ExecutorOptions {
             step_timeout: Duration::from_secs(10),
             ready_timeout: Duration::from_secs(5),
             post_timeout: Duration::from_secs(3),
-            effect_timeout: Duration::from_millis(500),
+            effect_timeout: Duration::from_millis(750),
             load_timeout: Duration::from_secs(5),
             people: PeopleInput::default(),
             before_unload: BeforeUnload::default(),

@@ -49,16 +49,18 @@ pub(crate) struct Awaited {
 impl Awaited {
     /// Until when there is something to wait for; none if there is not. `quiet`: since when the requests of the step
     /// are answered.
-    fn due(&self, now: Instant, until: Instant, quiet: Option<Instant>, settle: Duration) -> Option<Instant> {
+    fn due(&self, now: Instant, until: Instant, quiet: Option<Instant>) -> Option<Instant> {
         let due = match (self.held_at, self.since) {
             (Some(_), _) if !self.lasts => return None,
-            (Some(_), Some(since)) => quiet.map_or(until, |quiet| quiet.max(since + settle).min(until)),
+            (Some(_), Some(since)) => quiet.map_or(until, |quiet| quiet.max(since + LASTING).min(until)),
             _ => until,
         };
         (now < due).then_some(due)
     }
 }
 
+/// How long what the check added must hold before a page that is quiet is believed to keep it.
+const LASTING: Duration = Duration::from_millis(500);
 /// Frames beyond this many are not watched.
 const MAX_FRAMES: usize = 100;
 /// How often questions are asked that the script cannot follow by itself.
@@ -427,8 +429,7 @@ impl Run<'_> {
             self.weigh(awaited);
             let now = Instant::now();
             let quiet = self.network.settled_at(begun);
-            let settle = self.options.effect_timeout;
-            let next = awaited.iter().filter_map(|one| one.due(now, self.until_of(one), quiet, settle)).min();
+            let next = awaited.iter().filter_map(|one| one.due(now, self.until_of(one), quiet)).min();
             let next = next.or_else(|| {
                 // What the step asked a server is waited for, too, where nobody stated what to wait for.
                 let by = quiet.map_or(lingers_by, |quiet| quiet.min(lingers_by));

@@ -55,6 +55,10 @@ pub(crate) struct Need {
     pub(crate) hit: bool,
     /// What lies within it may receive it, even if it is a control by itself: nothing is pressed.
     pub(crate) within: bool,
+    /// A point of its own is preferred all the same, away from what lies within.
+    pub(crate) hover: bool,
+    /// Nothing that can be dragged by itself lies at the point.
+    pub(crate) drag: bool,
     /// A label may stand for a control that is hidden behind it.
     pub(crate) stand_in: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,7 +173,8 @@ pub(crate) struct Block {
     /// What it would have reached takes clicks itself.
     #[serde(default)]
     pub(crate) takes: bool,
-    /// What it would have reached is a list, a menu or a dialog that was not shown before.
+    /// It is how pages answer a press: a list, a menu or a dialog that was not shown before lies there, or the target
+    /// has another name.
     #[serde(default)]
     pub(crate) popped: bool,
 }
@@ -374,7 +379,11 @@ pub(crate) struct Chosen {
     pub(crate) chosen: usize,
     pub(crate) missing: Option<usize>,
     pub(crate) disabled: Option<usize>,
+    /// The page made something else of it since it was looked at.
+    pub(crate) changed: Option<usize>,
     pub(crate) known: Vec<String>,
+    /// What each of the choices is called and stands for.
+    pub(crate) meaning: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -14,13 +14,16 @@ use anyhow::{Context as _, Result};
 use cuebook_cdp::{Browser, ChromeBinary, DialogAnswer, LaunchOptions, Page, Transport};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_grammar::candidate::About;
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::id::{PageId, RunId};
+use cuebook_grammar::id::{PageId, RunId, TargetRef};
+use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::RunResult;
 use cuebook_grammar::seam::{NoSecrets, NobodyConfirms, PlanReply, PlanRequest, PlanSink, Planner};
 use cuebook_grammar::secret::DigestKey;
+use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_repair::{Controller, Interrupt, Ladder, Layers, Listener, RunEvent, RunRequest, Sight, Work};
 use serde::Deserialize;
@@ -103,10 +106,24 @@ impl Begin {
     }
 }
 
-/// A planner that knows its one line. The page may change between its answer and the step.
+/// A planner that knows its one line. The page may change between its answer and the step. Asked again, it reads the
+/// page as a model would: it does not say its line about something else.
 struct Rehearsed {
     script: Script,
     begin: Begin,
+    /// What the target was about when the line was first said; none where the page may change that by itself.
+    meant: Option<Mutex<Option<About>>>,
+}
+
+impl Rehearsed {
+    fn is_as_meant(&self, step: &Step, observation: &Observation) -> bool {
+        let Some(meant) = &self.meant else { return true };
+        let id = step.action.target().and_then(TargetRef::candidate_id);
+        let about = id.and_then(|id| observation.candidate(id)).and_then(|candidate| candidate.about.clone());
+        let mut meant = meant.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = meant.get_or_insert_with(|| about.clone().unwrap_or_default());
+        about.is_none_or(|about| about == *first)
+    }
 }
 
 impl Planner for Rehearsed {
@@ -119,8 +136,11 @@ impl Planner for Rehearsed {
         deadline: Deadline,
     ) -> Result<PlanReply, Self::Error> {
         let reply = self.script.plan(request, sink, deadline).await?;
-        let steps = reply.drafts.iter().flat_map(|draft| &draft.steps);
-        if steps.filter_map(|step| step.explanation.as_ref()).any(|text| text.as_str() == "line 0") {
+        let is_line = |step: &&Step| step.explanation.as_ref().is_some_and(|text| text.as_str() == "line 0");
+        if let Some(step) = reply.drafts.iter().flat_map(|draft| &draft.steps).find(is_line) {
+            if !self.is_as_meant(step, request.observation) {
+                return Ok(PlanReply::none("the page is about something else now"));
+            }
             self.begin.now().await;
         }
         Ok(reply)
@@ -219,7 +239,11 @@ impl Stage {
         let executor = LiveExecutor::new(Arc::clone(&self.browser), key.clone(), NoSecrets, artifacts, options);
         let layers = Layers {
             modeler,
-            planner: Rehearsed { script: Script::new(&json!([step])), begin },
+            planner: Rehearsed {
+                script: Script::new(&json!([step])),
+                begin,
+                meant: (!case.is_benign()).then(Mutex::default),
+            },
             executor,
             repair: Ladder,
             log: MemoryLog::default(),

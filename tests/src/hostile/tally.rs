@@ -25,7 +25,7 @@ pub struct Tally {
     pub false_success: usize,
     /// The page did it more than once.
     pub double: usize,
-    /// The step failed, or passed for without effect, on a page that only did what it should.
+    /// The step failed on a page that only did what it should, or passed for without effect where the page shows one.
     pub needless: usize,
     /// The page did it, and the step says that no input was sent.
     pub denied: usize,
@@ -82,7 +82,11 @@ impl Tally {
             "false success",
         );
         fault(acted > 1, &mut self.double, "double");
-        fault(case.is_benign() && (!is_ok || acted == 0 || is_flagged), &mut self.needless, "needless");
+        fault(
+            case.is_benign() && (!is_ok || acted == 0 || (is_flagged && case.kind == super::Kind::Empty)),
+            &mut self.needless,
+            "needless",
+        );
         let is_denied = !is_ok && acted > 0 && last.is_some_and(|record| record["inputSent"] != true);
         fault(is_denied, &mut self.denied, "denied");
         fault(is_late, &mut self.late, "late");

@@ -52,7 +52,7 @@ async fn drag(sent: &mut Sent, from: Point, to: Point, took: Duration) -> Result
 impl Run<'_> {
     /// Moves the pointer over the target.
     pub(crate) async fn hover(&mut self, action: &Hover) -> Part<Acted> {
-        let need = Need { enabled: false, within: true, ..Need::pointer(action.position) };
+        let need = Need { enabled: false, within: true, hover: true, ..Need::pointer(action.position) };
         let ready = self.ready_main(need).await?;
         let target = ready.target().at(ready.receiver).key;
         let armed = self.arm(&ready, Gesture::mouse(target, Expected { types: &[], count: 1 })).await?;
@@ -82,7 +82,7 @@ impl Run<'_> {
     /// the page uses them. Only those cross from one frame to another.
     pub(crate) async fn drag_to(&mut self, action: &DragTo) -> Part<Acted> {
         let by = self.ready_by();
-        let need = Need { enabled: false, ..Need::pointer(action.position) };
+        let need = Need { enabled: false, drag: true, ..Need::pointer(action.position) };
         let end_need = Need { enabled: false, within: true, ..Need::pointer(action.to_position) };
         let end = self.resolve(&action.to, by).await?;
         self.ready(&end, end_need, by).await?;

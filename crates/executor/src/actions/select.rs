@@ -64,13 +64,20 @@ impl Run<'_> {
             let mut chosen: Chosen = self.ask(&world, look, &args, Stage::Act).await?;
             if chosen.ok {
                 let sent = self.script(&ready).await?;
-                let choose = "(cb, id, choices) => cb.act.choose(id, choices, true)";
+                let choose = "(cb, id, choices, expected) => cb.act.choose(id, choices, true, expected)";
+                let [target, choices] = args;
+                let args = [target, choices, chosen.meaning.into()];
                 chosen = self.ask(&world, choose, &args, Stage::Act).await?;
                 if chosen.ok {
                     let entered = (chosen.chosen < words.len()).then_some(Entered::Options(chosen.chosen));
                     return Ok(Some(Acted { entered, ..Acted::by(sent) }));
                 }
                 // The page has heard of the focus: what it made of it is looked at once more.
+            }
+            if let Some(position) = chosen.changed {
+                let word = words.get(position).map_or("", String::as_str);
+                let message = format!("option {word} got another name or value when its list got the focus");
+                return Err(self.act_failure(Cause::TargetStale, message, None));
             }
             if Instant::now() >= by || !chosen.native {
                 let position = chosen.missing.or(chosen.disabled).unwrap_or(0);

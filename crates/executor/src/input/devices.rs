@@ -41,6 +41,8 @@ pub(crate) struct Reports {
 const ANSWER: Duration = Duration::from_secs(600);
 /// How long a document may take to shut its guard before buttons are let go of all the same.
 const SHUT: Duration = Duration::from_secs(2);
+/// How often to look whether a dialog is closed that keeps a button from being let go of.
+const DIALOG_POLL: Duration = Duration::from_millis(50);
 
 /// The input of one tab that the browser has not answered yet. A tab has one for all of its steps.
 #[derive(Clone, Debug)]
@@ -162,6 +164,8 @@ pub(crate) trait Wire: Send + Sync {
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     button: Option<(Point, MouseButton)>,
+    /// The last button that was pressed, let go of or not.
+    pressed: Option<(Point, MouseButton)>,
     /// Processes that hand us drags instead of carrying them out.
     intercepting: Vec<Place>,
     drag: Option<(Place, Point, Value)>,
@@ -218,6 +222,7 @@ impl Devices {
 
     pub(crate) fn holds(&mut self, button: Option<(Point, MouseButton)>) {
         self.held.button = button;
+        self.held.pressed = button.or(self.held.pressed);
     }
 
     /// From here on the browser hands over drags, until the gesture ends.
@@ -276,9 +281,13 @@ impl Wire for TabWire {
         self.flight.track(session.call_raw(method, event, Instant::now() + ANSWER))
     }
 
-    fn end(&mut self, held: Held) {
+    fn end(&mut self, mut held: Held) {
         if std::mem::replace(&mut self.is_over, true) {
             return;
+        }
+        // A browser with a dialog open drops input, a release too.
+        if self.page.dialog().is_some() {
+            held.button = held.button.or(held.pressed);
         }
         let is_whole = self.worlds.is_some() && held.is_none();
         let is_over = is_whole && self.flight.tally.send_if_modified(Tally::end);
@@ -301,8 +310,12 @@ impl Wire for TabWire {
             if shut_at_once.is_none() {
                 shutting.await;
             }
-            held.let_go(&rest);
             let Self { page, probe, flight, .. } = &rest;
+            let by = Instant::now() + ANSWER;
+            while !held.is_none() && page.dialog().is_some() && !page.closed() && Instant::now() < by {
+                tokio::time::sleep(DIALOG_POLL).await;
+            }
+            held.let_go(&rest);
             loop {
                 flight.reaches(|tally| tally.unanswered == 0).await;
                 flight.tally.send_modify(|tally| tally.has_newcomers = false);

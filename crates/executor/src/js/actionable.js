@@ -58,17 +58,34 @@ const pointsOn = (found, position, effort) => {
   if (effort === "shown") return shown.slice(0, 5).map((part) => within(part, 0.5, 0.5));
   return shown.slice(0, 3).flatMap((part) => SHARES.flatMap((down) => SHARES.map((across) => within(part, across, down))));
 };
-/** The first of these points that receives the event. `effort`: `middle` of the element, of what is `shown` of it, or `any` point. */
+/**
+ * The first of these points that receives the event. `effort`: `middle` of the element, of what is `shown` of it, or
+ * `any` point. `unsure`: something within may take it that nothing but its looks tells.
+ */
 const tryPoints = (found, need, effort) => {
   let failed = { fail: "notInView" };
+  let unsure = null;
+  const takes = (hit) => (need.within ? reaches(found, hit) : receives(found, hit) && !(need.drag && draggableWithin(found, hit)));
   for (const point of pointsOn(found, need.position, effort)) {
     if (!inView(point)) continue;
     if (!need.hit) return { point };
     const hit = hitAt(point.x, point.y);
-    if (need.within ? reaches(found, hit) : receives(found, hit)) return { point };
+    if (takes(hit)) {
+      if (need.within || !pointedWithin(found, hit)) return { point };
+      unsure ??= { point, unsure: true };
+      continue;
+    }
     if (failed.fail !== "covered") failed = { fail: "covered", by: hit ? blockerOf(hit, found) : "the edge of the page" };
   }
-  return failed;
+  return unsure ?? failed;
+};
+/** The same, with a point elsewhere where the first is not sure, or not the target's own. */
+const tryBetter = (found, need, effort) => {
+  const own = need.hover && !need.position ? tryPoints(found, { ...need, within: false }, "any") : null;
+  if (own && !own.fail && !own.unsure) return own;
+  const tried = tryPoints(found, need, effort);
+  const other = tried.unsure ? tryPoints(found, need, "any") : tried;
+  return other.unsure ? tried : other;
 };
 const scrollOffset = {
   left: getter(Element.prototype, "scrollLeft"),
@@ -148,15 +165,15 @@ const check = async (id, need, round) => {
     if (isAnimated(shown) && !(await standsStill(shown))) return { fail: isConnected(found) ? "notStable" : "stale" };
   }
   if (!need.scroll) return { ok: true, box: boxOf(shown) };
-  let tried = tryPoints(shown, need, "middle");
-  if (tried.fail && round > 0) tried = better(tried, tryPoints(shown, need, "shown"));
+  let tried = tryBetter(shown, need, "middle");
+  if (tried.fail && round > 0) tried = better(tried, tryBetter(shown, need, "shown"));
   if (tried.fail && round < ALIGN.length) {
     const align = ALIGN[round];
     const before = boxOf(shown);
     bringIntoView(shown, align);
     if (need.position) revealPoint(shown, need.position);
     await frame();
-    tried = tryPoints(shown, need, "shown");
+    tried = tryBetter(shown, need, "shown");
     if (!tried.fail && need.stable && !sameBox(before, boxOf(shown))) {
       const settled = boxOf(shown);
       await frame();
@@ -164,7 +181,7 @@ const check = async (id, need, round) => {
     }
   }
   // No way of scrolling uncovers the middle: any point where the element itself is hit will do.
-  if (tried.fail && round >= ALIGN.length - 1) tried = better(tried, tryPoints(shown, need, "any"));
+  if (tried.fail && round >= ALIGN.length - 1) tried = better(tried, tryBetter(shown, need, "any"));
   if (tried.fail) return tried;
   return { ok: true, x: tried.point.x, y: tried.point.y, box: boxOf(shown), receiver: cb.idOf(shown) };
 };

@@ -93,7 +93,8 @@ const sameWords = (a, b) => (a !== "" && a === b);
 /** Whether a control within the target is what the target consists of: the link of a menu item, the field of a combo box. It has most of the target's area, so that nothing that only appears in a corner of it counts. */
 const standsFor = (target, inner) => {
   if (areaOf(rectOf(inner)) < 0.6 * areaOf(boxOf(target))) return false;
-  return fieldOf(target) === inner || sameWords(cb.textOf(inner), cb.textOf(target)) || sameWords(cb.nameOf(inner), cb.nameOf(target));
+  const [name, text] = [cb.nameOf(target), cb.textOf(target)];
+  return fieldOf(target) === inner || sameWords(cb.nameOf(inner), name) || (!name || name === text) && sameWords(cb.textOf(inner), text);
 };
 /** The control within `target` that an activation at `hit` is for, and not for the target: null if there is none. */
 const controlWithin = (target, hit) => {
@@ -101,11 +102,20 @@ const controlWithin = (target, hit) => {
   const own = target instanceof HTMLLabelElement ? controlOf(target) : null;
   for (const up of between(target, hit)) {
     if (up === own || (tagOf(target) === "select" && tagOf(up) === "option") || (tagOf(target) === "details" && tagOf(up) === "summary")) continue;
-    if (!matches(up, INTERACTIVE) && !matches(up, FIELDS) && (isNative || !matches(up, "[onclick]"))) continue;
+    const labelled = up instanceof HTMLLabelElement ? controlOf(up) : null;
+    const isOther = labelled && labelled !== own && labelled !== target;
+    if (!isOther && !matches(up, INTERACTIVE) && !matches(up, FIELDS) && (isNative || !matches(up, "[onclick]"))) continue;
     if (own || !standsFor(target, up)) return up;
   }
   return null;
 };
+/** What is drawn as something to click within a target that is not: it may have a listener of its own. */
+const pointedWithin = (target, hit, isCounted = () => true) => {
+  const isPointed = (found) => cb.styleOf(found).cursor === "pointer";
+  return !matches(target, NATIVE) && cb.contains(target, hit) && !isPointed(target) && between(target, hit).some((up) => isCounted(up) && isPointed(up) && !standsFor(target, up));
+};
+/** What a drag would take along in place of the target. */
+const draggableWithin = (target, hit) => matches(target, "[draggable=true i]") && between(target, hit).some((up) => matches(up, "[draggable=true i]"));
 /** Whether a click there would do something: a control, a field or another frame. */
 const takesClicks = (hit) => !!closestInteractive(hit) || !!labelAround(hit) || matches(hit, "input, select, textarea, iframe, frame, object, embed, [contenteditable], [onclick], [tabindex]");
 /** Whether an event at `hit` goes to `target`: within it, or between a label and its control. */

@@ -1,5 +1,6 @@
 // Focus, selection and what cannot be typed: dates, colours, native selects.
 const focusOf = method(HTMLElement.prototype, "focus");
+const blurOf = method(HTMLElement.prototype, "blur");
 const selectInput = method(HTMLInputElement.prototype, "select");
 const selectArea = method(HTMLTextAreaElement.prototype, "select");
 const setRange = method(HTMLInputElement.prototype, "setSelectionRange");
@@ -149,8 +150,8 @@ const setSelected = (() => {
   const { set } = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected");
   return (option, value) => Reflect.apply(set, option, [value]);
 })();
-/** Chooses options of a native select, or looks whether it could; `choices` are `{text}`, `{value}`, `{label}` or `{index}`. */
-act.choose = (id, choices, really) => {
+/** Chooses options of a native select, or looks whether it could; `choices` are `{text}`, `{value}`, `{label}` or `{index}`, `expected` what a look before said of them. */
+act.choose = (id, choices, really, expected) => {
   const target = element(id);
   const field = target && fieldOf(target);
   if (!(field instanceof HTMLSelectElement) || isLate()) return { native: false };
@@ -175,14 +176,18 @@ act.choose = (id, choices, really) => {
     if (cb.statesOf(option).disabled) return { native: true, disabled: at, known };
     chosen.push(option);
   }
-  if (!really) return { native: true, ok: true, chosen: wanted.length, known };
+  const facts = (option) => JSON.stringify([optionValue(option), ...labels(option)]);
+  const meaning = chosen.map(facts);
+  const changed = expected?.findIndex((one, at) => one !== meaning[at]) ?? -1;
+  if (changed >= 0) return { native: true, changed, known };
+  if (!really) return { native: true, ok: true, chosen: wanted.length, known, meaning };
   watching?.begin();
   const before = options.map(isSelected).join();
   focusOf(field);
   // The page hears of the focus, and may give an option another name or place.
   const now = optionsNow();
-  const other = wanted.findIndex((choice, at) => find(choice, now) !== chosen[at]);
-  if (other >= 0) return { native: true, missing: other, known };
+  const other = wanted.findIndex((choice, at) => find(choice, now) !== chosen[at] || facts(chosen[at]) !== meaning[at]);
+  if (other >= 0) return { native: true, changed: other, known };
   if (multiple) for (const option of options) setSelected(option, chosen.includes(option));
   else if (chosen[0]) setSelected(chosen[0], true);
   else setSelectedIndex(field, -1);

@@ -29,8 +29,15 @@ const formOf = (() => {
   return (found) => readers.find(([type]) => found instanceof type)?.[1](found) ?? null;
 })();
 const linkHref = getter(HTMLAnchorElement.prototype, "href");
+const formElements = getter(HTMLFormElement.prototype, "elements");
+const SUBMITTERS = "button:not([type=button i], [type=reset i]), input[type=submit i], input[type=image i]";
+/** The button that Enter in a field of a form presses, and what that button makes of the form. */
+const submitterOf = (form) => {
+  const found = Array.from(formElements(form)).find((one) => matches(one, SUBMITTERS));
+  return found ? JSON.stringify([cb.idOf(found), attr(found, "name"), attr(found, "value"), attr(found, "formaction"), attr(found, "formmethod")]) : null;
+};
 const CHOSEN = new Set(["option", "menuitem", "menuitemradio", "menuitemcheckbox", "treeitem", "tab"]);
-/** What activating an element does, as far as its markup says: where a link leads, what a form does, what an option is called. */
+/** What activating an element does, as far as its markup says: where a link leads, what a form does, what opens, what an option is called. */
 const meaningOf = (target) => {
   const label = labelAround(target);
   const found = closestInteractive(target) || (label && isPartOfLabel(label, target) && controlOf(label)) || target;
@@ -39,6 +46,8 @@ const meaningOf = (target) => {
     href: found instanceof HTMLAnchorElement ? linkHref(found) : null,
     formaction: attr(found, "formaction"), formmethod: attr(found, "formmethod"), type: attr(found, "type"),
     form: form && cb.idOf(form), action: form && attr(form, "action"), method: form && attr(form, "method"),
+    submitter: form && gesture?.kind === "keys" ? submitterOf(form) : null,
+    opens: ["popovertarget", "popovertargetaction", "commandfor", "command"].map((name) => attr(found, name) ?? "").join(" "),
     text: CHOSEN.has(cb.roleOf(found)) ? cb.textOf(found) : null,
     // Numbers count up and down by themselves.
     name: matches(found, INTERACTIVE) ? cb.nameOf(found).replace(/\d+/g, "") : null,
@@ -48,8 +57,10 @@ const meaningOf = (target) => {
 const changeOf = (target) => {
   const now = meaningOf(target);
   const name = Object.keys(now).find((name) => now[name] !== gesture.meaning[name]);
-  return name ? `${name} ${JSON.stringify(gesture.meaning[name])} → ${JSON.stringify(now[name])}` : null;
+  return name ? { name, words: `${name} ${JSON.stringify(gesture.meaning[name])} → ${JSON.stringify(now[name])}` } : null;
 };
+/** What the targets of this step meant when its first gesture was opened: one that was stopped before anything saw it is made again. */
+let meanings = new Map();
 /** Keys that activate something once they are pressed; others only enter text. */
 const ACTIVATES = new Set(["Enter", " "]);
 /**
@@ -57,27 +68,37 @@ const ACTIVATES = new Set(["Enter", " "]);
  * at here and nowhere else; `gesture.seen` is empty at the first event.
  */
 const objection = (event, target) => {
-  const other = gesture.seen.length ? null : changedMeaning();
+  const isFirst = !gesture.seen.length;
+  const other = isFirst || event.type === "mousedown" || event.type === "click" ? changedMeaning(isFirst) : null;
   if (other) return { type: event.type, reason: "changed", by: other };
   if (target !== gesture.target || RELEASES.has(event.type) && gesture.ends) return null;
   if (KEYS.has(event.type) && !ACTIVATES.has(event.key)) return null;
   const change = changeOf(target);
-  return change && { type: event.type, reason: "changed", by: cb.cut(change, 200) };
+  // What calls itself something else once it was pressed may have answered the press.
+  const popped = gesture.seen.includes("mousedown") && change?.name === "name";
+  return change && { type: event.type, reason: "changed", by: cb.cut(change.words, 200), popped };
 };
 
 /** What appeared in answer to the press and covers the target: a list, a menu, a dialog. */
 const POPPED = "dialog, [role=dialog], [role=alertdialog], [role=menu], [role=listbox], [role=tree], [role=grid], [popover]";
 const isAnswer = (origin) => {
-  for (let up = origin; up; up = cb.parentOf(up)) if (matches(up, POPPED) && !gesture.shown.has(up)) return true;
-  return false;
+  const isNew = (found) => matches(found, POPPED) && !gesture.shown.has(found);
+  for (let up = origin; up; up = cb.parentOf(up)) if (isNew(up)) return true;
+  // The backdrop of what opened lies over the target, too.
+  return !takesClicks(origin) && Array.from(surveyed()).some((found) => isNew(found) && cb.isVisible(found));
+};
+/** Whether something with the name and role of the target stands in its place: a page that draws itself again has not answered. */
+const isTwin = (origin) => {
+  const found = closestInteractive(origin);
+  return !!found && gesture.meaning?.name != null && meaningOf(found).name === gesture.meaning.name && cb.roleOf(found) === gesture.role;
 };
 const why = (event, origin) => {
   const target = aimOf(event);
   const about = (reason, by, more) => ({ type: event.type, reason, by, ...more });
   if (!target) return about("elsewhere", describe(origin));
-  if (!isConnected(target)) return about("stale", describe(origin));
+  if (!isConnected(target)) return about(gesture.seen.length && isTwin(origin) && !watching?.hasEffectElsewhere() ? "elsewhere" : "stale", describe(origin));
   if (KEYS.has(event.type)) return about("focus", describe(origin));
-  if (!isThere(target)) return about("hidden", describe(origin));
+  if (!isThere(target) || cb.styleOf(target).pointerEvents === "none") return about("hidden", describe(origin));
   const box = boxOf(target);
   const moved = target === gesture.target && (Math.abs(box.x - gesture.box.x) > 1 || Math.abs(box.y - gesture.box.y) > 1);
   const inner = cb.contains(target, origin) ? controlWithin(target, origin) : null;
@@ -125,6 +146,12 @@ const isCarriedTo = (end, origin, event) => {
 /** A drag that may not end where it was to end is let go where it began, for the page to leave it: by an event of ours, which reaches nothing else. */
 const letGo = (event) => {
   const from = gesture.target;
+  if (gesture.kind === "keys" && from && event.type === "keyup" && gesture.seen.includes("keydown") && matches(from, ":active")) {
+    // A button that Space pressed stays down until it loses the focus.
+    blurOf(from);
+    focusOf(from);
+    return;
+  }
   if (!gesture.ends || gesture.isData || !from || !isConnected(from) || !gesture.seen.includes("pointerdown")) return;
   const { x, y } = gesture.from;
   const at = { bubbles: true, cancelable: true, composed: true, clientX: x, clientY: y, view: globalThis };
@@ -133,7 +160,7 @@ const letGo = (event) => {
 };
 const block = (event, reason) => {
   guard.block(event);
-  if (event.type === "keyup") return;
+  if (event.type === "keyup") return letGo(event);
   if (gesture.ends && event.type === "mouseup" && gesture.seen.includes("pointerup")) {
     // Released where it ends already; the page has sorted itself since, and this is for nobody.
     gesture.done = true;
@@ -176,7 +203,7 @@ const handle = (event) => {
   const arrives = () => {
     if (keys) return receivesKeys(target, origin, gesture.holder);
     if (event.type === "drop" || target === gesture.end) return reaches(target, origin) || (target === gesture.end && isCarriedTo(target, origin, event));
-    return receives(target, origin);
+    return receives(target, origin) && !(gesture.ends && draggableWithin(target, origin)) && !pointedWithin(target, origin, (up) => !gesture.inner?.has(up));
   };
   // After its deadline nothing passes, whenever it was sent: a slow link or a busy browser brings our own input late.
   const open = target && !gesture.blocked && !isOver && isConnected(target) && arrives();
@@ -214,12 +241,18 @@ const openGesture = (spec) => {
   const isLost = (spec.id && !target) || (spec.end && !end);
   // What is lost is shut like any frame that has no part in the gesture.
   gesture = {
-    kind: spec.kind, mode: spec.mode, target, end, ends: spec.ends, box: target ? boxOf(target) : null,
-    meaning: target ? meaningOf(target) : null, holder: spec.kind === "keys" ? activeElement() : null, from: null,
+    kind: spec.kind, mode: spec.mode, target, end, ends: spec.ends, box: target ? boxOf(target) : null, meaning: null, role: target ? cb.roleOf(target) : null,
+    // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
+    holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null, from: null,
+    inner: target && spec.kind === "mouse" ? new WeakSet(queryWithin(target, "*")) : null,
     shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []), isData: false,
     carrying: target && spec.ends ? startCarrying(target) : null,
     expects: spec.expects, since: performance.now(), until: spec.by ?? performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: early.splice(0), pressed: earlyPress.splice(0),
   };
+  if (target) {
+    if (!meanings.has(target)) meanings.set(target, meaningOf(target));
+    gesture.meaning = meanings.get(target);
+  }
   unanswered = Infinity;
   return !isLost;
 };

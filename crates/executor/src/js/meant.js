@@ -55,17 +55,18 @@ const mean = (list) => cb.beforeArrival(before, () => {
   if (found.length) for (const root of [document, ...cb.notedRoots()]) stirring.observe(root, ANY_CHANGE);
   return { changed: null, found };
 });
-const firstChange = () => {
+const firstChange = (isFirst) => {
   for (const one of meant) {
     const target = element(one.id);
-    if (!target) continue;
+    // Between two events of a gesture a locator may come to mean something else; the target does not.
+    if (!target || !one.about && !isFirst) continue;
     const same = one.about ? cb.isAbout(target, one.about) : !hasStirred() && cb.nameOf(target) === one.name || find(one)?.key === one.key;
     if (!same) return told(target);
   }
   return null;
 };
 /** What a target has become, in words; null while all are what they were. What only the pointer brings out does not count. */
-const changedMeaning = () => cb.once(firstChange) && cb.onArrival(before, firstChange);
+const changedMeaning = (isFirst) => cb.once(() => firstChange(isFirst)) && cb.onArrival(before, () => firstChange(isFirst));
 /** Whether an element is still about what it was, and what it is called now. */
 act.isAbout = (id, about) => cb.once(() => { const found = element(id); return found && { same: cb.isAbout(found, about), now: told(found) }; });
 /** The only visible element of a role that is about something, other than `id`. */

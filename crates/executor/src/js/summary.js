@@ -11,6 +11,11 @@ const STATE_OF = new Map([
 /** What only draws an element: it follows the pointer, the press and the focus, whatever the page makes of the gesture. */
 const isLook = (name) => name === "class" || name === "style" || name.startsWith("data-");
 const MAX_LOOKS = 500;
+/** States that pages set for a moment while they work, or while a control is held: they count once they have lasted. */
+const isBrief = (name) => isLook(name) || ["aria-busy", "aria-pressed", "aria-disabled", "disabled"].includes(name);
+const BRIEF = 350;
+/** A style as it is compared: the browser writes it in its own spelling once script has set a part of it. */
+const spelt = (name, value) => (name === "style" ? (value ?? "").replace(/\s*([:;,])\s*/g, "$1").replace(/;$/, "") : value);
 /** How far a gesture got: the pointer comes; it is pressed; the event came that makes it the gesture that it is. */
 const COMING = 0, PRESSED = 1, DONE = 2;
 /** Words of errors, for live regions that tell of other things too; the class is a hint in any language. */
@@ -35,6 +40,7 @@ const alertsOf = (regions, before) => {
 };
 /** What a document that the step led to says of errors. */
 act.alerts = () => alertsOf(surveyed(), new Map());
+const MEDIA = "img, svg, canvas, video, audio, iframe, object, embed, input";
 const MAX_WORDS = 10;
 const MAX_STATES = 50;
 const ANY_CHANGE = { subtree: true, childList: true, attributes: true, characterData: true };
@@ -147,35 +153,46 @@ const startSummary = (main, hovers) => {
       if (looks.size >= MAX_LOOKS) { counted ||= phase === DONE; return; }
       looks.set(target, seen = new Map());
     }
-    if (!seen.has(attributeName)) seen.set(attributeName, [oldValue]);
+    if (!seen.has(attributeName)) seen.set(attributeName, [spelt(attributeName, oldValue)]);
   };
+  let lostFrom = null;
+  const changedIn = new Set();
+  summary.isElsewhere = () => [...changedIn].some((found) => found !== lostFrom);
   /** Whether a change is one that the page made of the gesture, and none that comes and goes with pointer, press and focus. */
   const weigh = (record) => {
     if (record.type === "attributes") {
       if (isPassing(record.target)) return;
-      if (isLook(record.attributeName)) lookAt(record);
+      if (isBrief(record.attributeName)) lookAt(record);
       else if (phase !== COMING && attr(record.target, record.attributeName) !== record.oldValue) counted = true;
       return;
     }
     if (phase !== COMING && record.type === "characterData") counted = true;
     if (record.type === "characterData" || isPassing(record.target)) return;
-    const plain = (node) => isElement(node) && isIn(record.target) && !isNotable(node) && !cb.textOf(node).trim();
+    const plain = (node) => isElement(node) && !isNotable(node) && !cb.textOf(node).trim() && !matches(node, MEDIA) && !queryWithin(node, MEDIA).length;
+    const isRipple = (node) => plain(node) && (phase === PRESSED && isIn(record.target) || ["absolute", "fixed"].includes(cb.styleOf(node).position));
     for (const node of record.addedNodes) {
-      if (phase === COMING || (phase === PRESSED && plain(node)) || (!hovers && isTooltip(node))) passing.add(node);
+      if (phase === COMING || isRipple(node) || (!hovers && isTooltip(node))) passing.add(node);
       else counted = true;
     }
     for (const node of record.removedNodes) if (phase !== COMING && !passing.has(node)) counted = true;
   };
-  const looksElse = () => {
-    for (const [found, seen] of looks) for (const [name, known] of seen) if (!known.includes(attr(found, name))) return true;
+  const isElse = () => {
+    for (const [found, seen] of looks) for (const [name, known] of seen) if (!known.includes(spelt(name, attr(found, name)))) return true;
     return false;
+  };
+  let elseSince = Infinity;
+  /** Whether something looks another way since the gesture, for as long as it takes to know that it stays. */
+  const looksElse = () => {
+    const now = performance.now();
+    elseSince = isElse() ? Math.min(elseSince, now) : Infinity;
+    return now - elseSince >= BRIEF;
   };
   /** A gesture begins. What happens until a pointer is pressed is no effect of it. */
   summary.comes = (kind) => { phase = kind === "keys" ? PRESSED : COMING; };
   summary.goesOn = (to) => {
     if (to <= phase) return;
     phase = to;
-    if (phase === DONE) for (const [found, seen] of looks) for (const [name, known] of seen) known.push(attr(found, name));
+    if (phase === DONE) for (const [found, seen] of looks) for (const [name, known] of seen) known.push(spelt(name, attr(found, name)));
   };
   summary.hasEffect = () => counted ||= phase === DONE && looksElse();
   const titled = (found, name) => {
@@ -208,7 +225,12 @@ const startSummary = (main, hovers) => {
     keepUp(record, visit);
     const nodes = record.type === "childList" ? [...record.addedNodes, ...record.removedNodes] : [];
     if (isRestless(record.target) && !nodes.some(isNotable)) { summary.background++; return; }
+    const known = counted;
+    counted = false;
     weigh(record);
+    if (counted && changedIn.size < 50) changedIn.add(record.target);
+    counted ||= known;
+    if (main && [...record.removedNodes].some((node) => isElement(node) && cb.contains(node, main))) lostFrom = record.target;
     if (record.type === "attributes") {
       summary.attributes++;
       const state = STATE_OF.get(record.attributeName);

@@ -60,7 +60,8 @@ const sampleTargets = (watch) => {
 const keyOf = (watch, targets) => JSON.stringify(targets, watch.geometry ? undefined : (key, value) => (key === "box" || key === "inViewport" ? undefined : value));
 const stateOf = (found) => {
   if (!found || !isConnected(found)) return null;
-  const { focused, ...states } = cb.statesOf(found);
+  // What is set for a moment only is told by its attributes, once it has lasted.
+  const { focused, disabled, pressed, editable, ...states } = cb.statesOf(found);
   return JSON.stringify([states, cb.valueOf(found) ?? null, tagOf(found) === "select" ? cb.optionsOf(found, 100) : null]);
 };
 
@@ -159,6 +160,8 @@ const startWatch = (spec) => {
     globalThis.removeEventListener("invalid", onInvalid, true);
     wake();
   };
+  /** Whether the page did more than to draw again what holds the target. */
+  watch.hasEffectElsewhere = () => { account(observer.takeRecords()); return watch.summary.isElsewhere(); };
   watch.take = () => {
     account(observer.takeRecords());
     take();
@@ -193,6 +196,7 @@ act.arm = ({ watch, gesture: spec, by, ms, shut, meant: wanted }) => {
   if (watch) {
     watching?.stop();
     watching = startWatch(watch);
+    meanings = new Map();
   }
   const meaning = mean(wanted ?? []);
   const opened = openGesture(spec);

@@ -4,6 +4,7 @@
 // Labels are short and are shown. What identifies is whole and is compared as a digest: the name and role of the
 // thing; each row, list item, article, dialog, group and section around it; the headings above it. What a page
 // changes by itself is left out where it can be known: see ARCHITECTURE.md, "What identifies".
+const MENUS = new Set(["menu", "menubar", "listbox", "tablist", "tree"]);
 const HEADINGS = "h1,h2,h3,h4,h5,h6,[role=heading]";
 /** A number for a text, 53 bits, in short digits: equal texts, equal numbers. */
 const digestOf = (text) => {
@@ -91,8 +92,8 @@ const takesText = (element, tag) => {
   return tag === "select" || tag === "textarea" || isEditingHost(element) || attr(element, "role") === "textbox" || attr(element, "role") === "combobox";
 };
 const ANSWERING_ROLES = new Set(["alert", "status", "log", "listbox"]);
-/** The visible text of a container without what can be acted on in it, and as far as its first field; `every` reads what ticks and what its inner items say, too. */
-const readWords = (container, limit, every) => {
+/** The visible text of a container without what can be acted on in it, and as far as its first field; `every` reads what ticks and what its inner items say, too; `items` the latter alone. */
+const readWords = (container, limit, every, items = every) => {
   let text = "";
   let lead = -1;
   const read = (node, depth) => {
@@ -114,7 +115,7 @@ const readWords = (container, limit, every) => {
           // The moment that a relative time stands for stays.
           const moment = tag === "time" ? attr(child, "datetime") : null;
           if (moment) { text += ` ${moment} `; continue; }
-          if (isTicking(child, tag) || ITEM_TAGS.has(tag) || role && ITEM_ROLES.has(role)) continue;
+          if (isTicking(child, tag) || !items && (ITEM_TAGS.has(tag) || role && ITEM_ROLES.has(role))) continue;
           if (lead < 0 && takesText(child, tag)) lead = text.length;
         }
         text += " ";
@@ -137,14 +138,16 @@ const wholeText = ({ text, lead }) => {
   return whole.length > WORDS_LIMIT ? cut(whole, HEAD_LIMIT) : whole;
 };
 /** What an item says: its text, else that of all in it, else what its controls are called. */
-const itemText = (element) => {
-  const own = readWords(element, WORDS_LIMIT, false);
+const itemText = (element, items = false) => {
+  const own = readWords(element, WORDS_LIMIT, false, items);
   // What a field finds may be items of a list.
   const words = wholeText(own) || own.hasField ? wholeText(own) : wholeText(readWords(element, WORDS_LIMIT, true));
   return words || own.hasField ? words : Array.from(queryAll(element, "button,a,[role=button]")).slice(0, 5).map(nameOf).join(" ");
 };
 /** Counts in brackets tick: "Inbox (3)". */
-const withoutCounts = (text) => text.replace(/[([]\s*\d+\s*[)\]]/g, " ").trim() || text;
+const withoutCounts = (text) => collapse(text.replace(/[([]\s*\d+\s*[)\]]/g, " ").replace(LONE_SIGNS, " ")) || text;
+/** Signs that stand alone turn in their place: a spinner made of text. */
+const LONE_SIGNS = /(?<=^|\s)[^\p{L}\p{N}\p{Sc}\s]+(?=\s|$)/gu;
 
 const isWithin = (outer, inner) => {
   for (let up = flatParent(inner); up && up !== outer; up = flatParent(up)) if (isApart(up)) return false;
@@ -200,8 +203,10 @@ const placeOf = (element, tag = tagOf(element), role = roleOf(element)) => {
   if (role === "dialog" || role === "alertdialog") {
     const name = nameOf(element) || headingIn(element);
     add("dialog", shortText(name));
-    return item("dialog", itemText(element), name, true);
+    // What a dialog lists is what it asks about.
+    return item("dialog", itemText(element, true), name, true);
   }
+  if (MENUS.has(role)) return plain(role, nameOf(element));
   if (role === "group" || role === "radiogroup") return plain("group", nameOf(element) || (tag === "details" ? headingIn(element) : ""));
   if (role === "form" || tag === "form") {
     const said = plain("form", stated() || headingIn(element));
@@ -273,9 +278,9 @@ const lineOf = (element) => {
 const isDialog = (element) => { const role = roleOf(element); return role === "dialog" || role === "alertdialog"; };
 
 /** The same, where the places around a thing, nearest first, and its line of headings are known. */
-const aboutOf = (role, name, places, line) => {
+const aboutOf = (role, name, places, line, own) => {
   const labels = [];
-  const parts = [];
+  const parts = own ? [own] : [];
   let inItem = false;
   let ended = false;
   for (const place of places) {
@@ -291,7 +296,7 @@ const aboutOf = (role, name, places, line) => {
     parts.push(line.key);
   }
   // A page with nothing else to say says it in its title.
-  if (!parts.length) parts.push(`title ${withoutCounts(titleOfDocument(document)).replace(/\d+(?::\d+)+|\d+\s*%/g, "").trim()}`);
+  if (parts.length === (own ? 1 : 0)) parts.push(`title ${withoutCounts(titleOfDocument(document)).replace(/\d+(?::\d+)+|\d+\s*%/g, "").trim()}`);
   return { labels, titled: !places.some((place) => place.near) && !line, key: digestOf(`${role} ${name} ${parts.join(" ")}`) };
 };
 const titleOfDocument = getter(Document.prototype, "title");
@@ -338,6 +343,17 @@ const fallbackOf = (element, tag, role) => {
   const read = tag === "select" || tag === "input" || tag === "textarea" || role === "textbox" || role === "combobox" ? "" : shortText(contentOf(element), 120);
   return read || shortText(attr(element, "title") ?? attr(element, "data-tooltip") ?? attr(element, "alt") ?? attr(element, "placeholder") ?? "");
 };
+/** What a button or link says of itself beside its name: where it or its form leads, and what describes it for all to see. */
+const ownOf = (element, tag) => {
+  if (takesText(element, tag)) return "";
+  const isSubmit = tag === "button" ? /^(?:submit)?$/i.test(attr(element, "type") ?? "") : tag === "input" && ["submit", "image"].includes(typeOf(element));
+  const form = isSubmit ? closest(element, "form") : null;
+  const leads = tag === "a" || tag === "area" ? attr(element, "href") : attr(element, "formaction") ?? (form && attr(form, "action"));
+  const isSaid = (found) => !isHidden(found) && !isTip(found) && !hasAppeared(found, isTip);
+  const described = hasAttribute(element, "aria-describedby") ? referenced(element, "aria-describedby").filter(isSaid) : [];
+  const words = described.map((found) => collapse(readWords(found, WORDS_LIMIT, false).text)).join(" ");
+  return leads || words ? digestOf(`${(leads ?? "").split(/[?#]/)[0]} ${withoutCounts(words)}`) : "";
+};
 /** What a thing is called: its name, or what stands beside it and for its name. */
 const calledBy = (name, beside, fallback) => name || `${beside} ${fallback}`;
 
@@ -373,7 +389,7 @@ cb.meaningOf = (element) => cb.once(() => {
   for (let up = flatParent(element), depth = 0; up && depth < 200; up = flatParent(up), depth++) places.push(placeOf(up));
   const tag = tagOf(element);
   const called = nameOf(element) || calledBy("", besideOf(element, tag, role), fallbackOf(element, tag, role));
-  return aboutOf(role, called, places, lineOf(element));
+  return aboutOf(role, called, places, lineOf(element), ownOf(element, tag));
 });
 /** Whether an element still is about what it was about. */
 cb.isAbout = (element, { key, part }) => cb.once(() => {
@@ -385,4 +401,4 @@ cb.isAbout = (element, { key, part }) => cb.once(() => {
   const { at, of } = rankOf(own);
   return at === part.at && of === part.of;
 });
-cb.context = { shortText, textHead, ownText, headingIn, placeOf, crownOf, crowned, aboutOf, besideOf, fallbackOf, calledBy, isDialog, partText, rankOf, digestOf, ACTABLE };
+cb.context = { shortText, textHead, ownText, headingIn, placeOf, crownOf, crowned, aboutOf, besideOf, fallbackOf, ownOf, calledBy, isDialog, partText, rankOf, digestOf, ACTABLE };

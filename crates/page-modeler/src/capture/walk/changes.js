@@ -107,6 +107,8 @@
     if (name === "slot" || name === "name" && tagOf(target) === "slot") { const host = cb.composedParentOf(target); if (host) resort(around(name === "slot" ? host : cb.tools.hostOf(cb.tools.rootNode(target)) ?? host)); }
     if (info) renewAll(info);
     else { const outer = around(target); if (outer) { drop(outer); touch(outer); } }
+    // Where a form leads identifies its buttons.
+    if (name === "action" && tagOf(target) === "form") everything = true;
     if (name === "role" || name === "lang" || name === "dir") { if (target === cb.tools.rootElement()) everything = true; }
   };
   /** Drops what the changes since the last walk make doubtful; whether there were any. */

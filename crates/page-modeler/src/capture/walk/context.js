@@ -34,7 +34,7 @@
   const aboutOf = (info, called) => {
     const places = [];
     for (let up = info.parent; up && places.length < 200; up = up.parent) places.push(placeKept(up));
-    return context.aboutOf(info.role, called, places, info.line);
+    return context.aboutOf(info.role, called, places, info.line, context.ownOf(info.element, info.tag));
   };
   /** Of rows whose context is the same, the part of the page that is each one's alone: what it says, or its rank. */
   const tellTwinsApart = (entries) => {
