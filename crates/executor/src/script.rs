@@ -26,7 +26,7 @@ pub(crate) const ACT: Extension = Extension {
         include_str!("js/watch.js"),
         include_str!("js/meant.js"),
         include_str!("js/enter.js"),
-        "return act;\n}"
+        "return { act };\n}"
     ),
 };
 

@@ -9,7 +9,7 @@ const clientTop = getter(Element.prototype, "clientTop");
 const plain = ({ x, y, width, height }) => ({ x, y, width, height });
 const hasArea = ({ width, height }) => width > 0 && height > 0;
 const contentRange = (found) => {
-  const range = document.createRange();
+  const range = newRange(document);
   range.selectNodeContents(found);
   return range;
 };
@@ -105,7 +105,7 @@ const controlFor = (found) => {
   return (label && isPartOfLabel(label, found) && controlOf(label)) || found;
 };
 const isInert = (found) => {
-  for (let up = found; up; up = cb.parentOf(up)) if (cb.tools.hasAttribute(up, "inert")) return true;
+  for (let up = found; up; up = cb.parentOf(up)) if (cb.hasAttribute(up, "inert")) return true;
   return false;
 };
 
@@ -131,7 +131,7 @@ const standsStill = async (found) => {
 const check = async (id, need, round) => {
   const found = element(id);
   if (!found) return { fail: "stale" };
-  const shown = need.standIn && !isThere(found) ? cb.standInOf(found) ?? found : found;
+  const shown = need.standIn && (!isThere(found) || cb.editorOf(found)) ? cb.standInOf(found) ?? found : found;
   if (need.visible && !isThere(shown)) return { fail: "notVisible" };
   const states = need.enabled || need.editable ? cb.statesOf(found) : {};
   if (need.enabled && (states.disabled || cb.statesOf(controlFor(found)).disabled || isInert(found))) return { fail: "notEnabled" };

@@ -29,6 +29,9 @@ const byDomId = method(Document.prototype, "getElementById");
 const inputType = getter(HTMLInputElement.prototype, "type");
 const inputValue = getter(HTMLInputElement.prototype, "value");
 const areaValue = getter(HTMLTextAreaElement.prototype, "value");
+const newRange = method(Document.prototype, "createRange");
+const dispatch = method(EventTarget.prototype, "dispatchEvent");
+const hitIn = method(ShadowRoot.prototype, "elementFromPoint");
 const pathOf = method(Event.prototype, "composedPath");
 const isElement = (node) => !!node && node !== globalThis && nodeType(node) === 1;
 const element = (id) => {
@@ -150,7 +153,7 @@ const slotAt = (host, x, y) => {
     if (nodeType(node) !== 3) continue;
     const slot = cb.parentOf(node);
     if (!slot || slot === host) continue;
-    const range = document.createRange();
+    const range = newRange(document);
     range.selectNode(node);
     const isThere = ({ left, top, right, bottom }) => x >= left && x < right && y >= top && y < bottom;
     if (Array.from(rangeRects(range)).some(isThere)) return slot;
@@ -169,7 +172,7 @@ const originOf = (event) => {
   for (let depth = 0; depth < 64; depth++) {
     const root = cb.shadowOf(origin);
     if (!root || root.mode !== "closed") break;
-    const inner = event instanceof MouseEvent ? root.elementFromPoint(event.clientX, event.clientY) : root.activeElement;
+    const inner = event instanceof MouseEvent ? hitIn(root, event.clientX, event.clientY) : cb.focusedIn(root);
     if (!inner || rootOf(inner) !== root) break;
     origin = inner;
   }
@@ -179,7 +182,8 @@ const originOf = (event) => {
 const activeElement = () => {
   let active = activeInDocument(document);
   for (let depth = 0; active && depth < 64; depth++) {
-    const inner = cb.shadowOf(active)?.activeElement;
+    const root = cb.shadowOf(active);
+    const inner = root && cb.focusedIn(root);
     if (!inner) break;
     active = inner;
   }
@@ -196,7 +200,7 @@ act.suspects = (limit) => {
     if (found.length >= limit) return false;
     if (examined.has(host) || cb.shadowOf(host) || !(tagOf(host).includes("-") || matches(host, HOSTS))) return;
     // What stands in a host beside its shadow root shows only through slots.
-    if (!tagOf(host).includes("-") && (cb.tools.firstChild(host) || !hasArea(rectOf(host)))) return;
+    if (!tagOf(host).includes("-") && (cb.firstChild(host) || !hasArea(rectOf(host)))) return;
     examined.add(host);
     found.push(host);
   });

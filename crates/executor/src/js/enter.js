@@ -4,6 +4,7 @@ const selectInput = method(HTMLInputElement.prototype, "select");
 const selectArea = method(HTMLTextAreaElement.prototype, "select");
 const setRange = method(HTMLInputElement.prototype, "setSelectionRange");
 const setAreaRange = method(HTMLTextAreaElement.prototype, "setSelectionRange");
+const newElement = method(Document.prototype, "createElement");
 const editable = getter(HTMLElement.prototype, "isContentEditable");
 const SET_WHOLE = new Set(["date", "time", "month", "week", "datetime-local", "color", "range"]);
 const TYPED_INPUTS = new Set(["text", "search", "tel", "url", "email", "password", "number"]);
@@ -30,7 +31,7 @@ act.refusal = (id, text) => {
   const field = element(id);
   if (!field || text === "") return null;
   if (field instanceof HTMLInputElement && inputType(field) === "number") {
-    const trial = document.createElement("input");
+    const trial = newElement(document, "input");
     trial.type = "number";
     setInputValue(trial, text.trim());
     if (inputValue(trial) === "") return "a number";
@@ -55,13 +56,14 @@ act.checkedOf = (id) => {
 };
 const selectionStart = getter(HTMLInputElement.prototype, "selectionStart");
 const selectionEnd = getter(HTMLInputElement.prototype, "selectionEnd");
+const holdsNode = method(Node.prototype, "contains");
 /** Whether a part of the text of what has the focus is selected: what is typed takes its place. */
 const hasSelection = (into) => {
   if (into instanceof HTMLInputElement && selectionStart(into) !== null) return selectionStart(into) !== selectionEnd(into);
   if (into instanceof HTMLTextAreaElement) return into.selectionStart !== into.selectionEnd;
   const selection = getSelection();
   if (into instanceof HTMLInputElement) return String(selection) !== "";
-  return !!selection && !selection.isCollapsed && into.contains(selection.anchorNode) && into.contains(selection.focusNode);
+  return !!selection && !selection.isCollapsed && holdsNode(into, selection.anchorNode) && holdsNode(into, selection.focusNode);
 };
 /** Gives the focus and places the caret: `keep`, `start`, `end` or `all`; `start` does nothing to what has the focus already, `end` leaves a selection alone that was made in it. Tells whether the target has the focus. */
 act.focus = (id, caret) => {
@@ -108,7 +110,7 @@ act.selectText = (id) => {
   return true;
 };
 const tell = (target, type) => {
-  target.dispatchEvent(new Event(type, { bubbles: true, composed: type === "input" }));
+  dispatch(target, new Event(type, { bubbles: true, composed: type === "input" }));
 };
 const setInputValue = (() => {
   const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
@@ -194,7 +196,8 @@ act.choose = (id, choices) => {
 const CHOICES = new Set(["option", "treeitem", "menuitem", "menuitemradio", "menuitemcheckbox"]);
 const dataListOf = getter(HTMLInputElement.prototype, "list");
 const dataOptions = getter(HTMLDataListElement.prototype, "options");
-const byIdIn = (root, name) => (root instanceof Document || root instanceof DocumentFragment ? root : document).getElementById(name);
+const byIdInFragment = method(DocumentFragment.prototype, "getElementById");
+const byIdIn = (root, name) => (root instanceof DocumentFragment ? byIdInFragment(root, name) : byDomId(document, name));
 /** What a control opens: what it names, or what its only combo box names. */
 const popupsOf = (target) => {
   const combos = [target, ...(attr(target, "role") === "combobox" ? [] : queryWithin(target, "[role=combobox]"))].slice(0, 5);
@@ -243,7 +246,7 @@ act.scrollList = async (id, before, back) => {
   const scroller = first && cb.scrollerOf(first);
   if (!scroller || scroller === scrollingElement(document) || isLate()) return false;
   const top = scrollOffset.top(scroller);
-  scrollToOffset(scroller, { top: back ? 0 : top + scroller.clientHeight * 0.8, behavior: "instant" });
+  scrollToOffset(scroller, { top: back ? 0 : top + clientHeight(scroller) * 0.8, behavior: "instant" });
   if (scrollOffset.top(scroller) === top) return false;
   await frame();
   await frame();
@@ -269,23 +272,29 @@ act.read = (id, what) => {
   const text = ((isField ? textIn(target) : target instanceof HTMLElement ? innerText(target) : cb.textOf(target)) ?? "").trim();
   return { sensitive: sensitive && isField, text: cb.cut(text, limit), length: text.length };
 };
+const clientWidth = getter(Element.prototype, "clientWidth");
+const clientHeight = getter(Element.prototype, "clientHeight");
+const scrollWidth = getter(Element.prototype, "scrollWidth");
+const scrollHeight = getter(Element.prototype, "scrollHeight");
+const scrollByOffset = method(Element.prototype, "scrollBy");
+const holdsMore = (found) => scrollHeight(found) > clientHeight(found) || scrollWidth(found) > clientWidth(found);
 /** Scrolls the page or what `id` names. */
 act.scrollBy = (id, how) => {
   const target = id === null ? scrollingElement(document) ?? rootElement(document) : element(id);
   if (!target || isLate()) return null;
-  const scroller = id === null || target.scrollHeight > target.clientHeight || target.scrollWidth > target.clientWidth ? target : cb.scrollerOf(target) ?? scrollingElement(document) ?? target;
+  const scroller = id === null || holdsMore(target) ? target : cb.scrollerOf(target) ?? scrollingElement(document) ?? target;
   watching?.begin();
-  const before = [scroller.scrollLeft, scroller.scrollTop];
+  const before = [scrollOffset.left(scroller), scrollOffset.top(scroller)];
   const page = scroller === scrollingElement(document);
-  const width = page ? globalThis.innerWidth : scroller.clientWidth;
-  const height = page ? globalThis.innerHeight : scroller.clientHeight;
+  const width = page ? globalThis.innerWidth : clientWidth(scroller);
+  const height = page ? globalThis.innerHeight : clientHeight(scroller);
   const far = 0.85;
   const delta = { up: [0, -far * height], down: [0, far * height], left: [-far * width, 0], right: [far * width, 0] }[how.direction];
   const options = { behavior: "instant" };
-  if (how.direction === "top") scroller.scrollTo({ top: 0, ...options });
-  else if (how.direction === "bottom") scroller.scrollTo({ top: scroller.scrollHeight, ...options });
-  else scroller.scrollBy({ left: (delta?.[0] ?? 0) + (how.x ?? 0), top: (delta?.[1] ?? 0) + (how.y ?? 0), ...options });
-  return { moved: scroller.scrollLeft !== before[0] || scroller.scrollTop !== before[1] };
+  if (how.direction === "top") scrollToOffset(scroller, { top: 0, ...options });
+  else if (how.direction === "bottom") scrollToOffset(scroller, { top: scrollHeight(scroller), ...options });
+  else scrollByOffset(scroller, { left: (delta?.[0] ?? 0) + (how.x ?? 0), top: (delta?.[1] ?? 0) + (how.y ?? 0), ...options });
+  return { moved: scrollOffset.left(scroller) !== before[0] || scrollOffset.top(scroller) !== before[1] };
 };
 /** What files given to a target go to: the file field, or the target itself. */
 act.taker = (id) => {
@@ -310,6 +319,8 @@ act.takesDrop = (id) => {
   return !!target && !!over?.event && getter(Event.prototype, "defaultPrevented")(over.event) && reaches(target, over.origin);
 };
 const outerHtml = getter(Element.prototype, "outerHTML");
+const remove = method(Element.prototype, "remove");
+const removeAttribute = method(Element.prototype, "removeAttribute");
 /** The document in a compact form: no scripts, styles or drawings, and no text of sensitive fields. */
 act.dom = (id) => {
   const target = id === null ? bodyOf(document) ?? rootElement(document) : element(id);
@@ -318,11 +329,12 @@ act.dom = (id) => {
   const source = outerHtml(target);
   const read = cb.cut(source, 2000000);
   const copy = new DOMParser().parseFromString(read, "text/html");
-  for (const found of copy.querySelectorAll("script, style, noscript, template, link, meta, svg > *")) found.remove();
-  for (const found of copy.querySelectorAll("*")) {
-    for (const { name } of Array.from(found.attributes)) if (name.startsWith("on") || name === "style") found.removeAttribute(name);
-    if (found.hasAttribute("value") && cb.isSensitive(found)) found.removeAttribute("value");
+  for (const found of cb.queryAll(copy, "script, style, noscript, template, link, meta, svg > *")) remove(found);
+  for (const found of cb.queryAll(copy, "*")) {
+    for (const name of cb.attributeNames(found)) if (name.startsWith("on") || name === "style") removeAttribute(found, name);
+    if (cb.hasAttribute(found, "value") && cb.isSensitive(found)) removeAttribute(found, "value");
   }
-  const text = (id === null ? copy.body : copy.body.firstElementChild ?? copy.body).outerHTML.replace(/\s+/g, " ");
+  const body = bodyOf(copy);
+  const text = outerHtml(id === null ? body : cb.firstElement(body) ?? body).replace(/\s+/g, " ");
   return { text: cb.cut(text, 200000), length: text.length + source.length - read.length };
 };

@@ -1,5 +1,5 @@
 // What the guard lets through while a gesture of ours is under way.
-const guard = globalThis.__cuebookGuard;
+const guard = Object.hasOwn(globalThis, "__cuebookGuard") ? globalThis.__cuebookGuard : null;
 const KEYS = new Set(["keydown", "keypress", "keyup", "beforeinput"]);
 let gesture = null;
 /** By when all that the step does here must have been done, on this document's clock. */
@@ -125,8 +125,8 @@ const letGo = (event) => {
   if (!gesture.ends || gesture.isData || !from || !isConnected(from) || !gesture.seen.includes("pointerdown")) return;
   const { x, y } = gesture.from;
   const at = { bubbles: true, cancelable: true, composed: true, clientX: x, clientY: y, view: globalThis };
-  if (event.type === "pointerup") from.dispatchEvent(new PointerEvent("pointercancel", { ...at, pointerId: event.pointerId, pointerType: event.pointerType, isPrimary: event.isPrimary }));
-  if (event.type === "mouseup") from.dispatchEvent(new MouseEvent("mouseup", at));
+  if (event.type === "pointerup") dispatch(from, new PointerEvent("pointercancel", { ...at, pointerId: event.pointerId, pointerType: event.pointerType, isPrimary: event.isPrimary }));
+  if (event.type === "mouseup") dispatch(from, new MouseEvent("mouseup", at));
 };
 const block = (event, reason) => {
   guard.block(event);

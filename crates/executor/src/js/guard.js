@@ -3,7 +3,8 @@
 // document takes no trusted input at all; an open one takes none that was sent before it was a second old: it
 // may have come under the pointer in the middle of a gesture that was meant for the document before it.
 (() => {
-  if (globalThis.__cuebookGuard) return;
+  // An element of that name is none of ours.
+  if (Object.hasOwn(globalThis, "__cuebookGuard")) return;
   const guard = { handle: null, born: performance.now(), closed: false };
   const stop = Event.prototype.stopImmediatePropagation;
   const prevent = Event.prototype.preventDefault;
