@@ -1,53 +1,29 @@
-const getter = (prototype, name) => {
-  const { get } = Object.getOwnPropertyDescriptor(prototype, name);
-  return (object) => Reflect.apply(get, object, []);
-};
-const method = (prototype, name) => {
-  const value = prototype[name];
-  return (object, ...args) => Reflect.apply(value, object, args);
-};
-const act = {};
-const rectOf = method(Element.prototype, "getBoundingClientRect");
-const rectsOf = method(Element.prototype, "getClientRects");
-const attr = method(Element.prototype, "getAttribute");
-const matches = method(Element.prototype, "matches");
-const queryWithin = method(Element.prototype, "querySelectorAll");
-const rootOf = method(Node.prototype, "getRootNode");
-const nodeType = getter(Node.prototype, "nodeType");
-const isConnected = getter(Node.prototype, "isConnected");
-const childNodes = getter(Node.prototype, "childNodes");
-const tagOf = getter(Element.prototype, "localName");
-const controlOf = getter(HTMLLabelElement.prototype, "control");
-// A form or image that is called `title` or `body` stands in for the document's own property.
-const activeInDocument = getter(Document.prototype, "activeElement");
-const titleOf = getter(Document.prototype, "title");
-const bodyOf = getter(Document.prototype, "body");
-const rootElement = getter(Document.prototype, "documentElement");
-const readyState = getter(Document.prototype, "readyState");
-const scrollingElement = getter(Document.prototype, "scrollingElement");
-const byDomId = method(Document.prototype, "getElementById");
-const inputType = getter(HTMLInputElement.prototype, "type");
-const inputValue = getter(HTMLInputElement.prototype, "value");
-const areaValue = getter(HTMLTextAreaElement.prototype, "value");
-const newRange = method(Document.prototype, "createRange");
-const dispatch = method(EventTarget.prototype, "dispatchEvent");
-const hitIn = method(ShadowRoot.prototype, "elementFromPoint");
-const pathOf = method(Event.prototype, "composedPath");
-const isElement = (node) => !!node && node !== globalThis && nodeType(node) === 1;
-const element = (id) => {
+// @ts-check
+// What a gesture at a point is for: elements, labels, controls, and what stands in the way.
+import * as cb from "cuebook:core";
+import {
+  act, activeInDocument, attr, childNodes, controlOf, getter, hitIn, isConnected, isElement, matches, newRange,
+  nodeType, pathOf, queryWithin, rectOf, rootElement, rootOf, tagOf, visibility,
+} from "./reads.js";
+import { boxOf, hasArea, rangeRects } from "./boxes.js";
+
+export const element = (id) => {
   const found = cb.byId(id);
   return found && isConnected(found) ? found : null;
 };
-const later = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
-const visibility = getter(Document.prototype, "visibilityState");
+export const later = (ms) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 /** The next animation frame; a hidden tab draws none, so a timer stands in. A busy browser draws one late. */
-const frame = () => new Promise((resolve) => {
-  requestAnimationFrame(() => resolve());
-  setTimeout(resolve, visibility(document) === "hidden" ? 120 : 1000);
-});
+export const frame = () =>
+  new Promise((resolve) => {
+    requestAnimationFrame(() => resolve());
+    setTimeout(resolve, visibility(document) === "hidden" ? 120 : 1000);
+  });
 
 /** An element in short: `dialog "Newsletter"`, `div#overlay`, `span.badge`. */
-const describe = (found) => {
+export const describe = (found) => {
   if (!isElement(found)) return "the document";
   const role = cb.roleOf(found);
   if (role === "dialog" || role === "alertdialog") {
@@ -59,7 +35,7 @@ const describe = (found) => {
   return cb.cut(tagOf(found) + (id ? `#${id}` : name ? `.${name}` : ""), 200);
 };
 /** What stands in the way: of what was hit, the outermost part that does not hold the target. */
-const blockerOf = (hit, target) => {
+export const blockerOf = (hit, target) => {
   let blocker = hit;
   for (let up = hit; up && !cb.contains(up, target); up = cb.parentOf(up)) {
     blocker = up;
@@ -69,12 +45,15 @@ const blockerOf = (hit, target) => {
   return describe(blocker);
 };
 
-const labelAround = (inner) => {
+export const labelAround = (inner) => {
   for (let up = inner; up; up = cb.composedParentOf(up)) if (up instanceof HTMLLabelElement) return up;
   return null;
 };
-const INTERACTIVE = "button, a[href], summary, option, [role=button], [role=link], [role=option], [role=menuitem], [role=menuitemcheckbox], [role=menuitemradio], [role=tab], [role=checkbox], [role=radio], [role=switch], [role=treeitem]";
-const closestInteractive = (inner) => {
+export const INTERACTIVE =
+  "button, a[href], summary, option, [role=button], [role=link], [role=option], [role=menuitem], " +
+  "[role=menuitemcheckbox], [role=menuitemradio], [role=tab], [role=checkbox], [role=radio], [role=switch], " +
+  "[role=treeitem]";
+export const closestInteractive = (inner) => {
   for (let up = inner; up; up = cb.composedParentOf(up)) if (matches(up, INTERACTIVE)) return up;
   return null;
 };
@@ -92,27 +71,42 @@ const between = (outer, inner) => {
   return [];
 };
 const areaOf = ({ width, height }) => width * height;
-const sameWords = (a, b) => (a !== "" && a === b);
-/** Whether a control within the target is what the target consists of: the link of a menu item, the field of a combo box. It has most of the target's area, so that nothing that only appears in a corner of it counts. */
+const sameWords = (a, b) => a !== "" && a === b;
+/**
+ * Whether a control within the target is what the target consists of: the link of a menu item, the field of a combo
+ * box. It has most of the target's area, so that nothing that only appears in a corner of it counts.
+ */
 const standsFor = (target, inner) => {
   if (areaOf(rectOf(inner)) < 0.6 * areaOf(boxOf(target))) return false;
-  return fieldOf(target) === inner || sameWords(cb.textOf(inner), cb.textOf(target)) || sameWords(cb.nameOf(inner), cb.nameOf(target));
+  return (
+    fieldOf(target) === inner ||
+    sameWords(cb.textOf(inner), cb.textOf(target)) ||
+    sameWords(cb.nameOf(inner), cb.nameOf(target))
+  );
 };
 /** The control within `target` that an activation at `hit` is for, and not for the target: null if there is none. */
-const controlWithin = (target, hit) => {
+export const controlWithin = (target, hit) => {
   const isNative = matches(target, NATIVE);
   const own = target instanceof HTMLLabelElement ? controlOf(target) : null;
   for (const up of between(target, hit)) {
-    if (up === own || (tagOf(target) === "select" && tagOf(up) === "option") || (tagOf(target) === "details" && tagOf(up) === "summary")) continue;
+    if (
+      up === own ||
+      (tagOf(target) === "select" && tagOf(up) === "option") ||
+      (tagOf(target) === "details" && tagOf(up) === "summary")
+    )
+      continue;
     if (!matches(up, INTERACTIVE) && !matches(up, FIELDS) && (isNative || !matches(up, "[onclick]"))) continue;
     if (own || !standsFor(target, up)) return up;
   }
   return null;
 };
 /** Whether a click there would do something: a control, a field or another frame. */
-const takesClicks = (hit) => !!closestInteractive(hit) || !!labelAround(hit) || matches(hit, "input, select, textarea, iframe, frame, object, embed, [contenteditable], [onclick], [tabindex]");
+export const takesClicks = (hit) =>
+  !!closestInteractive(hit) ||
+  !!labelAround(hit) ||
+  matches(hit, "input, select, textarea, iframe, frame, object, embed, [contenteditable], [onclick], [tabindex]");
 /** Whether an event at `hit` goes to `target`: within it, or between a label and its control. */
-const reaches = (target, hit) => {
+export const reaches = (target, hit) => {
   if (!isElement(hit)) return false;
   if (cb.contains(target, hit)) return true;
   const label = labelAround(hit);
@@ -129,24 +123,30 @@ const reaches = (target, hit) => {
   return false;
 };
 /** Whether a click on something in a label is one for the label's control: not on a link, nor on another field. */
-const isPartOfLabel = (label, inner) => {
+export const isPartOfLabel = (label, inner) => {
   const control = controlOf(label);
   return !between(label, inner).some((up) => up !== control && (matches(up, INTERACTIVE) || matches(up, FIELDS)));
 };
 /** Whether a press at `hit` activates `target`, and nothing else that lies within it. */
-const receives = (target, hit) => {
+export const receives = (target, hit) => {
   if (!reaches(target, hit)) return false;
   if (cb.contains(target, hit)) return !controlWithin(target, hit);
   const label = labelAround(hit);
   return !label || hit === label || isPartOfLabel(label, hit);
 };
-/** Whether keys that arrive at `origin` are for `target`: not those for a field within it that did not have the focus before. */
-const receivesKeys = (target, origin, holder) => {
+/**
+ * Whether keys that arrive at `origin` are for `target`: not those for a field within it that did not have the focus
+ * before.
+ */
+export const receivesKeys = (target, origin, holder) => {
   if (!reaches(target, origin)) return false;
   const field = fieldOf(target);
   return !between(target, origin).some((up) => up !== field && up !== holder && matches(up, FIELDS));
 };
-/** The slot through which the text of a host shows at a point: an event there is one for the slot, though the browser names the host. */
+/**
+ * The slot through which the text of a host shows at a point: an event there is one for the slot, though the browser
+ * names the host.
+ */
 const slotAt = (host, x, y) => {
   if (!cb.shadowOf(host)) return null;
   for (const node of childNodes(host)) {
@@ -161,12 +161,12 @@ const slotAt = (host, x, y) => {
   return null;
 };
 /** The innermost element at a point. */
-const hitAt = (x, y) => {
+export const hitAt = (x, y) => {
   const hit = cb.elementAt(x, y);
   return (hit && slotAt(hit, x, y)) ?? hit;
 };
 /** The innermost element of an event, through closed roots that are known. */
-const originOf = (event) => {
+export const originOf = (event) => {
   let origin = pathOf(event)[0];
   if (!isElement(origin)) return rootElement(document);
   for (let depth = 0; depth < 64; depth++) {
@@ -179,7 +179,7 @@ const originOf = (event) => {
   return (event instanceof MouseEvent && slotAt(origin, event.clientX, event.clientY)) || origin;
 };
 /** The element that has the focus, through shadow roots. */
-const activeElement = () => {
+export const activeElement = () => {
   let active = activeInDocument(document);
   for (let depth = 0; active && depth < 64; depth++) {
     const root = cb.shadowOf(active);
@@ -189,10 +189,20 @@ const activeElement = () => {
   }
   return active;
 };
+export const editable = getter(HTMLElement.prototype, "isContentEditable");
+const EDITABLE = "input, textarea, select, [contenteditable]:not([contenteditable=false i])";
+/** The element that text goes into: the target, its label's control, or the only field within it. */
+export const fieldOf = (target) => {
+  if (target instanceof HTMLLabelElement) return controlOf(target) ?? target;
+  if (!(target instanceof HTMLElement) || matches(target, `html, body, ${EDITABLE}`) || editable(target)) return target;
+  const inner = queryWithin(target, EDITABLE);
+  return inner.length === 1 ? inner[0] : target;
+};
 act.origin = () => String(globalThis.origin);
 
 const examined = new WeakSet();
-const HOSTS = "article, aside, blockquote, body, div, footer, h1, h2, h3, h4, h5, h6, header, main, nav, p, section, span";
+const HOSTS =
+  "article, aside, blockquote, body, div, footer, h1, h2, h3, h4, h5, h6, header, main, nav, p, section, span";
 /** Elements that may hold a closed shadow root, each told once; the wire has to look. */
 act.suspects = (limit) => {
   const found = [];
