@@ -9,5 +9,6 @@ mod login;
 mod models;
 mod moments;
 mod planners;
+mod scripts;
 mod site;
 mod tasks;

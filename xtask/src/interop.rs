@@ -1,5 +1,5 @@
 //! What `cuebook` comes to on pages that nobody here wrote, MiniWoB++ tasks and Django's admin, and with sentences
-//! that nobody should carry out.
+//! that nobody should carry out; and the types of the scripts for pages, which TypeScript checks.
 //!
 //! Invariant: every harness runs even if another one fails; what a run achieved is judged by the
 //! applications themselves (a task's reward, a database), never by `cuebook`'s own report.
@@ -29,6 +29,8 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Harness {
+    /// The types of the scripts for pages, with TypeScript
+    Types,
     /// Tasks of the MiniWoB++ package with the lexical planner
     Miniwob,
     /// A plan in Django's admin
@@ -38,26 +40,30 @@ enum Harness {
 }
 
 impl Harness {
-    const ALL: [Self; 3] = [Self::Miniwob, Self::Django, Self::Sentences];
+    /// Those that drive a browser.
+    const DRIVING: [Self; 3] = [Self::Miniwob, Self::Django, Self::Sentences];
 
     fn title(self) -> &'static str {
         match self {
+            Self::Types => "Types of the scripts for pages",
             Self::Miniwob => "MiniWoB++",
             Self::Django => "Django's admin",
             Self::Sentences => "Sentences",
         }
     }
 
-    /// The document that its table goes to, relative to the root of the workspace.
+    /// The document that names it, and that its table goes to, relative to the root of the workspace.
     fn document(self) -> &'static str {
         match self {
-            Self::Miniwob | Self::Django => "docs/interop.md",
+            Self::Types | Self::Miniwob | Self::Django => "docs/interop.md",
             Self::Sentences => "docs/lexical.md",
         }
     }
 
+    /// What Python runs, or the project that TypeScript checks.
     fn script(self) -> &'static str {
         match self {
+            Self::Types => "interop/tsconfig.json",
             Self::Miniwob => "interop/miniwob.py",
             Self::Django => "interop/django_admin.py",
             Self::Sentences => "interop/sentences.py",
@@ -67,21 +73,35 @@ impl Harness {
 
 /// Builds `cuebook`, runs the harnesses, and fails if one of them falls short.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let python = python()?;
-    let chrome = chrome::find_or_install()?;
-    let cuebook = build_cuebook()?;
+    let is_wanted = |harness: &Harness| arguments.only.is_none_or(|only| only == *harness);
     let mut short = Vec::new();
-    for harness in Harness::ALL {
-        if arguments.only.is_some_and(|only| only != harness) {
-            continue;
-        }
-        let mut command = command_of(harness, &python, arguments);
-        command.arg("--chrome").arg(&chrome).arg("--cuebook").arg(&cuebook);
-        if let Err(error) = stage(harness.title(), &mut command) {
-            short.push(format!("{error:#}"));
+    if is_wanted(&Harness::Types)
+        && let Err(error) = stage(Harness::Types.title(), &mut types())
+    {
+        short.push(format!("{error:#}"));
+    }
+    let driving: Vec<Harness> = Harness::DRIVING.into_iter().filter(is_wanted).collect();
+    if !driving.is_empty() {
+        let python = python()?;
+        let chrome = chrome::find_or_install()?;
+        let cuebook = build_cuebook()?;
+        for harness in driving {
+            let mut command = command_of(harness, &python, arguments);
+            command.arg("--chrome").arg(&chrome).arg("--cuebook").arg(&cuebook);
+            if let Err(error) = stage(harness.title(), &mut command) {
+                short.push(format!("{error:#}"));
+            }
         }
     }
     if short.is_empty() { Ok(()) } else { bail!("{}", short.join("; ")) }
+}
+
+/// Node runs TypeScript, in the version that is named here. No build needs either.
+fn types() -> Command {
+    let mut command = Command::new("npx");
+    command.args(["--yes", "--package", "typescript@5.9.3", "tsc", "--project", Harness::Types.script()]);
+    command.current_dir(root());
+    command
 }
 
 fn command_of(harness: Harness, python: &str, arguments: &Arguments) -> Command {

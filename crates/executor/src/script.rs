@@ -14,21 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::options::PeopleInput;
 
 /// The functions of the executor, on top of the probe's core.
-pub(crate) const ACT: Extension = Extension {
-    name: "act",
-    source: concat!(
-        "(cb) => {\n\"use strict\";\n",
-        include_str!("js/guard.js"),
-        include_str!("js/common.js"),
-        include_str!("js/actionable.js"),
-        include_str!("js/gesture.js"),
-        include_str!("js/summary.js"),
-        include_str!("js/watch.js"),
-        include_str!("js/meant.js"),
-        include_str!("js/enter.js"),
-        "return act;\n}"
-    ),
-};
+pub(crate) const ACT: Extension = Extension { name: "act", source: include_str!(concat!(env!("OUT_DIR"), "/act.js")) };
 
 /// The listeners of the guard alone: they must stand in a document before the page's own.
 const GUARD: &str = include_str!("js/guard.js");

@@ -2,32 +2,26 @@
 //!
 //! Invariant: evaluating a source twice in one document changes nothing; elements keep their numbers.
 
-/// The version of the core. Raised with every change that an older core in a living document would break.
-pub(crate) const VERSION: u32 = 2;
+/// The version of the core: a hash of its source, so that a document never answers with another one.
+pub(crate) const VERSION: &str = include_str!(concat!(env!("OUT_DIR"), "/core.version"));
 
-/// The core: an expression that installs `globalThis.__cuebook` unless this version is there already.
+/// The core: an expression that installs `globalThis.__cuebook` unless this version is there already. An element of
+/// that name is none of ours.
 pub(crate) const CORE: &str = concat!(
-    "(() => {\n\"use strict\";\nconst VERSION = 2;\n",
-    "if (globalThis.__cuebook && globalThis.__cuebook.version === VERSION) return;\n",
-    "const cb = { version: VERSION };\n",
-    include_str!("js/tree.js"),
-    include_str!("js/roles.js"),
-    include_str!("js/names.js"),
-    include_str!("js/states.js"),
-    include_str!("js/visible.js"),
-    include_str!("js/facts.js"),
-    include_str!("js/context.js"),
-    include_str!("js/css.js"),
-    include_str!("js/locate.js"),
-    "Object.defineProperty(globalThis, '__cuebook', { value: cb, configurable: true, writable: true });\n})();\n",
+    "(() => {\nconst version = \"",
+    include_str!(concat!(env!("OUT_DIR"), "/core.version")),
+    "\";\nif (Object.hasOwn(globalThis, '__cuebook') && globalThis.__cuebook.version === version) return;\n",
+    "const value = Object.assign((",
+    include_str!(concat!(env!("OUT_DIR"), "/core.js")),
+    ")(), { version });\n",
+    "Object.defineProperty(globalThis, '__cuebook', { value, configurable: true, writable: true });\n})();\n",
 );
 
 /// Functions of a layer, installed on top of the core in the same world.
 ///
 /// `source` is an expression of a function that takes the core and returns what stands under
-/// `cb[name]`; it runs once per document. The core offers, among others: `cb.idOf(element)`,
-/// `cb.byId(id)`, `cb.roleOf`, `cb.nameOf`, `cb.statesOf`, `cb.isVisible`, `cb.factsOf`,
-/// `cb.parentOf` and `cb.childrenOf` of the flat tree, `cb.elementAt(x, y)` through shadow roots.
+/// `cb[name]`; it runs once per document. What the core offers is what `js/core.js` exports; modules import it from
+/// `cuebook:core`, and are joined by `cuebook-bundle`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension {
     /// The property of the core, an identifier such as `walk`.
@@ -40,7 +34,10 @@ impl Extension {
     /// The statement that installs the extension where the core is.
     pub(crate) fn install(&self) -> String {
         let Self { name, source } = self;
-        format!("(() => {{ const cb = globalThis.__cuebook; if (cb && !cb.{name}) cb.{name} = ({source})(cb); }})();\n")
+        format!(
+            "(() => {{ const cb = globalThis.__cuebook; \
+             if (cb?.version === {VERSION:?} && !cb.{name}) cb.{name} = ({source})(cb).{name}; }})();\n"
+        )
     }
 }
 
@@ -83,7 +80,7 @@ pub(crate) fn is_missing(thrown: &str) -> bool {
 
 fn present(extensions: &[Extension]) -> String {
     let extensions: String = extensions.iter().map(|extension| format!(" && cb.{}", extension.name)).collect();
-    format!("cb && cb.version === {VERSION}{extensions}")
+    format!("cb?.version === {VERSION:?}{extensions}")
 }
 
 #[cfg(test)]
@@ -92,6 +89,7 @@ mod tests {
 
     #[test]
     fn the_core_states_the_version_that_calls_ask_for() {
-        assert!(CORE.contains(&format!("const VERSION = {VERSION};")));
+        assert_eq!(VERSION.len(), 16);
+        assert!(CORE.contains(&format!("const version = {VERSION:?};")) && present(&[]).contains(VERSION));
     }
 }

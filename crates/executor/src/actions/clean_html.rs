@@ -13,7 +13,7 @@ use crate::stop::{Part, Stop, probe_stop};
 
 /// What reads, on top of the probe's core; it comes into a document with the first step that extracts.
 pub(super) const READ: Extension =
-    Extension { name: "read", source: concat!("(cb) => {\n\"use strict\";\n", include_str!("../js/extract.js"), "}") };
+    Extension { name: "read", source: include_str!(concat!(env!("OUT_DIR"), "/read.js")) };
 
 /// The deepest nesting of frames that is read.
 const MAX_FRAME_DEPTH: usize = 8;

@@ -1,48 +1,44 @@
+// @ts-check
 // Whether an element can be acted on, and at which point of its frame.
+import * as cb from "cuebook:core";
+import {
+  act, controlOf, getter, inputType, isConnected, isElement, matches, method, readyState, rectOf, rectsOf,
+  rootElement, rootOf, scrollingElement,
+} from "./reads.js";
+import { boxOf, fragmentsOf, hasArea, isThere } from "./boxes.js";
+import {
+  blockerOf, draggableWithin, element, frame, hitAt, isPartOfLabel, labelAround, later, pointedWithin, reaches,
+  receives,
+} from "./common.js";
+
 const BACKOFF = [0, 20, 100, 100, 300];
 const ALIGN = ["nearest", "center", "end", "start"];
 const scrollTo = method(Element.prototype, "scrollIntoView");
-const rangeRects = method(Range.prototype, "getClientRects");
-const rangeBox = method(Range.prototype, "getBoundingClientRect");
 const clientLeft = getter(Element.prototype, "clientLeft");
 const clientTop = getter(Element.prototype, "clientTop");
-const plain = ({ x, y, width, height }) => ({ x, y, width, height });
-const hasArea = ({ width, height }) => width > 0 && height > 0;
-const contentRange = (found) => {
-  const range = document.createRange();
-  range.selectNodeContents(found);
-  return range;
-};
-/** The box of an element; of what is in it, where it has none itself (`display: contents`, zero size). */
-const boxOf = (found) => {
-  const own = rectOf(found);
-  return plain(hasArea(own) ? own : rangeBox(contentRange(found)));
-};
-/** The parts that an element is drawn in: the lines of inline text, or one box. */
-const fragmentsOf = (found) => {
-  const own = Array.from(rectsOf(found)).filter(hasArea);
-  return own.length ? own : Array.from(rangeRects(contentRange(found))).filter(hasArea).slice(0, 50);
-};
-/** Can be seen, itself or by what is in it. */
-const isThere = (found) => {
-  if (cb.isVisible(found)) return true;
-  if (hasArea(rectOf(found)) || cb.styleOf(found).visibility !== "visible") return false;
-  return cb.childrenOf(found).some((child) => isElement(child) && cb.isVisible(child));
-};
 const sameBox = (a, b) => a.x === b.x && a.y === b.y && a.width === b.width && a.height === b.height;
-const inView = (point) => point.x >= 0 && point.y >= 0 && point.x < globalThis.innerWidth && point.y < globalThis.innerHeight;
+const inView = (point) =>
+  point.x >= 0 && point.y >= 0 && point.x < globalThis.innerWidth && point.y < globalThis.innerHeight;
 /** A part of a fragment that lies in the viewport. */
 const clipToView = ({ left, top, right, bottom }) => {
   const x = Math.max(0, left);
   const y = Math.max(0, top);
-  return { x, y, width: Math.min(globalThis.innerWidth, right) - x, height: Math.min(globalThis.innerHeight, bottom) - y };
+  return {
+    x,
+    y,
+    width: Math.min(globalThis.innerWidth, right) - x,
+    height: Math.min(globalThis.innerHeight, bottom) - y,
+  };
 };
 const within = ({ x, y, width, height }, across, down) => ({ x: x + width * across, y: y + height * down });
 /** A stated position counts from the inner edge of the border, as `offsetX` does. */
 const stated = (found, position) => {
   const box = boxOf(found);
   const scale = (shown, laid) => (laid > 0 && shown > 0 ? shown / laid : 1);
-  const [wide, high] = found instanceof HTMLElement ? [scale(box.width, offsetWidth(found)), scale(box.height, offsetHeight(found))] : [1, 1];
+  const [wide, high] =
+    found instanceof HTMLElement
+      ? [scale(box.width, offsetWidth(found)), scale(box.height, offsetHeight(found))]
+      : [1, 1];
   return { x: box.x + clientLeft(found) * wide + position.x, y: box.y + clientTop(found) * high + position.y };
 };
 const offsetWidth = getter(HTMLElement.prototype, "offsetWidth");
@@ -56,7 +52,9 @@ const pointsOn = (found, position, effort) => {
   if (effort === "middle") return [within(parts[0], 0.5, 0.5)];
   const shown = parts.map(clipToView).filter(hasArea);
   if (effort === "shown") return shown.slice(0, 5).map((part) => within(part, 0.5, 0.5));
-  return shown.slice(0, 3).flatMap((part) => SHARES.flatMap((down) => SHARES.map((across) => within(part, across, down))));
+  return shown
+    .slice(0, 3)
+    .flatMap((part) => SHARES.flatMap((down) => SHARES.map((across) => within(part, across, down))));
 };
 /**
  * The first of these points that receives the event. `effort`: `middle` of the element, of what is `shown` of it, or
@@ -65,7 +63,8 @@ const pointsOn = (found, position, effort) => {
 const tryPoints = (found, need, effort) => {
   let failed = { fail: "notInView" };
   let unsure = null;
-  const takes = (hit) => (need.within ? reaches(found, hit) : receives(found, hit) && !(need.drag && draggableWithin(found, hit)));
+  const takes = (hit) =>
+    need.within ? reaches(found, hit) : receives(found, hit) && !(need.drag && draggableWithin(found, hit));
   for (const point of pointsOn(found, need.position, effort)) {
     if (!inView(point)) continue;
     if (!need.hit) return { point };
@@ -75,7 +74,8 @@ const tryPoints = (found, need, effort) => {
       unsure ??= { point, unsure: true };
       continue;
     }
-    if (failed.fail !== "covered") failed = { fail: "covered", by: hit ? blockerOf(hit, found) : "the edge of the page" };
+    if (failed.fail !== "covered")
+      failed = { fail: "covered", by: hit ? blockerOf(hit, found) : "the edge of the page" };
   }
   return unsure ?? failed;
 };
@@ -87,29 +87,39 @@ const tryBetter = (found, need, effort) => {
   const other = tried.unsure ? tryPoints(found, need, "any") : tried;
   return other.unsure ? tried : other;
 };
-const scrollOffset = {
+export const scrollOffset = {
   left: getter(Element.prototype, "scrollLeft"),
   top: getter(Element.prototype, "scrollTop"),
 };
-const scrollToOffset = method(Element.prototype, "scrollTo");
-/** Scrolls what holds the element until a stated point of it is in view: of something larger than the view, any end may be. */
+export const scrollToOffset = method(Element.prototype, "scrollTo");
+/**
+ * Scrolls what holds the element until a stated point of it is in view: of something larger than the view, any end
+ * may be.
+ */
 const revealPoint = (found, position) => {
   const page = scrollingElement(document) ?? rootElement(document);
   for (let scroller = cb.scrollerOf(found); ; scroller = scroller === page ? null : cb.scrollerOf(scroller)) {
     const at = scroller ?? page;
-    const view = at === page ? { x: 0, y: 0, width: globalThis.innerWidth, height: globalThis.innerHeight } : rectOf(at);
+    const view =
+      at === page ? { x: 0, y: 0, width: globalThis.innerWidth, height: globalThis.innerHeight } : rectOf(at);
     const point = stated(found, position);
     const beyond = (value, from, size) => (value >= from && value < from + size ? 0 : value - from - size / 2);
     const right = beyond(point.x, view.x, view.width);
     const down = beyond(point.y, view.y, view.height);
-    if (right || down) scrollToOffset(at, { left: scrollOffset.left(at) + right, top: scrollOffset.top(at) + down, behavior: "instant" });
+    if (right || down)
+      scrollToOffset(at, {
+        left: scrollOffset.left(at) + right,
+        top: scrollOffset.top(at) + down,
+        behavior: "instant",
+      });
     if (at === page) return;
   }
 };
 /** Scrolls an element into view; what has no box itself, by the first element in it that has one, or by its text. */
 const bringIntoView = (found, align) => {
   let boxed = found;
-  while (boxed && !rectsOf(boxed).length) boxed = cb.childrenOf(boxed).find((child) => isElement(child) && hasArea(boxOf(child)));
+  while (boxed && !rectsOf(boxed).length)
+    boxed = cb.childrenOf(boxed).find((child) => isElement(child) && hasArea(boxOf(child)));
   if (boxed) return scrollTo(boxed, { block: align, inline: align, behavior: "instant" });
   const { width, height } = boxOf(found);
   revealPoint(found, { x: width / 2, y: height / 2 });
@@ -122,7 +132,7 @@ const controlFor = (found) => {
   return (label && isPartOfLabel(label, found) && controlOf(label)) || found;
 };
 const isInert = (found) => {
-  for (let up = found; up; up = cb.parentOf(up)) if (cb.tools.hasAttribute(up, "inert")) return true;
+  for (let up = found; up; up = cb.parentOf(up)) if (cb.hasAttribute(up, "inert")) return true;
   return false;
 };
 
@@ -137,7 +147,10 @@ const isAnimated = (found) => {
   }
   return false;
 };
-/** Whether two frames in a row draw an element in one place. Between frames, the clock of animations runs ahead to the next one. */
+/**
+ * Whether two frames in a row draw an element in one place. Between frames, the clock of animations runs ahead to the
+ * next one.
+ */
 const standsStill = async (found) => {
   await frame();
   const last = boxOf(found);
@@ -148,10 +161,11 @@ const standsStill = async (found) => {
 const check = async (id, need, round) => {
   const found = element(id);
   if (!found) return { fail: "stale" };
-  const shown = need.standIn && !isThere(found) ? cb.standInOf(found) ?? found : found;
+  const shown = need.standIn && (!isThere(found) || cb.editorOf(found)) ? (cb.standInOf(found) ?? found) : found;
   if (need.visible && !isThere(shown)) return { fail: "notVisible" };
   const states = need.enabled || need.editable ? cb.statesOf(found) : {};
-  if (need.enabled && (states.disabled || cb.statesOf(controlFor(found)).disabled || isInert(found))) return { fail: "notEnabled" };
+  if (need.enabled && (states.disabled || cb.statesOf(controlFor(found)).disabled || isInert(found)))
+    return { fail: "notEnabled" };
   const slides = found instanceof HTMLInputElement && inputType(found) === "range";
   if (need.editable && !states.editable && !slides) return { fail: states.disabled ? "notEnabled" : "notEditable" };
   if (need.stable) {
@@ -195,7 +209,10 @@ act.ready = async (id, need, budget) => {
     const answer = await check(id, need, round);
     const left = end - performance.now();
     if (answer.ok || answer.fail === "stale" || left <= 0) return { ...answer, now: performance.now() };
-    const patience = round < ALIGN.length && (answer.fail === "covered" || answer.fail === "notInView") ? 0 : BACKOFF[Math.min(round, BACKOFF.length - 1)];
+    const patience =
+      round < ALIGN.length && (answer.fail === "covered" || answer.fail === "notInView")
+        ? 0
+        : BACKOFF[Math.min(round, BACKOFF.length - 1)];
     await later(Math.min(left, patience));
   }
 };
@@ -214,9 +231,17 @@ act.reveal = (id) => {
   return true;
 };
 /** Settles once the document has been read to its end, or after `budget` milliseconds. */
-act.loaded = (budget) => new Promise((resolve) => {
-  const state = () => ({ state: readyState(document), status: performance.getEntriesByType("navigation")[0]?.responseStatus ?? 0 });
-  if (readyState(document) !== "loading") return resolve(state());
-  setTimeout(() => resolve(state()), budget);
-  Reflect.apply(EventTarget.prototype.addEventListener, document, ["readystatechange", () => resolve(state()), { once: true }]);
-});
+act.loaded = (budget) =>
+  new Promise((resolve) => {
+    const state = () => {
+      const [entry] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+      return { state: readyState(document), status: entry?.responseStatus ?? 0 };
+    };
+    if (readyState(document) !== "loading") return resolve(state());
+    setTimeout(() => resolve(state()), budget);
+    Reflect.apply(EventTarget.prototype.addEventListener, document, [
+      "readystatechange",
+      () => resolve(state()),
+      { once: true },
+    ]);
+  });

@@ -1,50 +1,29 @@
-const getter = (prototype, name) => {
-  const { get } = Object.getOwnPropertyDescriptor(prototype, name);
-  return (object) => Reflect.apply(get, object, []);
-};
-const method = (prototype, name) => {
-  const value = prototype[name];
-  return (object, ...args) => Reflect.apply(value, object, args);
-};
-const act = {};
-const rectOf = method(Element.prototype, "getBoundingClientRect");
-const rectsOf = method(Element.prototype, "getClientRects");
-const attr = method(Element.prototype, "getAttribute");
-const matches = method(Element.prototype, "matches");
-const queryWithin = method(Element.prototype, "querySelectorAll");
-const rootOf = method(Node.prototype, "getRootNode");
-const nodeType = getter(Node.prototype, "nodeType");
-const isConnected = getter(Node.prototype, "isConnected");
-const childNodes = getter(Node.prototype, "childNodes");
-const tagOf = getter(Element.prototype, "localName");
-const controlOf = getter(HTMLLabelElement.prototype, "control");
-// A form or image that is called `title` or `body` stands in for the document's own property.
-const activeInDocument = getter(Document.prototype, "activeElement");
-const titleOf = getter(Document.prototype, "title");
-const bodyOf = getter(Document.prototype, "body");
-const rootElement = getter(Document.prototype, "documentElement");
-const readyState = getter(Document.prototype, "readyState");
-const scrollingElement = getter(Document.prototype, "scrollingElement");
-const byDomId = method(Document.prototype, "getElementById");
-const inputType = getter(HTMLInputElement.prototype, "type");
-const inputValue = getter(HTMLInputElement.prototype, "value");
-const areaValue = getter(HTMLTextAreaElement.prototype, "value");
-const pathOf = method(Event.prototype, "composedPath");
-const isElement = (node) => !!node && node !== globalThis && nodeType(node) === 1;
-const element = (id) => {
+// @ts-check
+// What a gesture at a point is for: elements, labels, controls, and what stands in the way.
+import * as cb from "cuebook:core";
+import {
+  act, activeInDocument, attr, childNodes, controlOf, getter, hitIn, isConnected, isElement, matches, newRange,
+  nodeType, pathOf, queryWithin, rectOf, rootElement, rootOf, tagOf, visibility,
+} from "./reads.js";
+import { boxOf, hasArea, rangeRects } from "./boxes.js";
+
+export const element = (id) => {
   const found = cb.byId(id);
   return found && isConnected(found) ? found : null;
 };
-const later = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
-const visibility = getter(Document.prototype, "visibilityState");
+export const later = (ms) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 /** The next animation frame; a hidden tab draws none, so a timer stands in. A busy browser draws one late. */
-const frame = () => new Promise((resolve) => {
-  requestAnimationFrame(() => resolve());
-  setTimeout(resolve, visibility(document) === "hidden" ? 120 : 1000);
-});
+export const frame = () =>
+  new Promise((resolve) => {
+    requestAnimationFrame(() => resolve());
+    setTimeout(resolve, visibility(document) === "hidden" ? 120 : 1000);
+  });
 
 /** An element in short: `dialog "Newsletter"`, `div#overlay`, `span.badge`. */
-const describe = (found) => {
+export const describe = (found) => {
   if (!isElement(found)) return "the document";
   const role = cb.roleOf(found);
   if (role === "dialog" || role === "alertdialog") {
@@ -56,7 +35,7 @@ const describe = (found) => {
   return cb.cut(tagOf(found) + (id ? `#${id}` : name ? `.${name}` : ""), 200);
 };
 /** What stands in the way: of what was hit, the outermost part that does not hold the target. */
-const blockerOf = (hit, target) => {
+export const blockerOf = (hit, target) => {
   let blocker = hit;
   for (let up = hit; up && !cb.contains(up, target); up = cb.parentOf(up)) {
     blocker = up;
@@ -66,12 +45,15 @@ const blockerOf = (hit, target) => {
   return describe(blocker);
 };
 
-const labelAround = (inner) => {
+export const labelAround = (inner) => {
   for (let up = inner; up; up = cb.composedParentOf(up)) if (up instanceof HTMLLabelElement) return up;
   return null;
 };
-const INTERACTIVE = "button, a[href], summary, option, [role=button], [role=link], [role=option], [role=menuitem], [role=menuitemcheckbox], [role=menuitemradio], [role=tab], [role=checkbox], [role=radio], [role=switch], [role=treeitem]";
-const closestInteractive = (inner) => {
+export const INTERACTIVE =
+  "button, a[href], summary, option, [role=button], [role=link], [role=option], [role=menuitem], " +
+  "[role=menuitemcheckbox], [role=menuitemradio], [role=tab], [role=checkbox], [role=radio], [role=switch], " +
+  "[role=treeitem]";
+export const closestInteractive = (inner) => {
   for (let up = inner; up; up = cb.composedParentOf(up)) if (matches(up, INTERACTIVE)) return up;
   return null;
 };
@@ -89,37 +71,55 @@ const between = (outer, inner) => {
   return [];
 };
 const areaOf = ({ width, height }) => width * height;
-const sameWords = (a, b) => (a !== "" && a === b);
-/** Whether a control within the target is what the target consists of: the link of a menu item, the field of a combo box. It has most of the target's area, so that nothing that only appears in a corner of it counts. */
+const sameWords = (a, b) => a !== "" && a === b;
+/**
+ * Whether a control within the target is what the target consists of: the link of a menu item, the field of a combo
+ * box. It has most of the target's area, so that nothing that only appears in a corner of it counts.
+ */
 const standsFor = (target, inner) => {
   if (areaOf(rectOf(inner)) < 0.6 * areaOf(boxOf(target))) return false;
-  const [name, text] = [cb.nameOf(target), cb.textOf(target)];
-  return fieldOf(target) === inner || sameWords(cb.nameOf(inner), name) || (!name || name === text) && sameWords(cb.textOf(inner), text);
+  const name = cb.nameOf(target);
+  const text = cb.textOf(target);
+  if (fieldOf(target) === inner || sameWords(cb.nameOf(inner), name)) return true;
+  // What has a name of its own is not what its text says.
+  return (!name || name === text) && sameWords(cb.textOf(inner), text);
 };
 /** The control within `target` that an activation at `hit` is for, and not for the target: null if there is none. */
-const controlWithin = (target, hit) => {
+export const controlWithin = (target, hit) => {
   const isNative = matches(target, NATIVE);
   const own = target instanceof HTMLLabelElement ? controlOf(target) : null;
   for (const up of between(target, hit)) {
-    if (up === own || (tagOf(target) === "select" && tagOf(up) === "option") || (tagOf(target) === "details" && tagOf(up) === "summary")) continue;
+    if (
+      up === own ||
+      (tagOf(target) === "select" && tagOf(up) === "option") ||
+      (tagOf(target) === "details" && tagOf(up) === "summary")
+    )
+      continue;
     const labelled = up instanceof HTMLLabelElement ? controlOf(up) : null;
     const isOther = labelled && labelled !== own && labelled !== target;
-    if (!isOther && !matches(up, INTERACTIVE) && !matches(up, FIELDS) && (isNative || !matches(up, "[onclick]"))) continue;
+    const isControl = isOther || matches(up, INTERACTIVE) || matches(up, FIELDS);
+    if (!isControl && (isNative || !matches(up, "[onclick]"))) continue;
     if (own || !standsFor(target, up)) return up;
   }
   return null;
 };
 /** What is drawn as something to click within a target that is not: it may have a listener of its own. */
-const pointedWithin = (target, hit, isCounted = () => true) => {
+export const pointedWithin = (target, hit, isCounted = (_) => true) => {
   const isPointed = (found) => cb.styleOf(found).cursor === "pointer";
-  return !matches(target, NATIVE) && cb.contains(target, hit) && !isPointed(target) && between(target, hit).some((up) => isCounted(up) && isPointed(up) && !standsFor(target, up));
+  if (matches(target, NATIVE) || !cb.contains(target, hit) || isPointed(target)) return false;
+  return between(target, hit).some((up) => isCounted(up) && isPointed(up) && !standsFor(target, up));
 };
 /** What a drag would take along in place of the target. */
-const draggableWithin = (target, hit) => matches(target, "[draggable=true i]") && between(target, hit).some((up) => matches(up, "[draggable=true i]"));
+export const draggableWithin = (target, hit) =>
+  matches(target, DRAGGABLE) && between(target, hit).some((up) => matches(up, DRAGGABLE));
+const DRAGGABLE = "[draggable=true i]";
 /** Whether a click there would do something: a control, a field or another frame. */
-const takesClicks = (hit) => !!closestInteractive(hit) || !!labelAround(hit) || matches(hit, "input, select, textarea, iframe, frame, object, embed, [contenteditable], [onclick], [tabindex]");
+export const takesClicks = (hit) =>
+  !!closestInteractive(hit) ||
+  !!labelAround(hit) ||
+  matches(hit, "input, select, textarea, iframe, frame, object, embed, [contenteditable], [onclick], [tabindex]");
 /** Whether an event at `hit` goes to `target`: within it, or between a label and its control. */
-const reaches = (target, hit) => {
+export const reaches = (target, hit) => {
   if (!isElement(hit)) return false;
   if (cb.contains(target, hit)) return true;
   const label = labelAround(hit);
@@ -136,31 +136,37 @@ const reaches = (target, hit) => {
   return false;
 };
 /** Whether a click on something in a label is one for the label's control: not on a link, nor on another field. */
-const isPartOfLabel = (label, inner) => {
+export const isPartOfLabel = (label, inner) => {
   const control = controlOf(label);
   return !between(label, inner).some((up) => up !== control && (matches(up, INTERACTIVE) || matches(up, FIELDS)));
 };
 /** Whether a press at `hit` activates `target`, and nothing else that lies within it. */
-const receives = (target, hit) => {
+export const receives = (target, hit) => {
   if (!reaches(target, hit)) return false;
   if (cb.contains(target, hit)) return !controlWithin(target, hit);
   const label = labelAround(hit);
   return !label || hit === label || isPartOfLabel(label, hit);
 };
-/** Whether keys that arrive at `origin` are for `target`: not those for a field within it that did not have the focus before. */
-const receivesKeys = (target, origin, holder) => {
+/**
+ * Whether keys that arrive at `origin` are for `target`: not those for a field within it that did not have the focus
+ * before.
+ */
+export const receivesKeys = (target, origin, holder) => {
   if (!reaches(target, origin)) return false;
   const field = fieldOf(target);
   return !between(target, origin).some((up) => up !== field && up !== holder && matches(up, FIELDS));
 };
-/** The slot through which the text of a host shows at a point: an event there is one for the slot, though the browser names the host. */
+/**
+ * The slot through which the text of a host shows at a point: an event there is one for the slot, though the browser
+ * names the host.
+ */
 const slotAt = (host, x, y) => {
   if (!cb.shadowOf(host)) return null;
   for (const node of childNodes(host)) {
     if (nodeType(node) !== 3) continue;
     const slot = cb.parentOf(node);
     if (!slot || slot === host) continue;
-    const range = document.createRange();
+    const range = newRange(document);
     range.selectNode(node);
     const isThere = ({ left, top, right, bottom }) => x >= left && x < right && y >= top && y < bottom;
     if (Array.from(rangeRects(range)).some(isThere)) return slot;
@@ -168,37 +174,48 @@ const slotAt = (host, x, y) => {
   return null;
 };
 /** The innermost element at a point. */
-const hitAt = (x, y) => {
+export const hitAt = (x, y) => {
   const hit = cb.elementAt(x, y);
   return (hit && slotAt(hit, x, y)) ?? hit;
 };
 /** The innermost element of an event, through closed roots that are known. */
-const originOf = (event) => {
+export const originOf = (event) => {
   let origin = pathOf(event)[0];
   if (!isElement(origin)) return rootElement(document);
   for (let depth = 0; depth < 64; depth++) {
     const root = cb.shadowOf(origin);
     if (!root || root.mode !== "closed") break;
-    const inner = event instanceof MouseEvent ? root.elementFromPoint(event.clientX, event.clientY) : root.activeElement;
+    const inner = event instanceof MouseEvent ? hitIn(root, event.clientX, event.clientY) : cb.focusedIn(root);
     if (!inner || rootOf(inner) !== root) break;
     origin = inner;
   }
   return (event instanceof MouseEvent && slotAt(origin, event.clientX, event.clientY)) || origin;
 };
 /** The element that has the focus, through shadow roots. */
-const activeElement = () => {
+export const activeElement = () => {
   let active = activeInDocument(document);
   for (let depth = 0; active && depth < 64; depth++) {
-    const inner = cb.shadowOf(active)?.activeElement;
+    const root = cb.shadowOf(active);
+    const inner = root && cb.focusedIn(root);
     if (!inner) break;
     active = inner;
   }
   return active;
 };
+export const editable = getter(HTMLElement.prototype, "isContentEditable");
+export const EDITABLE = "input, textarea, select, [contenteditable]:not([contenteditable=false i])";
+/** The element that text goes into: the target, its label's control, or the only field within it. */
+export const fieldOf = (target) => {
+  if (target instanceof HTMLLabelElement) return controlOf(target) ?? target;
+  if (!(target instanceof HTMLElement) || matches(target, `html, body, ${EDITABLE}`) || editable(target)) return target;
+  const inner = queryWithin(target, EDITABLE);
+  return inner.length === 1 ? inner[0] : target;
+};
 act.origin = () => String(globalThis.origin);
 
 const examined = new WeakSet();
-const HOSTS = "article, aside, blockquote, body, div, footer, h1, h2, h3, h4, h5, h6, header, main, nav, p, section, span";
+const HOSTS =
+  "article, aside, blockquote, body, div, footer, h1, h2, h3, h4, h5, h6, header, main, nav, p, section, span";
 /** Elements that may hold a closed shadow root, each told once; the wire has to look. */
 act.suspects = (limit) => {
   const found = [];
@@ -206,7 +223,7 @@ act.suspects = (limit) => {
     if (found.length >= limit) return false;
     if (examined.has(host) || cb.shadowOf(host) || !(tagOf(host).includes("-") || matches(host, HOSTS))) return;
     // What stands in a host beside its shadow root shows only through slots.
-    if (!tagOf(host).includes("-") && (cb.tools.firstChild(host) || !hasArea(rectOf(host)))) return;
+    if (!tagOf(host).includes("-") && (cb.firstChild(host) || !hasArea(rectOf(host)))) return;
     examined.add(host);
     found.push(host);
   });

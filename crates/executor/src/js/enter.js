@@ -1,21 +1,24 @@
+// @ts-check
 // Focus, selection and what cannot be typed: dates, colours, native selects.
-const focusOf = method(HTMLElement.prototype, "focus");
-const blurOf = method(HTMLElement.prototype, "blur");
+import * as cb from "cuebook:core";
+import {
+  act, areaValue, attr, bodyOf, byDomId, dispatch, focusOf, getter, inputType, inputValue, matches, method, queryWithin,
+  rootElement, rootOf, scrollingElement, tagOf,
+} from "./reads.js";
+import {
+  activeElement, closestInteractive, describe, editable, element, fieldOf, frame, originOf, reaches,
+} from "./common.js";
+import { scrollOffset, scrollToOffset } from "./actionable.js";
+import { isLate } from "./gesture.js";
+import { watching } from "./watch.js";
+
 const selectInput = method(HTMLInputElement.prototype, "select");
 const selectArea = method(HTMLTextAreaElement.prototype, "select");
 const setRange = method(HTMLInputElement.prototype, "setSelectionRange");
 const setAreaRange = method(HTMLTextAreaElement.prototype, "setSelectionRange");
-const editable = getter(HTMLElement.prototype, "isContentEditable");
+const newElement = method(Document.prototype, "createElement");
 const SET_WHOLE = new Set(["date", "time", "month", "week", "datetime-local", "color", "range"]);
 const TYPED_INPUTS = new Set(["text", "search", "tel", "url", "email", "password", "number"]);
-const EDITABLE = "input, textarea, select, [contenteditable]:not([contenteditable=false i])";
-/** The element that text goes into: the target, its label's control, or the only field within it. */
-const fieldOf = (target) => {
-  if (target instanceof HTMLLabelElement) return controlOf(target) ?? target;
-  if (!(target instanceof HTMLElement) || matches(target, `html, body, ${EDITABLE}`) || editable(target)) return target;
-  const inner = queryWithin(target, EDITABLE);
-  return inner.length === 1 ? inner[0] : target;
-};
 const kindOf = (field) => {
   if (field instanceof HTMLInputElement) {
     const type = inputType(field);
@@ -25,13 +28,18 @@ const kindOf = (field) => {
   if (field instanceof HTMLSelectElement) return "select";
   return field instanceof HTMLElement && editable(field) ? "rich" : "other";
 };
-const maxLength = (field) => (field instanceof HTMLInputElement ? getter(HTMLInputElement.prototype, "maxLength")(field) : field instanceof HTMLTextAreaElement ? getter(HTMLTextAreaElement.prototype, "maxLength")(field) : -1);
+const maxLength = (field) =>
+  field instanceof HTMLInputElement
+    ? getter(HTMLInputElement.prototype, "maxLength")(field)
+    : field instanceof HTMLTextAreaElement
+      ? getter(HTMLTextAreaElement.prototype, "maxLength")(field)
+      : -1;
 /** Why a field does not take this text in place of what is in it; `null` if it does, as far as the browser can tell. */
 act.refusal = (id, text) => {
   const field = element(id);
   if (!field || text === "") return null;
   if (field instanceof HTMLInputElement && inputType(field) === "number") {
-    const trial = document.createElement("input");
+    const trial = newElement(document, "input");
     trial.type = "number";
     setInputValue(trial, text.trim());
     if (inputValue(trial) === "") return "a number";
@@ -39,7 +47,12 @@ act.refusal = (id, text) => {
   const most = maxLength(field);
   return most >= 0 && text.length > most ? `at most ${most} characters` : null;
 };
-const textIn = (field) => (field instanceof HTMLInputElement ? inputValue(field) : field instanceof HTMLTextAreaElement ? areaValue(field) : cb.textOf(field));
+const textIn = (field) =>
+  field instanceof HTMLInputElement
+    ? inputValue(field)
+    : field instanceof HTMLTextAreaElement
+      ? areaValue(field)
+      : cb.textOf(field);
 act.field = (id) => {
   const target = element(id);
   if (!target) return null;
@@ -56,15 +69,25 @@ act.checkedOf = (id) => {
 };
 const selectionStart = getter(HTMLInputElement.prototype, "selectionStart");
 const selectionEnd = getter(HTMLInputElement.prototype, "selectionEnd");
+const holdsNode = method(Node.prototype, "contains");
 /** Whether a part of the text of what has the focus is selected: what is typed takes its place. */
 const hasSelection = (into) => {
-  if (into instanceof HTMLInputElement && selectionStart(into) !== null) return selectionStart(into) !== selectionEnd(into);
+  if (into instanceof HTMLInputElement && selectionStart(into) !== null)
+    return selectionStart(into) !== selectionEnd(into);
   if (into instanceof HTMLTextAreaElement) return into.selectionStart !== into.selectionEnd;
   const selection = getSelection();
   if (into instanceof HTMLInputElement) return String(selection) !== "";
-  return !!selection && !selection.isCollapsed && into.contains(selection.anchorNode) && into.contains(selection.focusNode);
+  return (
+    !!selection &&
+    !selection.isCollapsed &&
+    holdsNode(into, selection.anchorNode) &&
+    holdsNode(into, selection.focusNode)
+  );
 };
-/** Gives the focus and places the caret: `keep`, `start`, `end` or `all`; `start` does nothing to what has the focus already, `end` leaves a selection alone that was made in it. Tells whether the target has the focus. */
+/**
+ * Gives the focus and places the caret: `keep`, `start`, `end` or `all`; `start` does nothing to what has the focus
+ * already, `end` leaves a selection alone that was made in it. Tells whether the target has the focus.
+ */
 act.focus = (id, caret) => {
   const target = element(id);
   if (!target || isLate()) return null;
@@ -86,7 +109,7 @@ act.focus = (id, caret) => {
       const end = textIn(into).length;
       if (into instanceof HTMLInputElement) setRange(into, end, end);
       else if (into instanceof HTMLTextAreaElement) setAreaRange(into, end, end);
-      else if (editable(into)) getSelection().selectAllChildren(into), getSelection().collapseToEnd();
+      else if (editable(into)) (getSelection().selectAllChildren(into), getSelection().collapseToEnd());
     } else if (caret === "start" && had !== active) {
       if (into instanceof HTMLInputElement) setRange(into, 0, 0);
       else if (into instanceof HTMLTextAreaElement) setAreaRange(into, 0, 0);
@@ -104,12 +127,17 @@ act.focus = (id, caret) => {
 act.selectText = (id) => {
   const target = element(id);
   if (!target || isLate()) return false;
-  if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || (target instanceof HTMLElement && editable(target))) return !!act.focus(id, "all");
+  if (
+    target instanceof HTMLInputElement ||
+    target instanceof HTMLTextAreaElement ||
+    (target instanceof HTMLElement && editable(target))
+  )
+    return !!act.focus(id, "all");
   getSelection().selectAllChildren(target);
   return true;
 };
 const tell = (target, type) => {
-  target.dispatchEvent(new Event(type, { bubbles: true, composed: type === "input" }));
+  dispatch(target, new Event(type, { bubbles: true, composed: type === "input" }));
 };
 const setInputValue = (() => {
   const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
@@ -150,7 +178,10 @@ const setSelected = (() => {
   const { set } = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected");
   return (option, value) => Reflect.apply(set, option, [value]);
 })();
-/** Chooses options of a native select, or looks whether it could; `choices` are `{text}`, `{value}`, `{label}` or `{index}`, `expected` what a look before said of them. */
+/**
+ * Chooses options of a native select, or looks whether it could; `choices` are `{text}`, `{value}`, `{label}` or
+ * `{index}`, `expected` is what a look before said of them.
+ */
 act.choose = (id, choices, really, expected) => {
   const target = element(id);
   const field = target && fieldOf(target);
@@ -164,8 +195,16 @@ act.choose = (id, choices, really, expected) => {
   const find = (choice, options) => {
     const { value, label, index, text } = choice;
     const isLabelled = (option, wanted) => labels(option).includes(cb.collapse(wanted));
-    if (text !== undefined) return options.find((option) => optionValue(option) === text) || options.find((option) => isLabelled(option, text));
-    return options.find((option) => (index === undefined || option === listed[index]) && (value === undefined || optionValue(option) === value) && (label === undefined || isLabelled(option, label)));
+    if (text !== undefined)
+      return (
+        options.find((option) => optionValue(option) === text) || options.find((option) => isLabelled(option, text))
+      );
+    return options.find(
+      (option) =>
+        (index === undefined || option === listed[index]) &&
+        (value === undefined || optionValue(option) === value) &&
+        (label === undefined || isLabelled(option, label)),
+    );
   };
   const chosen = [];
   // A select that takes one takes the first of several.
@@ -186,7 +225,8 @@ act.choose = (id, choices, really, expected) => {
   focusOf(field);
   // The page hears of the focus, and may give an option another name or place.
   const now = optionsNow();
-  const other = wanted.findIndex((choice, at) => find(choice, now) !== chosen[at] || facts(chosen[at]) !== meaning[at]);
+  const isOther = (choice, at) => find(choice, now) !== chosen[at] || facts(chosen[at]) !== meaning[at];
+  const other = wanted.findIndex(isOther);
   if (other >= 0) return { native: true, changed: other, known };
   if (multiple) for (const option of options) setSelected(option, chosen.includes(option));
   else if (chosen[0]) setSelected(chosen[0], true);
@@ -200,15 +240,24 @@ act.choose = (id, choices, really, expected) => {
 const CHOICES = new Set(["option", "treeitem", "menuitem", "menuitemradio", "menuitemcheckbox"]);
 const dataListOf = getter(HTMLInputElement.prototype, "list");
 const dataOptions = getter(HTMLDataListElement.prototype, "options");
-const byIdIn = (root, name) => (root instanceof Document || root instanceof DocumentFragment ? root : document).getElementById(name);
+const byIdInFragment = method(DocumentFragment.prototype, "getElementById");
+const byIdIn = (root, name) =>
+  root instanceof DocumentFragment ? byIdInFragment(root, name) : byDomId(document, name);
 /** What a control opens: what it names, or what its only combo box names. */
 const popupsOf = (target) => {
-  const combos = [target, ...(attr(target, "role") === "combobox" ? [] : queryWithin(target, "[role=combobox]"))].slice(0, 5);
-  const names = combos.flatMap((combo) => `${attr(combo, "aria-controls") ?? ""} ${attr(combo, "aria-owns") ?? ""}`.trim().split(/\s+/)).filter((name) => name);
+  const combos = [target, ...(attr(target, "role") === "combobox" ? [] : queryWithin(target, "[role=combobox]"))].slice(
+    0,
+    5,
+  );
+  const names = combos
+    .flatMap((combo) => `${attr(combo, "aria-controls") ?? ""} ${attr(combo, "aria-owns") ?? ""}`.trim().split(/\s+/))
+    .filter((name) => name);
   return names.map((name) => byIdIn(rootOf(target), name) ?? byDomId(document, name)).filter((found) => found);
 };
 const isListBox = (target) => cb.roleOf(target) === "listbox";
-/** The elements that may be chosen for a target: in its list, or, where it names none, those that came since `before`. */
+/**
+ * The elements that may be chosen for a target: in its list, or, where it names none, those that came since `before`.
+ */
 const choicesOf = (target, before) => {
   const popups = popupsOf(target);
   const scope = isListBox(target) ? [target] : popups.length ? popups : null;
@@ -218,12 +267,17 @@ const choicesOf = (target, before) => {
     const role = cb.roleOf(choice);
     if (!CHOICES.has(role) || (!scope && role !== "option") || !cb.isVisible(choice)) return;
     if (tagOf(choice) === "option" && !isListBox(target)) return;
-    const isIn = scope ? scope.some((outer) => cb.contains(outer, choice)) : cb.contains(target, choice) || !before?.includes(cb.idOf(choice));
+    const isIn = scope
+      ? scope.some((outer) => cb.contains(outer, choice))
+      : cb.contains(target, choice) || !before?.includes(cb.idOf(choice));
     if (isIn) found.push(choice);
   });
   return found;
 };
-/** The options that can be chosen now, and what kind of control the target is. `before`: the options that were shown before it was opened. */
+/**
+ * The options that can be chosen now, and what kind of control the target is. `before`: the options that were shown
+ * before it was opened.
+ */
 act.listed = (id, before) => {
   const target = element(id);
   if (!target) return null;
@@ -231,25 +285,46 @@ act.listed = (id, before) => {
   const list = field instanceof HTMLInputElement ? dataListOf(field) : null;
   const row = (choice) => {
     const states = cb.statesOf(choice);
-    return { id: cb.idOf(choice), label: cb.cut(cb.nameOf(choice) || cb.textOf(choice), 200), value: attr(choice, "data-value") ?? attr(choice, "value"), disabled: !!states.disabled, selected: !!states.selected || states.checked === "true" };
+    return {
+      id: cb.idOf(choice),
+      label: cb.cut(cb.nameOf(choice) || cb.textOf(choice), 200),
+      value: attr(choice, "data-value") ?? attr(choice, "value"),
+      disabled: !!states.disabled,
+      selected: !!states.selected || states.checked === "true",
+    };
   };
-  const data = (option) => ({ id: 0, label: cb.cut(optionLabel(option), 200), value: cb.cut(optionValue(option), 2000), disabled: false, selected: false });
+  const data = (option) => ({
+    id: 0,
+    label: cb.cut(optionLabel(option), 200),
+    value: cb.cut(optionValue(option), 2000),
+    disabled: false,
+    selected: false,
+  });
   return {
     rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before).map(row),
     expanded: cb.statesOf(target).expanded === true,
-    kind: list ? "data" : isListBox(target) ? "list" : matches(target, "html, body, form, fieldset, table, main") ? "none" : "control",
+    kind: list
+      ? "data"
+      : isListBox(target)
+        ? "list"
+        : matches(target, "html, body, form, fieldset, table, main")
+          ? "none"
+          : "control",
     several: attr(target, "aria-multiselectable") === "true",
     typed: kindOf(field) === "text",
   };
 };
-/** Scrolls an open list on, or back to its start; tells whether it moved. Lists that draw only what is in view show the rest of their options so. */
+/**
+ * Scrolls an open list on, or back to its start; tells whether it moved. Lists that draw only what is in view show
+ * the rest of their options so.
+ */
 act.scrollList = async (id, before, back) => {
   const target = element(id);
   const first = target && choicesOf(target, before)[0];
   const scroller = first && cb.scrollerOf(first);
   if (!scroller || scroller === scrollingElement(document) || isLate()) return false;
   const top = scrollOffset.top(scroller);
-  scrollToOffset(scroller, { top: back ? 0 : top + scroller.clientHeight * 0.8, behavior: "instant" });
+  scrollToOffset(scroller, { top: back ? 0 : top + clientHeight(scroller) * 0.8, behavior: "instant" });
   if (scrollOffset.top(scroller) === top) return false;
   await frame();
   await frame();
@@ -258,13 +333,18 @@ act.scrollList = async (id, before, back) => {
 
 const innerText = getter(HTMLElement.prototype, "innerText");
 act.read = (id, what) => {
-  const target = id === null ? bodyOf(document) ?? rootElement(document) : element(id);
+  const target = id === null ? (bodyOf(document) ?? rootElement(document)) : element(id);
   if (!target) return null;
   const field = fieldOf(target);
   const limit = 200000;
   if (what === "html") {
     if (cb.isSensitive(target)) return { sensitive: true, text: "" };
-    return { text: cb.cut(Element.prototype.hasOwnProperty("innerHTML") ? getter(Element.prototype, "innerHTML")(target) : "", limit) };
+    return {
+      text: cb.cut(
+        Element.prototype.hasOwnProperty("innerHTML") ? getter(Element.prototype, "innerHTML")(target) : "",
+        limit,
+      ),
+    };
   }
   const sensitive = cb.isSensitive(field);
   if (what === "value") {
@@ -272,26 +352,42 @@ act.read = (id, what) => {
     return { sensitive, text: cb.cut(value ?? "", limit), length: value?.length ?? 0, none: value === undefined };
   }
   const isField = field === target && (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement);
-  const text = ((isField ? textIn(target) : target instanceof HTMLElement ? innerText(target) : cb.textOf(target)) ?? "").trim();
+  const text = (
+    (isField ? textIn(target) : target instanceof HTMLElement ? innerText(target) : cb.textOf(target)) ?? ""
+  ).trim();
   return { sensitive: sensitive && isField, text: cb.cut(text, limit), length: text.length };
 };
+const clientWidth = getter(Element.prototype, "clientWidth");
+const clientHeight = getter(Element.prototype, "clientHeight");
+const scrollWidth = getter(Element.prototype, "scrollWidth");
+const scrollHeight = getter(Element.prototype, "scrollHeight");
+const scrollByOffset = method(Element.prototype, "scrollBy");
+const holdsMore = (found) => scrollHeight(found) > clientHeight(found) || scrollWidth(found) > clientWidth(found);
 /** Scrolls the page or what `id` names. */
 act.scrollBy = (id, how) => {
-  const target = id === null ? scrollingElement(document) ?? rootElement(document) : element(id);
+  const target = id === null ? (scrollingElement(document) ?? rootElement(document)) : element(id);
   if (!target || isLate()) return null;
-  const scroller = id === null || target.scrollHeight > target.clientHeight || target.scrollWidth > target.clientWidth ? target : cb.scrollerOf(target) ?? scrollingElement(document) ?? target;
+  const scroller =
+    id === null || holdsMore(target) ? target : (cb.scrollerOf(target) ?? scrollingElement(document) ?? target);
   watching?.begin();
-  const before = [scroller.scrollLeft, scroller.scrollTop];
+  const before = [scrollOffset.left(scroller), scrollOffset.top(scroller)];
   const page = scroller === scrollingElement(document);
-  const width = page ? globalThis.innerWidth : scroller.clientWidth;
-  const height = page ? globalThis.innerHeight : scroller.clientHeight;
+  const width = page ? globalThis.innerWidth : clientWidth(scroller);
+  const height = page ? globalThis.innerHeight : clientHeight(scroller);
   const far = 0.85;
-  const delta = { up: [0, -far * height], down: [0, far * height], left: [-far * width, 0], right: [far * width, 0] }[how.direction];
+  const delta = { up: [0, -far * height], down: [0, far * height], left: [-far * width, 0], right: [far * width, 0] }[
+    how.direction
+  ];
   const options = { behavior: "instant" };
-  if (how.direction === "top") scroller.scrollTo({ top: 0, ...options });
-  else if (how.direction === "bottom") scroller.scrollTo({ top: scroller.scrollHeight, ...options });
-  else scroller.scrollBy({ left: (delta?.[0] ?? 0) + (how.x ?? 0), top: (delta?.[1] ?? 0) + (how.y ?? 0), ...options });
-  return { moved: scroller.scrollLeft !== before[0] || scroller.scrollTop !== before[1] };
+  if (how.direction === "top") scrollToOffset(scroller, { top: 0, ...options });
+  else if (how.direction === "bottom") scrollToOffset(scroller, { top: scrollHeight(scroller), ...options });
+  else
+    scrollByOffset(scroller, {
+      left: (delta?.[0] ?? 0) + (how.x ?? 0),
+      top: (delta?.[1] ?? 0) + (how.y ?? 0),
+      ...options,
+    });
+  return { moved: scrollOffset.left(scroller) !== before[0] || scrollOffset.top(scroller) !== before[1] };
 };
 /** What files given to a target go to: the file field, or the target itself. */
 act.taker = (id) => {
@@ -300,35 +396,52 @@ act.taker = (id) => {
   const field = fieldOf(target);
   const isFile = field instanceof HTMLInputElement && inputType(field) === "file";
   const taker = isFile ? field : target;
-  return { id: cb.idOf(taker), multiple: isFile ? getter(HTMLInputElement.prototype, "multiple")(field) : null, pressed: !!closestInteractive(target) || target instanceof HTMLLabelElement };
+  return {
+    id: cb.idOf(taker),
+    multiple: isFile ? getter(HTMLInputElement.prototype, "multiple")(field) : null,
+    pressed: !!closestInteractive(target) || target instanceof HTMLLabelElement,
+  };
 };
 /** The last thing that was dragged over this document. */
 let over = null;
 /** Follows what is dragged over this document from now on. */
 act.followDrag = () => {
-  if (!over) globalThis.addEventListener("dragover", (event) => { over = { event, origin: originOf(event) }; }, true);
+  if (!over)
+    globalThis.addEventListener(
+      "dragover",
+      (event) => {
+        over = { event, origin: originOf(event) };
+      },
+      true,
+    );
   over = {};
   return true;
 };
 /** Whether the page takes what is dragged, at the target. */
 act.takesDrop = (id) => {
   const target = element(id);
-  return !!target && !!over?.event && getter(Event.prototype, "defaultPrevented")(over.event) && reaches(target, over.origin);
+  return (
+    !!target && !!over?.event && getter(Event.prototype, "defaultPrevented")(over.event) && reaches(target, over.origin)
+  );
 };
 const outerHtml = getter(Element.prototype, "outerHTML");
+const remove = method(Element.prototype, "remove");
+const removeAttribute = method(Element.prototype, "removeAttribute");
 /** The document in a compact form: no scripts, styles or drawings, and no text of sensitive fields. */
 act.dom = (id) => {
-  const target = id === null ? bodyOf(document) ?? rootElement(document) : element(id);
+  const target = id === null ? (bodyOf(document) ?? rootElement(document)) : element(id);
   if (!target) return null;
   // Parsed again apart from the page, where nothing loads and nothing runs.
   const source = outerHtml(target);
   const read = cb.cut(source, 2000000);
   const copy = new DOMParser().parseFromString(read, "text/html");
-  for (const found of copy.querySelectorAll("script, style, noscript, template, link, meta, svg > *")) found.remove();
-  for (const found of copy.querySelectorAll("*")) {
-    for (const { name } of Array.from(found.attributes)) if (name.startsWith("on") || name === "style") found.removeAttribute(name);
-    if (found.hasAttribute("value") && cb.isSensitive(found)) found.removeAttribute("value");
+  for (const found of cb.queryAll(copy, "script, style, noscript, template, link, meta, svg > *")) remove(found);
+  for (const found of cb.queryAll(copy, "*")) {
+    for (const name of cb.attributeNames(found))
+      if (name.startsWith("on") || name === "style") removeAttribute(found, name);
+    if (cb.hasAttribute(found, "value") && cb.isSensitive(found)) removeAttribute(found, "value");
   }
-  const text = (id === null ? copy.body : copy.body.firstElementChild ?? copy.body).outerHTML.replace(/\s+/g, " ");
+  const body = bodyOf(copy);
+  const text = outerHtml(id === null ? body : (cb.firstElement(body) ?? body)).replace(/\s+/g, " ");
   return { text: cb.cut(text, 200000), length: text.length + source.length - read.length };
 };

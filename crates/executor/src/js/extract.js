@@ -1,10 +1,14 @@
+// @ts-check
 // What a page shows, written down: clean HTML, the fields of forms, and what it says of itself.
 //
 // The HTML is written anew from the rendered tree, through shadow roots and slots: of the page's own markup
 // nothing but these tags and attributes gets out, and a tag of ours cannot be imitated by it.
-const read = {};
-const { attr, tagOf, typeOf, collapse, cut, queryAll, nodeType, textContent, controlValue, lookOf } = cb.tools;
-const { namespace, checked } = cb.tools;
+import * as cb from "cuebook:core";
+import {
+  attr, checked, collapse, controlValue, cut, lookOf, namespace, nodeType, queryAll, tagOf, textContent, typeOf,
+} from "cuebook:core";
+
+export const read = {};
 const get = (prototype, name) => {
   const { get: getter } = Object.getOwnPropertyDescriptor(prototype, name);
   return (object) => Reflect.apply(getter, object, []);
@@ -37,21 +41,64 @@ const isHtml = (element) => namespace(element) === "http://www.w3.org/1999/xhtml
 const NODES = 400000;
 const CHARACTERS = 4000000;
 const DEPTH = 100;
-const KNOWN = new Set("a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr i img ins kbd legend li main mark menu nav ol p pre q s samp search section small span strike strong sub summary sup table tbody td tfoot th thead time tr u ul var".split(" "));
+const KNOWN = new Set(
+  (
+    "a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del " +
+    "details dfn div dl dt em fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup " +
+    "hr i img ins kbd legend li main mark menu nav ol p pre q s samp search section small span strike " +
+    "strong sub summary sup table tbody td tfoot th thead time tr u ul var"
+  ).split(" "),
+);
 const VOID = new Set(["br", "hr", "img", "col"]);
-const SKIPPED = new Set(["script", "style", "noscript", "template", "head", "link", "meta", "base", "object", "embed", "audio", "video", "canvas", "map", "area", "datalist", "param", "source", "track"]);
-const BY_ROLE = { article: "article", list: "ul", listitem: "li", table: "table", grid: "table", treegrid: "table", rowgroup: "tbody", row: "tr", cell: "td", gridcell: "td", columnheader: "th", rowheader: "th", blockquote: "blockquote", main: "main", navigation: "nav", complementary: "aside", contentinfo: "footer", banner: "header" };
-const PARTS = { table: ["caption", "colgroup", "thead", "tbody", "tfoot", "tr"], thead: ["tr"], tbody: ["tr"], tfoot: ["tr"], tr: ["td", "th"] };
-const KEPT = ["id", "class", "title", "itemprop", "itemtype", "itemid", "property", "lang", "dir", "datetime", "content", "colspan", "rowspan", "start", "aria-label", "scope", "data-testid", "data-test", "data-field", "data-label", "data-title", "data-name", "data-value"];
+const SKIPPED = new Set(
+  (
+    "script style noscript template head link meta base object embed audio video canvas map area datalist " +
+    "param source track"
+  ).split(" "),
+);
+const BY_ROLE = {
+  article: "article",
+  list: "ul",
+  listitem: "li",
+  table: "table",
+  grid: "table",
+  treegrid: "table",
+  rowgroup: "tbody",
+  row: "tr",
+  cell: "td",
+  gridcell: "td",
+  columnheader: "th",
+  rowheader: "th",
+  blockquote: "blockquote",
+  main: "main",
+  navigation: "nav",
+  complementary: "aside",
+  contentinfo: "footer",
+  banner: "header",
+};
+const PARTS = {
+  table: ["caption", "colgroup", "thead", "tbody", "tfoot", "tr"],
+  thead: ["tr"],
+  tbody: ["tr"],
+  tfoot: ["tr"],
+  tr: ["td", "th"],
+};
+const KEPT = (
+  "id class title itemprop itemtype itemid property lang dir datetime content colspan rowspan start " +
+  "aria-label scope data-testid data-test data-field data-label data-title data-name data-value"
+).split(" ");
 const escapeText = (text) => text.replace(/[&<>]/g, (c) => (c === "&" ? "&amp;" : c === "<" ? "&lt;" : "&gt;"));
-const escapeAttr = (text) => text.replace(/[&<>"]/g, (c) => (c === "&" ? "&amp;" : c === "<" ? "&lt;" : c === ">" ? "&gt;" : "&quot;"));
+const escapeAttr = (text) =>
+  text.replace(/[&<>"]/g, (c) => (c === "&" ? "&amp;" : c === "<" ? "&lt;" : c === ">" ? "&gt;" : "&quot;"));
 /** An absolute URL that is worth following, or nothing. */
 const absolute = (text, base) => {
   if (!text || text.length > 4000) return null;
   try {
     const url = new URL(text, base);
     return ["http:", "https:", "mailto:", "tel:"].includes(url.protocol) ? url.href : null;
-  } catch { return null; }
+  } catch {
+    return null;
+  }
 };
 const tagFor = (element) => {
   if (!isHtml(element)) return "span";
@@ -91,7 +138,11 @@ const attributesFor = (element, tag, base) => {
 const controlText = (element) => {
   const tag = tagOf(element);
   if (cb.isSensitive(element)) return "";
-  if (tag === "select") return Array.from(optionsOf(element)).filter(isSelected).map((option) => collapse(optionLabel(option))).join(", ");
+  if (tag === "select")
+    return Array.from(optionsOf(element))
+      .filter(isSelected)
+      .map((option) => collapse(optionLabel(option)))
+      .join(", ");
   if (tag === "textarea") return controlValue(element) ?? "";
   const type = typeOf(element);
   if (type === "checkbox" || type === "radio") return checked(element) ? "[x]" : "[ ]";
@@ -112,98 +163,126 @@ const isAway = (element, look) => {
 };
 
 /** Clean HTML of `id`, or of the body; `<frame-slot n>` stands where a frame's content belongs. */
-read.html = (id) => cb.once(() => {
-  const start = id === null ? bodyOf(document) ?? rootOf(document) : cb.byId(id);
-  if (!start || !cb.isConnected(start)) return null;
-  const base = baseOf(document);
-  const out = [];
-  const frames = [];
-  const cutOff = {};
-  let length = 0;
-  let nodes = 0;
-  const write = (text) => { out.push(text); length += text.length; };
-  // Each level: the nodes that are left, what closes it, and what its parent tag is.
-  const levels = [];
-  const open = [];
-  const enter = (node) => {
-    nodes += 1;
-    const type = nodeType(node);
-    if (type === 3) {
-      const text = dataOf(node);
-      const parent = cb.parentOf(node);
-      if (parent && text.trim() && checkVisibility(parent, { visibilityProperty: true, contentVisibilityAuto: false }) === false && lookOf(parent).display !== "contents") return;
-      if (length + text.length > CHARACTERS) cutOff.characters = true;
-      write(escapeText(cut(text, Math.max(0, CHARACTERS - length))));
-      return;
-    }
-    if (type !== 1) return;
-    const tag = isHtml(node) ? tagOf(node) : "";
-    if (SKIPPED.has(tag)) return;
-    const look = lookOf(node);
-    if (node !== start && isAway(node, look)) return;
-    if (tag === "input" || tag === "select" || tag === "textarea") {
-      const shown = controlText(node);
-      const name = typeOf(node) === "submit" || typeOf(node) === "button" ? "" : cut(cb.nameOf(node), 200);
-      if (shown) write(` <output aria-label="${escapeAttr(name)}"${attr(node, "name") ? ` data-field="${escapeAttr(cut(attr(node, "name"), 200))}"` : ""}>${escapeText(cut(shown, 5000))}</output> `);
-      return;
-    }
-    if (tag === "iframe" || tag === "frame") {
-      const { width, height } = rectOf(node);
-      if (width <= 1 || height <= 1) return;
-      if (frames.length < 60) {
-        write(`<frame-slot n="${frames.length}"></frame-slot>`);
-        frames.push(cb.idOf(node));
-      } else cutOff.frames = true;
-      return;
-    }
-    if (!isHtml(node)) {
-      const name = cut(cb.nameOf(node), 200);
-      if (name) write(`<span>${escapeText(name)}</span>`);
-      return;
-    }
-    if (tag === "details" && !openDetails(node)) {
-      const summary = cb.childrenOf(node).find((child) => isElement(child) && tagOf(child) === "summary");
-      if (summary) levels.push({ left: [summary], at: 0, close: "" });
-      return;
-    }
-    let written = tagFor(node);
-    const parts = PARTS[open[open.length - 1]];
-    if (parts && !parts.includes(written)) written = "";
-    if (open.length >= DEPTH) {
-      if (written) cutOff.depth = true;
-      written = "";
-    }
-    if (VOID.has(written)) {
-      write(`<${written}${attributesFor(node, written, base)}>`);
-      return;
-    }
-    if (written) {
-      write(`<${written}${attributesFor(node, written, base)}>`);
-      open.push(written);
-    }
-    levels.push({ left: cb.childrenOf(node), at: 0, close: written });
-  };
-  enter(start);
-  while (levels.length) {
-    const level = levels[levels.length - 1];
-    if (level.at < level.left.length && !cutOff.characters && !cutOff.nodes) {
-      if (nodes >= NODES) cutOff.nodes = true;
-      else enter(level.left[level.at++]);
-    } else {
-      levels.pop();
-      if (level.close) {
-        open.pop();
-        write(`</${level.close}>`);
+read.html = (id) =>
+  cb.once(() => {
+    const start = id === null ? (bodyOf(document) ?? rootOf(document)) : cb.byId(id);
+    if (!start || !cb.isConnected(start)) return null;
+    const base = baseOf(document);
+    const out = [];
+    const frames = [];
+    const cutOff = {};
+    let length = 0;
+    let nodes = 0;
+    const write = (text) => {
+      out.push(text);
+      length += text.length;
+    };
+    // Each level: the nodes that are left, what closes it, and what its parent tag is.
+    const levels = [];
+    const open = [];
+    const enter = (node) => {
+      nodes += 1;
+      const type = nodeType(node);
+      if (type === 3) {
+        const text = dataOf(node);
+        const parent = cb.parentOf(node);
+        if (
+          parent &&
+          text.trim() &&
+          checkVisibility(parent, { visibilityProperty: true, contentVisibilityAuto: false }) === false &&
+          lookOf(parent).display !== "contents"
+        )
+          return;
+        if (length + text.length > CHARACTERS) cutOff.characters = true;
+        write(escapeText(cut(text, Math.max(0, CHARACTERS - length))));
+        return;
+      }
+      if (type !== 1) return;
+      const tag = isHtml(node) ? tagOf(node) : "";
+      if (SKIPPED.has(tag)) return;
+      const look = lookOf(node);
+      if (node !== start && isAway(node, look)) return;
+      if (tag === "input" || tag === "select" || tag === "textarea") {
+        const shown = controlText(node);
+        const name = typeOf(node) === "submit" || typeOf(node) === "button" ? "" : cut(cb.nameOf(node), 200);
+        if (shown) {
+          const field = attr(node, "name") ? ` data-field="${escapeAttr(cut(attr(node, "name"), 200))}"` : "";
+          write(` <output aria-label="${escapeAttr(name)}"${field}>${escapeText(cut(shown, 5000))}</output> `);
+        }
+        return;
+      }
+      if (tag === "iframe" || tag === "frame") {
+        const { width, height } = rectOf(node);
+        if (width <= 1 || height <= 1) return;
+        if (frames.length < 60) {
+          write(`<frame-slot n="${frames.length}"></frame-slot>`);
+          frames.push(cb.idOf(node));
+        } else cutOff.frames = true;
+        return;
+      }
+      if (!isHtml(node)) {
+        const name = cut(cb.nameOf(node), 200);
+        if (name) write(`<span>${escapeText(name)}</span>`);
+        return;
+      }
+      if (tag === "details" && !openDetails(node)) {
+        const summary = cb.childrenOf(node).find((child) => isElement(child) && tagOf(child) === "summary");
+        if (summary) levels.push({ left: [summary], at: 0, close: "" });
+        return;
+      }
+      let written = tagFor(node);
+      const parts = PARTS[open[open.length - 1]];
+      if (parts && !parts.includes(written)) written = "";
+      if (open.length >= DEPTH) {
+        if (written) cutOff.depth = true;
+        written = "";
+      }
+      if (VOID.has(written)) {
+        write(`<${written}${attributesFor(node, written, base)}>`);
+        return;
+      }
+      if (written) {
+        write(`<${written}${attributesFor(node, written, base)}>`);
+        open.push(written);
+      }
+      levels.push({ left: cb.childrenOf(node), at: 0, close: written });
+    };
+    enter(start);
+    while (levels.length) {
+      const level = levels[levels.length - 1];
+      if (level.at < level.left.length && !cutOff.characters && !cutOff.nodes) {
+        if (nodes >= NODES) cutOff.nodes = true;
+        else enter(level.left[level.at++]);
+      } else {
+        levels.pop();
+        if (level.close) {
+          open.pop();
+          write(`</${level.close}>`);
+        }
       }
     }
-  }
-  return { html: out.join(""), frames, truncated: Object.keys(cutOff) };
-});
+    return { html: out.join(""), frames, truncated: Object.keys(cutOff) };
+  });
 
-const FIELDS = "input, select, textarea, [contenteditable]:not([contenteditable=false i]), [role=textbox], [role=searchbox], [role=combobox], [role=checkbox], [role=radio], [role=switch], [role=slider], [role=spinbutton]";
+const FIELDS =
+  "input, select, textarea, [contenteditable]:not([contenteditable=false i]), [role=textbox], " +
+  "[role=searchbox], [role=combobox], [role=checkbox], [role=radio], [role=switch], [role=slider], " +
+  "[role=spinbutton]";
 const fieldOf = (element) => {
   const tag = tagOf(element);
-  const field = { label: cut(cb.nameOf(element), 300), type: tag === "input" ? typeOf(element) : tag === "select" ? (isMultiple(element) ? "select-multiple" : "select") : tag === "textarea" ? "textarea" : cb.roleOf(element) };
+  const field = {
+    label: cut(cb.nameOf(element), 300),
+    type:
+      tag === "input"
+        ? typeOf(element)
+        : tag === "select"
+          ? isMultiple(element)
+            ? "select-multiple"
+            : "select"
+          : tag === "textarea"
+            ? "textarea"
+            : cb.roleOf(element),
+  };
   const name = attr(element, "name");
   if (name) field.name = cut(name, 300);
   const domId = attr(element, "id");
@@ -215,14 +294,25 @@ const fieldOf = (element) => {
     if (tag === "input") field.value = cut(inputValue(element), 2000);
   } else if (tag === "select") {
     const options = Array.from(optionsOf(element));
-    field.options = options.slice(0, 500).map((option) => ({ value: cut(optionValue(option), 500), label: cut(collapse(optionLabel(option)), 300), selected: isSelected(option) }));
+    field.options = options
+      .slice(0, 500)
+      .map((option) => ({
+        value: cut(optionValue(option), 500),
+        label: cut(collapse(optionLabel(option)), 300),
+        selected: isSelected(option),
+      }));
     if (options.length > 500) field.optionsLeftOut = options.length - 500;
     const chosen = field.options.filter((option) => option.selected).map((option) => option.value);
-    field.value = isMultiple(element) ? chosen : chosen[0] ?? null;
+    field.value = isMultiple(element) ? chosen : (chosen[0] ?? null);
   } else if (field.type === "file") {
-    field.value = Array.from(filesOf(element) ?? []).slice(0, 100).map((file) => cut(String(file.name), 300));
+    field.value = Array.from(filesOf(element) ?? [])
+      .slice(0, 100)
+      .map((file) => cut(String(file.name), 300));
   } else {
-    field.value = cut((tag === "input" ? inputValue(element) : controlValue(element) ?? cb.valueOf(element)) ?? "", 20000);
+    field.value = cut(
+      (tag === "input" ? inputValue(element) : (controlValue(element) ?? cb.valueOf(element))) ?? "",
+      20000,
+    );
   }
   for (const state of ["required", "readonly", "disabled", "invalid"]) if (states[state]) field[state] = true;
   if (cb.isSensitive(element)) field.sensitive = true;
@@ -234,62 +324,100 @@ const isInEditor = (element) => {
   return !!parent && isHtml(parent) && isEditable(parent);
 };
 const BUTTONS = new Set(["submit", "button", "reset", "image"]);
-const isField = (element) => !BUTTONS.has(typeOf(element)) && !(tagOf(element) === "input" && attr(element, "role") === "button");
+const isField = (element) =>
+  !BUTTONS.has(typeOf(element)) && !(tagOf(element) === "input" && attr(element, "role") === "button");
 const FIELD_LIMIT = 1000;
 /** The fields of `id`, or of every form of the document and of none. */
-read.form = (id) => cb.once(() => {
-  const target = id === null ? null : cb.byId(id);
-  if (id !== null && !(target && cb.isConnected(target))) return null;
-  const forms = new Map();
-  const put = (form, element) => {
-    if (!forms.has(form)) forms.set(form, []);
-    forms.get(form).push(element);
-  };
-  let left = 0;
-  let taken = 0;
-  const consider = (element, form) => {
-    if (!isField(element)) return;
-    if (taken >= FIELD_LIMIT) { left += 1; return; }
-    taken += 1;
-    put(form, element);
-  };
-  const ownForm = (element) => {
-    for (let up = element; up; up = cb.composedParentOf(up)) if (up instanceof HTMLFormElement) return up;
-    return null;
-  };
-  const formOf = (element) => {
-    const tag = tagOf(element);
-    const type = tag === "input" ? HTMLInputElement : tag === "select" ? HTMLSelectElement : tag === "textarea" ? HTMLTextAreaElement : null;
-    return (type && get(type.prototype, "form")(element)) ?? ownForm(element);
-  };
-  const scopeForm = target instanceof HTMLFormElement ? target : null;
-  const owned = scopeForm ? new Set(Array.from(formElements(scopeForm))) : null;
-  cb.everyElement((element) => {
-    if (!isHtml(element) || !cb.tools.matches(element, FIELDS)) return;
-    if (tagOf(element) === "input" || tagOf(element) === "select" || tagOf(element) === "textarea" || !isInEditor(element)) {
-      if (target && !cb.contains(target, element) && !owned?.has(element)) return;
-      consider(element, target ? scopeForm : formOf(element));
-    }
+read.form = (id) =>
+  cb.once(() => {
+    const target = id === null ? null : cb.byId(id);
+    if (id !== null && !(target && cb.isConnected(target))) return null;
+    const forms = new Map();
+    const put = (form, element) => {
+      if (!forms.has(form)) forms.set(form, []);
+      forms.get(form).push(element);
+    };
+    let left = 0;
+    let taken = 0;
+    const consider = (element, form) => {
+      if (!isField(element)) return;
+      if (taken >= FIELD_LIMIT) {
+        left += 1;
+        return;
+      }
+      taken += 1;
+      put(form, element);
+    };
+    const ownForm = (element) => {
+      for (let up = element; up; up = cb.composedParentOf(up)) if (up instanceof HTMLFormElement) return up;
+      return null;
+    };
+    const formOf = (element) => {
+      const tag = tagOf(element);
+      const type =
+        tag === "input"
+          ? HTMLInputElement
+          : tag === "select"
+            ? HTMLSelectElement
+            : tag === "textarea"
+              ? HTMLTextAreaElement
+              : null;
+      return (type && get(type.prototype, "form")(element)) ?? ownForm(element);
+    };
+    const scopeForm = target instanceof HTMLFormElement ? target : null;
+    const owned = scopeForm ? new Set(Array.from(formElements(scopeForm))) : null;
+    cb.everyElement((element) => {
+      if (!isHtml(element) || !cb.matches(element, FIELDS)) return;
+      if (
+        tagOf(element) === "input" ||
+        tagOf(element) === "select" ||
+        tagOf(element) === "textarea" ||
+        !isInEditor(element)
+      ) {
+        if (target && !cb.contains(target, element) && !owned?.has(element)) return;
+        consider(element, target ? scopeForm : formOf(element));
+      }
+    });
+    const tell = (form, elements) => {
+      const told = { fields: elements.map(fieldOf) };
+      if (form) {
+        const name = cut(cb.nameOf(form) || attr(form, "name") || attr(form, "id") || "", 300);
+        if (name) told.name = name;
+        told.action = cut(String(formAction(form)), 2000);
+        told.method = String(formMethod(form));
+      }
+      return told;
+    };
+    if (target) return { ...tell(scopeForm, forms.get(scopeForm) ?? []), left };
+    return {
+      forms: Array.from(forms)
+        .slice(0, 100)
+        .map(([form, elements]) => tell(form, elements)),
+      left,
+    };
   });
-  const tell = (form, elements) => {
-    const told = { fields: elements.map(fieldOf) };
-    if (form) {
-      const name = cut(cb.nameOf(form) || attr(form, "name") || attr(form, "id") || "", 300);
-      if (name) told.name = name;
-      told.action = cut(String(formAction(form)), 2000);
-      told.method = String(formMethod(form));
-    }
-    return told;
-  };
-  if (target) return { ...tell(scopeForm, forms.get(scopeForm) ?? []), left };
-  return { forms: Array.from(forms).slice(0, 100).map(([form, elements]) => tell(form, elements)), left };
-});
 
-const LANDMARKS = { banner: 1, navigation: 1, main: 1, complementary: 1, contentinfo: 1, search: 1, form: 1, region: 1 };
+const LANDMARKS = {
+  banner: 1,
+  navigation: 1,
+  main: 1,
+  complementary: 1,
+  contentinfo: 1,
+  search: 1,
+  form: 1,
+  region: 1,
+};
 const itemOf = (scope, depth) => {
   const item = {};
   const type = attr(scope, "itemtype");
-  if (type) item["@type"] = cut(type.trim().split(/\s+/)[0].replace(/^https?:\/\/schema\.org\//, ""), 300);
+  if (type)
+    item["@type"] = cut(
+      type
+        .trim()
+        .split(/\s+/)[0]
+        .replace(/^https?:\/\/schema\.org\//, ""),
+      300,
+    );
   let count = 0;
   const visit = (node) => {
     for (const child of cb.childrenOf(node)) {
@@ -319,45 +447,61 @@ const propertyText = (element) => {
   return attr(element, "value") ?? collapse(textContent(element));
 };
 /** What the document says of itself. */
-read.metadata = () => cb.once(() => {
-  const told = { title: cut(titleOf(document), 1000), language: cut(attr(rootOf(document), "lang") ?? "", 100) };
-  const meta = {};
-  for (const element of queryAll(document, "meta[name], meta[property], meta[itemprop]").values()) {
-    const name = (attr(element, "property") ?? attr(element, "name") ?? attr(element, "itemprop") ?? "").toLowerCase();
-    const content = attr(element, "content");
-    if (!name || content === null || Object.keys(meta).length >= 200) continue;
-    const key = cut(name, 100);
-    meta[key] = Object.hasOwn(meta, key) ? [meta[key], cut(content, 2000)].flat().slice(0, 20) : cut(content, 2000);
-  }
-  told.meta = meta;
-  const canonical = queryAll(document, "link[rel~=canonical]")[0];
-  if (canonical) told.canonical = absolute(attr(canonical, "href"), baseOf(document)) ?? "";
-  told.jsonLd = Array.from(queryAll(document, "script[type='application/ld+json' i]")).slice(0, 50).map((element) => cut(textContent(element), 500000));
-  const items = [];
-  const headings = [];
-  const landmarks = [];
-  let headingsLeft = 0;
-  cb.everyElement((element) => {
-    if (attr(element, "itemscope") !== null && attr(element, "itemprop") === null && items.length < 200) items.push(itemOf(element, 0));
-    const role = cb.roleOf(element);
-    if (role === "heading" || Object.hasOwn(LANDMARKS, role)) {
-      if (!cb.isVisible(element)) return;
-      if (role === "heading") {
-        const level = Number(attr(element, "aria-level") ?? tagOf(element).slice(1));
-        if (headings.length < 500) headings.push({ level: level >= 1 && level <= 9 ? level : 2, text: cut(cb.textOf(element), 500) });
-        else headingsLeft += 1;
-      } else if (landmarks.length < 100) {
-        const inside = (selector) => queryAll(element, selector).length;
-        landmarks.push({ role, name: cut(cb.nameOf(element), 300), links: inside("a[href]"), fields: inside("input:not([type=hidden]), select, textarea"), headings: inside("h1, h2, h3, h4, h5, h6") });
-      }
+read.metadata = () =>
+  cb.once(() => {
+    const told = { title: cut(titleOf(document), 1000), language: cut(attr(rootOf(document), "lang") ?? "", 100) };
+    const meta = {};
+    for (const element of queryAll(document, "meta[name], meta[property], meta[itemprop]").values()) {
+      const name = (
+        attr(element, "property") ??
+        attr(element, "name") ??
+        attr(element, "itemprop") ??
+        ""
+      ).toLowerCase();
+      const content = attr(element, "content");
+      if (!name || content === null || Object.keys(meta).length >= 200) continue;
+      const key = cut(name, 100);
+      meta[key] = Object.hasOwn(meta, key) ? [meta[key], cut(content, 2000)].flat().slice(0, 20) : cut(content, 2000);
     }
+    told.meta = meta;
+    const canonical = queryAll(document, "link[rel~=canonical]")[0];
+    if (canonical) told.canonical = absolute(attr(canonical, "href"), baseOf(document)) ?? "";
+    told.jsonLd = Array.from(queryAll(document, "script[type='application/ld+json' i]"))
+      .slice(0, 50)
+      .map((element) => cut(textContent(element), 500000));
+    const items = [];
+    const headings = [];
+    const landmarks = [];
+    let headingsLeft = 0;
+    cb.everyElement((element) => {
+      if (attr(element, "itemscope") !== null && attr(element, "itemprop") === null && items.length < 200)
+        items.push(itemOf(element, 0));
+      const role = cb.roleOf(element);
+      if (role === "heading" || Object.hasOwn(LANDMARKS, role)) {
+        if (!cb.isVisible(element)) return;
+        if (role === "heading") {
+          const level = Number(attr(element, "aria-level") ?? tagOf(element).slice(1));
+          if (headings.length < 500)
+            headings.push({ level: level >= 1 && level <= 9 ? level : 2, text: cut(cb.textOf(element), 500) });
+          else headingsLeft += 1;
+        } else if (landmarks.length < 100) {
+          const inside = (selector) => queryAll(element, selector).length;
+          landmarks.push({
+            role,
+            name: cut(cb.nameOf(element), 300),
+            links: inside("a[href]"),
+            fields: inside("input:not([type=hidden]), select, textarea"),
+            headings: inside("h1, h2, h3, h4, h5, h6"),
+          });
+        }
+      }
+    });
+    told.items = items;
+    told.headings = headings;
+    told.landmarks = landmarks;
+    told.headingsLeft = headingsLeft;
+    return told;
   });
-  told.items = items;
-  told.headings = headings;
-  told.landmarks = landmarks;
-  told.headingsLeft = headingsLeft;
-  return told;
-});
 
 /** The attribute `name` of `id`, as the markup has it. */
 read.attribute = (id, name) => {
@@ -375,7 +519,7 @@ const importInto = call(Document.prototype, "importNode");
 const setAttribute = call(Element.prototype, "setAttribute");
 /** The markup of `id`, or of the body, as the document has it: `inner` or `outer`. */
 read.markup = (id, which) => {
-  const target = id === null ? bodyOf(document) ?? rootOf(document) : cb.byId(id);
+  const target = id === null ? (bodyOf(document) ?? rootOf(document)) : cb.byId(id);
   if (!target || !cb.isConnected(target)) return null;
   const all = (root) => [root, ...queryAll(root, "*")];
   const isSecret = (element) => isHtml(element) && attr(element, "value") && cb.isSensitive(element);
@@ -384,9 +528,10 @@ read.markup = (id, which) => {
   if (secret.includes(true)) {
     // A copy in a document of its own, where nothing runs and nobody sees it.
     shown = importInto(createDocument(implementationOf(document), ""), target, true);
-    all(shown).forEach((element, at) => { if (secret[at]) setAttribute(element, "value", "[redacted]"); });
+    all(shown).forEach((element, at) => {
+      if (secret[at]) setAttribute(element, "value", "[redacted]");
+    });
   }
   const text = (which === "outer" ? outerOf : innerOf)(shown);
   return { text: cut(text, 200000), length: text.length };
 };
-return read;

@@ -1,17 +1,44 @@
+// @ts-check
 // What the guard lets through while a gesture of ours is under way.
-const guard = globalThis.__cuebookGuard;
+import * as cb from "cuebook:core";
+import {
+  act, attr, blurOf, controlOf, dispatch, focusOf, getter, isConnected, isElement, matches, method, queryWithin, rectOf,
+} from "./reads.js";
+import { boxOf, isThere } from "./boxes.js";
+import {
+  activeElement, blockerOf, closestInteractive, controlWithin, describe, draggableWithin, EDITABLE, element,
+  INTERACTIVE, isPartOfLabel, labelAround, originOf, pointedWithin, reaches, receives, receivesKeys, takesClicks,
+} from "./common.js";
+import { surveyed } from "./summary.js";
+import { watching } from "./watch.js";
+import { changedMeaning } from "./meant.js";
+
+export const guard = Object.hasOwn(globalThis, "__cuebookGuard") ? globalThis.__cuebookGuard : null;
 const KEYS = new Set(["keydown", "keypress", "keyup", "beforeinput"]);
-let gesture = null;
+export let gesture = null;
 /** By when all that the step does here must have been done, on this document's clock. */
 let deadline = Infinity;
-const isLate = () => performance.now() > deadline;
+export const endsAt = (moment) => {
+  deadline = moment;
+};
+export const isLate = () => performance.now() > deadline;
 /** The executor has armed something in this document, or looked at it. */
 let isKnown = false;
-/** Since when no gesture is open although input of ours may still come: until the executor says that all of it was answered. */
+/**
+ * Since when no gesture is open although input of ours may still come: until the executor says that all of it was
+ * answered.
+ */
 let unanswered = Infinity;
+/** Input of ours may still come although no gesture is open. */
+export const awaitInput = () => {
+  if (!gesture) unanswered = performance.now();
+};
 /** An executor that has not said so after this many milliseconds is dead; what comes then is a person's. */
 const ABANDONED = 600000;
-const awaitsInput = () => { const waited = performance.now() - unanswered; return waited >= 0 && waited < ABANDONED; };
+const awaitsInput = () => {
+  const waited = performance.now() - unanswered;
+  return waited >= 0 && waited < ABANDONED;
+};
 /** Those who asked for the report of the gesture that comes next, and for its first event. */
 let early = [];
 let earlyPress = [];
@@ -25,8 +52,8 @@ const aimOf = (event) => (gesture.ends && RELEASES.has(event.type) ? gesture.end
 
 const formOf = (() => {
   const types = [HTMLButtonElement, HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement];
-  const readers = types.map((type) => [type, getter(type.prototype, "form")]);
-  return (found) => readers.find(([type]) => found instanceof type)?.[1](found) ?? null;
+  const readers = types.map((type) => ({ type, read: getter(type.prototype, "form") }));
+  return (found) => readers.find(({ type }) => found instanceof type)?.read(found) ?? null;
 })();
 const linkHref = getter(HTMLAnchorElement.prototype, "href");
 const formElements = getter(HTMLFormElement.prototype, "elements");
@@ -34,20 +61,29 @@ const SUBMITTERS = "button:not([type=button i], [type=reset i]), input[type=subm
 /** The button that Enter in a field of a form presses, and what that button makes of the form. */
 const submitterOf = (form) => {
   const found = Array.from(formElements(form)).find((one) => matches(one, SUBMITTERS));
-  return found ? JSON.stringify([cb.idOf(found), attr(found, "name"), attr(found, "value"), attr(found, "formaction"), attr(found, "formmethod")]) : null;
+  const said = (name) => attr(found, name);
+  return found ? JSON.stringify([cb.idOf(found), ...["name", "value", "formaction", "formmethod"].map(said)]) : null;
 };
+const OPENERS = ["popovertarget", "popovertargetaction", "commandfor", "command"];
 const CHOSEN = new Set(["option", "menuitem", "menuitemradio", "menuitemcheckbox", "treeitem", "tab"]);
-/** What activating an element does, as far as its markup says: where a link leads, what a form does, what opens, what an option is called. */
+/**
+ * What activating an element does, as far as its markup says: where a link leads, what a form does, what opens, what
+ * an option is called.
+ */
 const meaningOf = (target) => {
   const label = labelAround(target);
   const found = closestInteractive(target) || (label && isPartOfLabel(label, target) && controlOf(label)) || target;
   const form = formOf(found);
   return {
     href: found instanceof HTMLAnchorElement ? linkHref(found) : null,
-    formaction: attr(found, "formaction"), formmethod: attr(found, "formmethod"), type: attr(found, "type"),
-    form: form && cb.idOf(form), action: form && attr(form, "action"), method: form && attr(form, "method"),
+    formaction: attr(found, "formaction"),
+    formmethod: attr(found, "formmethod"),
+    type: attr(found, "type"),
+    form: form && cb.idOf(form),
+    action: form && attr(form, "action"),
+    method: form && attr(form, "method"),
     submitter: form && gesture?.kind === "keys" ? submitterOf(form) : null,
-    opens: ["popovertarget", "popovertargetaction", "commandfor", "command"].map((name) => attr(found, name) ?? "").join(" "),
+    opens: OPENERS.map((name) => attr(found, name) ?? "").join(" "),
     text: CHOSEN.has(cb.roleOf(found)) ? cb.textOf(found) : null,
     // Numbers count up and down by themselves.
     name: matches(found, INTERACTIVE) ? cb.nameOf(found).replace(/\d+/g, "") : null,
@@ -57,10 +93,17 @@ const meaningOf = (target) => {
 const changeOf = (target) => {
   const now = meaningOf(target);
   const name = Object.keys(now).find((name) => now[name] !== gesture.meaning[name]);
-  return name ? { name, words: `${name} ${JSON.stringify(gesture.meaning[name])} → ${JSON.stringify(now[name])}` } : null;
+  if (!name) return null;
+  return { name, words: `${name} ${JSON.stringify(gesture.meaning[name])} → ${JSON.stringify(now[name])}` };
 };
-/** What the targets of this step meant when its first gesture was opened: one that was stopped before anything saw it is made again. */
+/**
+ * What the targets of this step meant when its first gesture was opened: one that was stopped before anything saw it
+ * is made again.
+ */
 let meanings = new Map();
+export const forgetMeanings = () => {
+  meanings = new Map();
+};
 /** Keys that activate something once they are pressed; others only enter text. */
 const ACTIVATES = new Set(["Enter", " "]);
 /**
@@ -71,7 +114,7 @@ const objection = (event, target) => {
   const isFirst = !gesture.seen.length;
   const other = isFirst || event.type === "mousedown" || event.type === "click" ? changedMeaning(isFirst) : null;
   if (other) return { type: event.type, reason: "changed", by: other };
-  if (target !== gesture.target || RELEASES.has(event.type) && gesture.ends) return null;
+  if (target !== gesture.target || (RELEASES.has(event.type) && gesture.ends)) return null;
   if (KEYS.has(event.type) && !ACTIVATES.has(event.key)) return null;
   const change = changeOf(target);
   // What calls itself something else once it was pressed may have answered the press.
@@ -80,30 +123,40 @@ const objection = (event, target) => {
 };
 
 /** What appeared in answer to the press and covers the target: a list, a menu, a dialog. */
-const POPPED = "dialog, [role=dialog], [role=alertdialog], [role=menu], [role=listbox], [role=tree], [role=grid], [popover]";
+const POPPED =
+  "dialog, [role=dialog], [role=alertdialog], [role=menu], [role=listbox], [role=tree], [role=grid], [popover]";
 const isAnswer = (origin) => {
   const isNew = (found) => matches(found, POPPED) && !gesture.shown.has(found);
   for (let up = origin; up; up = cb.parentOf(up)) if (isNew(up)) return true;
   // The backdrop of what opened lies over the target, too.
   return !takesClicks(origin) && Array.from(surveyed()).some((found) => isNew(found) && cb.isVisible(found));
 };
-/** Whether something with the name and role of the target stands in its place: a page that draws itself again has not answered. */
-const isTwin = (origin) => {
-  const found = closestInteractive(origin);
-  return !!found && gesture.meaning?.name != null && meaningOf(found).name === gesture.meaning.name && cb.roleOf(found) === gesture.role;
+/**
+ * Whether the page did nothing about the press but to draw itself again: something with the name and role of the
+ * target stands in its place.
+ */
+const isRedrawn = (origin) => {
+  const found = gesture.seen.length ? closestInteractive(origin) : null;
+  const name = gesture.meaning?.name ?? null;
+  if (!found || name === null || meaningOf(found).name !== name || cb.roleOf(found) !== gesture.role) return false;
+  return !watching?.hasEffectElsewhere();
 };
 const why = (event, origin) => {
   const target = aimOf(event);
   const about = (reason, by, more) => ({ type: event.type, reason, by, ...more });
   if (!target) return about("elsewhere", describe(origin));
-  if (!isConnected(target)) return about(gesture.seen.length && isTwin(origin) && !watching?.hasEffectElsewhere() ? "elsewhere" : "stale", describe(origin));
+  if (!isConnected(target)) return about(isRedrawn(origin) ? "elsewhere" : "stale", describe(origin));
   if (KEYS.has(event.type)) return about("focus", describe(origin));
   if (!isThere(target) || cb.styleOf(target).pointerEvents === "none") return about("hidden", describe(origin));
   const box = boxOf(target);
-  const moved = target === gesture.target && (Math.abs(box.x - gesture.box.x) > 1 || Math.abs(box.y - gesture.box.y) > 1);
+  const moved =
+    target === gesture.target && (Math.abs(box.x - gesture.box.x) > 1 || Math.abs(box.y - gesture.box.y) > 1);
   const inner = cb.contains(target, origin) ? controlWithin(target, origin) : null;
   const by = inner ? describe(inner) : blockerOf(origin, target);
-  return about(!inner && moved ? "moved" : "covered", by, { takes: !inner && takesClicks(origin), popped: isAnswer(origin) });
+  return about(!inner && moved ? "moved" : "covered", by, {
+    takes: !inner && takesClicks(origin),
+    popped: isAnswer(origin),
+  });
 };
 const allAt = method(Document.prototype, "elementsFromPoint");
 /** What the page put in after the press and moves with the pointer, such as a copy of what is dragged. */
@@ -112,7 +165,8 @@ const startCarrying = (target) => {
   let pointer = null;
   const put = (records) => {
     for (const { addedNodes } of records) {
-      for (const node of addedNodes) if (isElement(node) && !cb.contains(node, target) && added.size < 50) added.set(node, null);
+      for (const node of addedNodes)
+        if (isElement(node) && !cb.contains(node, target) && added.size < 50) added.set(node, null);
     }
   };
   const observer = new MutationObserver(put);
@@ -123,7 +177,8 @@ const startCarrying = (target) => {
   /** Our listener comes before the page's: where things are belongs to where the pointer was before. */
   const moved = ({ clientX: x, clientY: y }) => {
     take();
-    if (pointer && !near(pointer, { x, y })) for (const found of added.keys()) if (isConnected(found)) added.set(found, offset(found));
+    if (pointer && !near(pointer, { x, y }))
+      for (const found of added.keys()) if (isConnected(found)) added.set(found, offset(found));
     pointer = { x, y };
   };
   const isCarried = (origin) => {
@@ -135,28 +190,46 @@ const startCarrying = (target) => {
   };
   return { moved, isCarried, stop: () => observer.disconnect() };
 };
-/** Whether what is released is what was dragged, held by the pointer or drawn under it, and lies over the end, or in its place: a list may sort itself on the way. Nothing foreign may lie between. */
+/**
+ * Whether what is released is what was dragged, held by the pointer or drawn under it, and lies over the end, or in
+ * its place: a list may sort itself on the way. Nothing foreign may lie between.
+ */
 const isCarriedTo = (end, origin, event) => {
   const held = gesture.target;
   const isHeld = (found) => (held && cb.contains(held, found)) || gesture.carrying?.isCarried(found);
   if (!isHeld(origin)) return false;
-  const below = allAt(document, event.clientX, event.clientY).find((found) => !isHeld(found) && !(held && cb.contains(found, held)));
+  const below = allAt(document, event.clientX, event.clientY).find(
+    (found) => !isHeld(found) && !(held && cb.contains(found, held)),
+  );
   return !below || reaches(end, below) || cb.contains(below, end);
 };
-/** A drag that may not end where it was to end is let go where it began, for the page to leave it: by an event of ours, which reaches nothing else. */
+/**
+ * A drag that may not end where it was to end is let go where it began, for the page to leave it: by an event of
+ * ours, which reaches nothing else.
+ */
 const letGo = (event) => {
   const from = gesture.target;
-  if (gesture.kind === "keys" && from && event.type === "keyup" && gesture.seen.includes("keydown") && matches(from, ":active")) {
+  if (event.type === "keyup") {
     // A button that Space pressed stays down until it loses the focus.
+    if (!(from instanceof HTMLElement) || !gesture.seen.includes("keydown") || !matches(from, ":active")) return;
     blurOf(from);
     focusOf(from);
     return;
   }
   if (!gesture.ends || gesture.isData || !from || !isConnected(from) || !gesture.seen.includes("pointerdown")) return;
   const { x, y } = gesture.from;
-  const at = { bubbles: true, cancelable: true, composed: true, clientX: x, clientY: y, view: globalThis };
-  if (event.type === "pointerup") from.dispatchEvent(new PointerEvent("pointercancel", { ...at, pointerId: event.pointerId, pointerType: event.pointerType, isPrimary: event.isPrimary }));
-  if (event.type === "mouseup") from.dispatchEvent(new MouseEvent("mouseup", at));
+  const at = { bubbles: true, cancelable: true, composed: true, clientX: x, clientY: y, view: window };
+  if (event.type === "pointerup")
+    dispatch(
+      from,
+      new PointerEvent("pointercancel", {
+        ...at,
+        pointerId: event.pointerId,
+        pointerType: event.pointerType,
+        isPrimary: event.isPrimary,
+      }),
+    );
+  if (event.type === "mouseup") dispatch(from, new MouseEvent("mouseup", at));
 };
 const block = (event, reason) => {
   guard.block(event);
@@ -188,8 +261,12 @@ const handle = (event) => {
   if (!gesture || now > gesture.until + ABANDONED) return handleAlone(event);
   const keys = KEYS.has(event.type);
   if (keys !== (gesture.kind === "keys")) return handleAlone(event);
-  // Sent for a gesture before this one. `beforeinput` is dated when it happens; all other events know when they were sent.
-  if (event.type !== "beforeinput" && event.timeStamp < gesture.since - TICK) { guard.block(event); return; }
+  // Sent for a gesture before this one. `beforeinput` is dated when it happens; all other events know when they were
+  // sent.
+  if (event.type !== "beforeinput" && event.timeStamp < gesture.since - TICK) {
+    guard.block(event);
+    return;
+  }
   const origin = originOf(event);
   const isOver = now > gesture.until;
   if (gesture.mode === "any" && !isOver) {
@@ -199,11 +276,17 @@ const handle = (event) => {
   }
   const target = aimOf(event);
   // A drag ends in a click on what both ends have in common, which is for neither of them.
-  if (gesture.ends && (event.type === "click" || event.type === "auxclick")) { guard.block(event); return; }
+  if (gesture.ends && (event.type === "click" || event.type === "auxclick")) {
+    guard.block(event);
+    return;
+  }
   const arrives = () => {
     if (keys) return receivesKeys(target, origin, gesture.holder);
-    if (event.type === "drop" || target === gesture.end) return reaches(target, origin) || (target === gesture.end && isCarriedTo(target, origin, event));
-    return receives(target, origin) && !(gesture.ends && draggableWithin(target, origin)) && !pointedWithin(target, origin, (up) => !gesture.inner?.has(up));
+    if (event.type === "drop" || target === gesture.end)
+      return reaches(target, origin) || (target === gesture.end && isCarriedTo(target, origin, event));
+    if (!receives(target, origin) || (gesture.ends && draggableWithin(target, origin))) return false;
+    // What came under the pointer since may do something else, if it looks like it.
+    return !pointedWithin(target, origin, (up) => !gesture.inner?.has(up));
   };
   // After its deadline nothing passes, whenever it was sent: a slow link or a busy browser brings our own input late.
   const open = target && !gesture.blocked && !isOver && isConnected(target) && arrives();
@@ -229,7 +312,7 @@ const endGesture = () => {
   gesture?.carrying?.stop();
   gesture = null;
 };
-const openGesture = (spec) => {
+export const openGesture = (spec) => {
   isKnown = true;
   if (!guard || !spec) return true;
   endGesture();
@@ -241,13 +324,29 @@ const openGesture = (spec) => {
   const isLost = (spec.id && !target) || (spec.end && !end);
   // What is lost is shut like any frame that has no part in the gesture.
   gesture = {
-    kind: spec.kind, mode: spec.mode, target, end, ends: spec.ends, box: target ? boxOf(target) : null, meaning: null, role: target ? cb.roleOf(target) : null,
-    // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
-    holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null, from: null,
+    kind: spec.kind,
+    mode: spec.mode,
+    target,
+    end,
+    ends: spec.ends,
+    box: target ? boxOf(target) : null,
+    meaning: null,
+    role: target ? cb.roleOf(target) : null,
     inner: target && spec.kind === "mouse" ? new WeakSet(queryWithin(target, "*")) : null,
-    shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []), isData: false,
+    // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
+    holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null,
+    from: null,
+    shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []),
+    isData: false,
     carrying: target && spec.ends ? startCarrying(target) : null,
-    expects: spec.expects, since: performance.now(), until: spec.by ?? performance.now() + spec.ms, seen: [], blocked: null, done: false, waiters: early.splice(0), pressed: earlyPress.splice(0),
+    expects: spec.expects,
+    since: performance.now(),
+    until: spec.by ?? performance.now() + spec.ms,
+    seen: [],
+    blocked: null,
+    done: false,
+    waiters: early.splice(0),
+    pressed: earlyPress.splice(0),
   };
   if (target) {
     if (!meanings.has(target)) meanings.set(target, meaningOf(target));
@@ -256,8 +355,16 @@ const openGesture = (spec) => {
   unanswered = Infinity;
   return !isLost;
 };
-const reportGesture = () => (gesture ? { done: gesture.done, blocked: gesture.blocked, seen: gesture.seen.slice(-50), connected: !gesture.target || isConnected(gesture.target) } : null);
-const arrival = async (budget) => {
+export const reportGesture = () =>
+  gesture
+    ? {
+        done: gesture.done,
+        blocked: gesture.blocked,
+        seen: gesture.seen.slice(-50),
+        connected: !gesture.target || isConnected(gesture.target),
+      }
+    : null;
+export const arrival = async (budget) => {
   if (budget > 0 && gesture && !finished()) {
     await new Promise((resolve) => {
       gesture.waiters.push(resolve);
@@ -270,23 +377,30 @@ act.gesture = async (budget) => {
   await arrival(budget);
   return reportGesture();
 };
-/** The same for the gesture that is opened next: who asks before it is opened misses nothing, even if the gesture ends this document. */
-act.nextGesture = (budget) => new Promise((resolve) => {
-  const tell = () => resolve(reportGesture());
-  early.push(tell);
-  setTimeout(tell, budget);
-});
+/**
+ * The same for the gesture that is opened next: who asks before it is opened misses nothing, even if the gesture ends
+ * this document.
+ */
+act.nextGesture = (budget) =>
+  new Promise((resolve) => {
+    const tell = () => resolve(reportGesture());
+    early.push(tell);
+    setTimeout(tell, budget);
+  });
 /** Whether the first event of the gesture that is opened next arrived; said before the page hears of it. */
-act.nextPress = (budget) => new Promise((resolve) => {
-  earlyPress.push(resolve);
-  setTimeout(() => resolve(false), budget);
-});
+act.nextPress = (budget) =>
+  new Promise((resolve) => {
+    earlyPress.push(resolve);
+    setTimeout(() => resolve(false), budget);
+  });
 act.open = (spec) => openGesture(spec);
 /** Ends the gesture. Once all input of ours was `answered`, what comes is a person's; until then nothing passes. */
 act.shut = (answered) => {
   const report = reportGesture();
   isKnown = true;
-  if (gesture?.ends && !answered) for (const type of ["pointerup", "mouseup"]) if (!gesture.seen.includes(type)) letGo({ type, pointerId: 1, pointerType: "mouse", isPrimary: true });
+  if (gesture?.ends && !answered)
+    for (const type of ["pointerup", "mouseup"])
+      if (!gesture.seen.includes(type)) letGo({ type, pointerId: 1, pointerType: "mouse", isPrimary: true });
   endGesture();
   unanswered = answered ? Infinity : performance.now();
   return report;

@@ -1,29 +1,50 @@
+// @ts-check
 // What changed in a document beside the watched targets, in few words.
+import * as cb from "cuebook:core";
+import {
+  act, attr, bodyOf, getter, inputType, isConnected, isElement, matches, nodeType, queryWithin, rootElement,
+} from "./reads.js";
+import { describe, INTERACTIVE } from "./common.js";
+
 const ALERTS = "[role=alert], [role=alertdialog], [aria-live=assertive i]";
 const LIVE = `${ALERTS}, [role=status], output, [aria-live=polite i]`;
 const POPUPS = `dialog, [role=dialog], [role=menu], [role=listbox], [role=tooltip], [popover], ${LIVE}`;
 const NOTABLE = `${POPUPS}, [role=row], tr, button, a[href], input, select, textarea, summary, ${INTERACTIVE}`;
 /** Attributes that are states, and the states that they are. */
-const STATE_OF = new Map([
-  ...["expanded", "selected", "checked", "pressed", "disabled", "invalid", "current", "busy"].map((state) => [`aria-${state}`, state]),
-  ...["disabled", "readonly", "required", "open"].map((state) => [state, state]),
-]);
-/** What only draws an element: it follows the pointer, the press and the focus, whatever the page makes of the gesture. */
+const STATE_OF = new Map();
+for (const state of ["expanded", "selected", "checked", "pressed", "disabled", "invalid", "current", "busy"])
+  STATE_OF.set(`aria-${state}`, state);
+for (const state of ["disabled", "readonly", "required", "open"]) STATE_OF.set(state, state);
+/**
+ * What only draws an element: it follows the pointer, the press and the focus, whatever the page makes of the
+ * gesture.
+ */
 const isLook = (name) => name === "class" || name === "style" || name.startsWith("data-");
 const MAX_LOOKS = 500;
 /** States that pages set for a moment while they work, or while a control is held: they count once they have lasted. */
 const isBrief = (name) => isLook(name) || ["aria-busy", "aria-pressed", "aria-disabled", "disabled"].includes(name);
 const BRIEF = 350;
 /** A style as it is compared: the browser writes it in its own spelling once script has set a part of it. */
-const spelt = (name, value) => (name === "style" ? (value ?? "").replace(/\s*([:;,])\s*/g, "$1").replace(/;$/, "") : value);
+const spelt = (name, value) =>
+  name === "style" ? (value ?? "").replace(/\s*([:;,])\s*/g, "$1").replace(/;$/, "") : value;
 /** How far a gesture got: the pointer comes; it is pressed; the event came that makes it the gesture that it is. */
-const COMING = 0, PRESSED = 1, DONE = 2;
+const COMING = 0;
+export const PRESSED = 1;
+export const DONE = 2;
 /** Words of errors, for live regions that tell of other things too; the class is a hint in any language. */
 const ERROR_CLASS = /(?:^|[-_ ])(?:error|danger|invalid|fail|failed|failure)(?:$|[-_ ])/i;
-const ERROR_WORDS = /\b(?:error|failed|failure|invalid|incorrect|wrong|denied|forbidden|unauthori[sz]ed|expired|unable to|could not|couldn['’]t|cannot|can['’]t|not found|went wrong|try again)\b/i;
+const ERROR_PHRASES = [
+  "error|failed|failure|invalid|incorrect|wrong|denied|forbidden|unauthori[sz]ed|expired|unable to",
+  "could not|couldn['’]t|cannot|can['’]t|not found|went wrong|try again",
+];
+const ERROR_WORDS = new RegExp(`\\b(?:${ERROR_PHRASES.join("|")})\\b`, "i");
 const validityOf = (found) => {
-  const prototype = [HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement].find((kind) => found instanceof kind)?.prototype;
-  return prototype && !getter(ValidityState.prototype, "valid")(getter(prototype, "validity")(found)) ? getter(prototype, "validationMessage")(found) : null;
+  const prototype = [HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement].find(
+    (kind) => found instanceof kind,
+  )?.prototype;
+  return prototype && !getter(ValidityState.prototype, "valid")(getter(prototype, "validity")(found))
+    ? getter(prototype, "validationMessage")(found)
+    : null;
 };
 /** What the live regions of this document say, those left out that said the same before. */
 const alertsOf = (regions, before) => {
@@ -33,7 +54,10 @@ const alertsOf = (regions, before) => {
     const text = cb.cut(cb.collapse(cb.textOf(found)), 200);
     if (!text || before.get(found) === text || told.some((other) => other.includes(JSON.stringify(text)))) continue;
     const inner = [found, ...queryWithin(found, "[class]")].slice(0, 5);
-    const isError = matches(found, ALERTS) || ERROR_WORDS.test(text) || inner.some((part) => ERROR_CLASS.test(attr(part, "class") ?? ""));
+    const isError =
+      matches(found, ALERTS) ||
+      ERROR_WORDS.test(text) ||
+      inner.some((part) => ERROR_CLASS.test(attr(part, "class") ?? ""));
     if (isError) told.push(`the page says ${JSON.stringify(text)}`);
   }
   return told;
@@ -41,9 +65,9 @@ const alertsOf = (regions, before) => {
 /** What a document that the step led to says of errors. */
 act.alerts = () => alertsOf(surveyed(), new Map());
 const MEDIA = "img, svg, canvas, video, audio, iframe, object, embed, input";
-const MAX_WORDS = 10;
+export const MAX_WORDS = 10;
 const MAX_STATES = 50;
-const ANY_CHANGE = { subtree: true, childList: true, attributes: true, characterData: true };
+export const ANY_CHANGE = { subtree: true, childList: true, attributes: true, characterData: true };
 
 /** Nodes that keep changing while no step is under way, and how often they did. */
 let restless = new WeakMap();
@@ -52,7 +76,10 @@ const isRestless = (node) => (restless.get(node)?.count ?? 0) >= RESTLESS;
 const fidgets = (node, now) => {
   const seen = restless.get(node);
   if (!seen) restless.set(node, { count: 1, last: now });
-  else if (now - seen.last > 10) { seen.count++; seen.last = now; }
+  else if (now - seen.last > 10) {
+    seen.count++;
+    seen.last = now;
+  }
 };
 /**
  * What of a document is looked for once and kept up from then on: its shadow roots (the core's list, to which the walk
@@ -66,10 +93,14 @@ const noteRoots = (found, visit) => {
   visit?.(root);
   for (const inner of queryWithin(root, "*")) noteRoots(inner, visit);
 };
-/** Keeps up with one change; `visit` is told of the shadow roots that came with it. Answers with how many elements it looked at. */
+/**
+ * Keeps up with one change; `visit` is told of the shadow roots that came with it. Answers with how many elements it
+ * looked at.
+ */
 const keepUp = (record, visit) => {
   if (record.type === "attributes") {
-    if (["role", "popover", "aria-live"].includes(record.attributeName) && matches(record.target, POPUPS)) popups?.add(record.target);
+    if (["role", "popover", "aria-live"].includes(record.attributeName) && matches(record.target, POPUPS))
+      popups?.add(record.target);
     return 1;
   }
   let looked = 1;
@@ -86,9 +117,12 @@ const keepUp = (record, visit) => {
   }
   return looked;
 };
-const surveyed = () => {
+export const surveyed = () => {
   if (!popups) {
-    cb.everyElement((found) => { const root = cb.shadowOf(found); if (root) cb.noteRoot(root); });
+    cb.everyElement((found) => {
+      const root = cb.shadowOf(found);
+      if (root) cb.noteRoot(root);
+    });
     const root = rootElement(document);
     popups = new Set(root ? queryWithin(root, POPUPS) : []);
   }
@@ -102,32 +136,48 @@ let idleBudget = 0;
 const lookedOn = (records) => {
   const now = performance.now();
   for (const record of records) {
-    if (idleBudget <= 0) { popups = null; return; }
+    if (idleBudget <= 0) {
+      popups = null;
+      return;
+    }
     const whole = record.target === bodyOf(document) || record.target === rootElement(document);
     if (!whole) fidgets(record.target, now);
     idleBudget -= keepUp(record, (root) => idle.observe(root, ANY_CHANGE));
   }
 };
 /** Looks on between two steps, for a while: what changes by itself there is no effect of the next one. */
-const lookOn = () => {
+export const lookOn = () => {
   idle?.disconnect();
   restless = new WeakMap();
   idleBudget = IDLE_ELEMENTS;
-  const observer = idle = new MutationObserver((records) => {
+  const observer = (idle = new MutationObserver((records) => {
     lookedOn(records);
     if (!popups) observer.disconnect();
-  });
+  }));
   idle.observe(document, ANY_CHANGE);
   for (const root of cb.notedRoots()) idle.observe(root, ANY_CHANGE);
 };
 
-/** Keeps account of what mutations mean, from now on. `main`: what the step acts on; `hovers`: all that it does is to come with the pointer. */
-const startSummary = (main, hovers) => {
+/**
+ * Keeps account of what mutations mean, from now on. `main`: what the step acts on; `hovers`: all that it does is to
+ * come with the pointer.
+ */
+export const startSummary = (main, hovers) => {
   if (idle) {
     lookedOn(idle.takeRecords());
     idle.disconnect();
   }
-  const summary = { added: 0, removed: 0, attributes: 0, texts: 0, background: 0, notable: [], errors: [], states: new Map(), invalid: new Set() };
+  const summary = {
+    added: 0,
+    removed: 0,
+    attributes: 0,
+    texts: 0,
+    background: 0,
+    notable: [],
+    errors: [],
+    states: new Map(),
+    invalid: new Set(),
+  };
   const shown = [];
   const said = new Map();
   for (const found of surveyed()) {
@@ -141,24 +191,32 @@ const startSummary = (main, hovers) => {
   /** What came with the pointer or the press to be looked at, such as a ripple: it goes as it came. */
   const passing = new WeakSet();
   const isPassing = (node) => {
-    for (let up = node, depth = 0; up && depth < 10; up = cb.composedParentOf(up), depth++) if (passing.has(up)) return true;
+    for (let up = node, depth = 0; up && depth < 10; up = cb.composedParentOf(up), depth++)
+      if (passing.has(up)) return true;
     return false;
   };
   const isIn = (node) => !!main && isElement(node) && cb.contains(main, node);
-  const isTooltip = (node) => isElement(node) && (matches(node, "[role=tooltip]") || queryWithin(node, "[role=tooltip]").length > 0);
+  const isTooltip = (node) =>
+    isElement(node) && (matches(node, "[role=tooltip]") || queryWithin(node, "[role=tooltip]").length > 0);
   const lookAt = ({ target, attributeName, oldValue }) => {
     if (hovers && isIn(target)) return;
     let seen = looks.get(target);
     if (!seen) {
-      if (looks.size >= MAX_LOOKS) { counted ||= phase === DONE; return; }
-      looks.set(target, seen = new Map());
+      if (looks.size >= MAX_LOOKS) {
+        counted ||= phase === DONE;
+        return;
+      }
+      looks.set(target, (seen = new Map()));
     }
     if (!seen.has(attributeName)) seen.set(attributeName, [spelt(attributeName, oldValue)]);
   };
   let lostFrom = null;
   const changedIn = new Set();
   summary.isElsewhere = () => [...changedIn].some((found) => found !== lostFrom);
-  /** Whether a change is one that the page made of the gesture, and none that comes and goes with pointer, press and focus. */
+  /**
+   * Whether a change is one that the page made of the gesture, and none that comes and goes with pointer, press and
+   * focus.
+   */
   const weigh = (record) => {
     if (record.type === "attributes") {
       if (isPassing(record.target)) return;
@@ -168,8 +226,10 @@ const startSummary = (main, hovers) => {
     }
     if (phase !== COMING && record.type === "characterData") counted = true;
     if (record.type === "characterData" || isPassing(record.target)) return;
-    const plain = (node) => isElement(node) && !isNotable(node) && !cb.textOf(node).trim() && !matches(node, MEDIA) && !queryWithin(node, MEDIA).length;
-    const isRipple = (node) => plain(node) && (phase === PRESSED && isIn(record.target) || ["absolute", "fixed"].includes(cb.styleOf(node).position));
+    const isPicture = (node) => matches(node, MEDIA) || queryWithin(node, MEDIA).length > 0;
+    const isPlain = (node) => isElement(node) && !isNotable(node) && !cb.textOf(node).trim() && !isPicture(node);
+    const isDrawnAside = (node) => ["absolute", "fixed"].includes(cb.styleOf(node).position);
+    const isRipple = (node) => isPlain(node) && ((phase === PRESSED && isIn(record.target)) || isDrawnAside(node));
     for (const node of record.addedNodes) {
       if (phase === COMING || isRipple(node) || (!hovers && isTooltip(node))) passing.add(node);
       else counted = true;
@@ -177,7 +237,8 @@ const startSummary = (main, hovers) => {
     for (const node of record.removedNodes) if (phase !== COMING && !passing.has(node)) counted = true;
   };
   const isElse = () => {
-    for (const [found, seen] of looks) for (const [name, known] of seen) if (!known.includes(spelt(name, attr(found, name)))) return true;
+    for (const [found, seen] of looks)
+      for (const [name, known] of seen) if (!known.includes(spelt(name, attr(found, name)))) return true;
     return false;
   };
   let elseSince = Infinity;
@@ -188,21 +249,28 @@ const startSummary = (main, hovers) => {
     return now - elseSince >= BRIEF;
   };
   /** A gesture begins. What happens until a pointer is pressed is no effect of it. */
-  summary.comes = (kind) => { phase = kind === "keys" ? PRESSED : COMING; };
+  summary.comes = (kind) => {
+    phase = kind === "keys" ? PRESSED : COMING;
+  };
   summary.goesOn = (to) => {
     if (to <= phase) return;
     phase = to;
-    if (phase === DONE) for (const [found, seen] of looks) for (const [name, known] of seen) known.push(spelt(name, attr(found, name)));
+    if (phase === DONE)
+      for (const [found, seen] of looks) for (const [name, known] of seen) known.push(spelt(name, attr(found, name)));
   };
-  summary.hasEffect = () => counted ||= phase === DONE && looksElse();
+  summary.hasEffect = () => (counted ||= phase === DONE && looksElse());
   const titled = (found, name) => {
     const role = cb.roleOf(found);
-    return cb.cut(`${role === "generic" || !role ? describe(found) : role}${name ? ` ${JSON.stringify(cb.cut(name, 80))}` : ""}`, 190);
+    return cb.cut(
+      `${role === "generic" || !role ? describe(found) : role}${name ? ` ${JSON.stringify(cb.cut(name, 80))}` : ""}`,
+      190,
+    );
   };
   const say = (text) => {
     if (summary.notable.length < MAX_WORDS && !summary.notable.includes(text)) summary.notable.push(text);
   };
-  const of = (sign, found) => say(sign + titled(found, isConnected(found) ? cb.nameOf(found) : attr(found, "aria-label")));
+  const of = (sign, found) =>
+    say(sign + titled(found, isConnected(found) ? cb.nameOf(found) : attr(found, "aria-label")));
   const note = (sign, node) => {
     if (summary.notable.length >= MAX_WORDS || !isElement(node)) return;
     if (matches(node, NOTABLE)) of(sign, node);
@@ -216,7 +284,7 @@ const startSummary = (main, hovers) => {
     let states = summary.states.get(found);
     if (!states) {
       if (summary.states.size >= MAX_STATES) return;
-      summary.states.set(found, states = new Map());
+      summary.states.set(found, (states = new Map()));
     }
     if (!states.has(state)) states.set(state, value);
   };
@@ -224,13 +292,17 @@ const startSummary = (main, hovers) => {
   summary.take = (record, visit) => {
     keepUp(record, visit);
     const nodes = record.type === "childList" ? [...record.addedNodes, ...record.removedNodes] : [];
-    if (isRestless(record.target) && !nodes.some(isNotable)) { summary.background++; return; }
+    if (isRestless(record.target) && !nodes.some(isNotable)) {
+      summary.background++;
+      return;
+    }
     const known = counted;
     counted = false;
     weigh(record);
     if (counted && changedIn.size < 50) changedIn.add(record.target);
     counted ||= known;
-    if (main && [...record.removedNodes].some((node) => isElement(node) && cb.contains(node, main))) lostFrom = record.target;
+    const isLost = (node) => isElement(node) && cb.contains(node, main);
+    if (main && [...record.removedNodes].some(isLost)) lostFrom = record.target;
     if (record.type === "attributes") {
       summary.attributes++;
       const state = STATE_OF.get(record.attributeName);
@@ -238,12 +310,18 @@ const startSummary = (main, hovers) => {
     } else if (record.type === "characterData") summary.texts++;
     else {
       for (const node of record.addedNodes) {
-        if (nodeType(node) !== 1) { summary.texts++; continue; }
+        if (nodeType(node) !== 1) {
+          summary.texts++;
+          continue;
+        }
         summary.added++;
         note("+", node);
       }
       for (const node of record.removedNodes) {
-        if (nodeType(node) !== 1) { summary.texts++; continue; }
+        if (nodeType(node) !== 1) {
+          summary.texts++;
+          continue;
+        }
         summary.removed++;
         note("-", node);
       }
@@ -255,7 +333,8 @@ const startSummary = (main, hovers) => {
     counted = true;
     was(found, "checked", String(!cb.statesOf(found).checked || cb.statesOf(found).checked === "false"));
   };
-  const inWords = (value, name) => (name.startsWith("aria-") || name === "checked" ? value ?? "none" : String(value !== null));
+  const inWords = (value, name) =>
+    name.startsWith("aria-") || name === "checked" ? (value ?? "none") : String(value !== null);
   summary.tell = () => {
     for (const [found, before] of shown) {
       if (!isConnected(found)) continue;
@@ -265,7 +344,9 @@ const startSummary = (main, hovers) => {
       if (phase !== COMING && (hovers || !isTooltip(found))) counted = true;
     }
     const problems = [];
-    const put = (kind, message) => { if (problems.length < MAX_WORDS) problems.push({ kind, message: cb.cut(message, 300) }); };
+    const put = (kind, message) => {
+      if (problems.length < MAX_WORDS) problems.push({ kind, message: cb.cut(message, 300) });
+    };
     for (const field of summary.invalid) {
       const message = isConnected(field) ? validityOf(field) : null;
       if (message !== null) put("validation", `${titled(field, cb.nameOf(field))}: ${message}`);
@@ -277,9 +358,13 @@ const startSummary = (main, hovers) => {
         const now = name === "checked" ? String(cb.statesOf(found).checked ?? "") : attr(found, name);
         if (now === old) continue;
         if (name === "aria-invalid" && now && now !== "false" && !summary.invalid.has(found)) {
-          put("validation", `${titled(found, cb.nameOf(found))}: ${cb.errorMessageOf(found) || cb.descriptionOf(found) || "invalid"}`);
+          put(
+            "validation",
+            `${titled(found, cb.nameOf(found))}: ${cb.errorMessageOf(found) || cb.descriptionOf(found) || "invalid"}`,
+          );
         }
-        states.push(cb.cut(`${titled(found, cb.nameOf(found))}: ${STATE_OF.get(name) ?? name} ${inWords(old, name)} → ${inWords(now, name)}`, 300));
+        const change = `${STATE_OF.get(name) ?? name} ${inWords(old, name)} → ${inWords(now, name)}`;
+        states.push(cb.cut(`${titled(found, cb.nameOf(found))}: ${change}`, 300));
       }
     }
     for (const message of alertsOf(surveyed(), said)) put("alert", message);

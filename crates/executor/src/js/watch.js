@@ -1,8 +1,16 @@
+// @ts-check
 // What changes while a step is under way: facts of the watched targets, and a summary of all else.
+import * as cb from "cuebook:core";
+import { act, bodyOf, isConnected, matches, tagOf, titleOf } from "./reads.js";
+import { activeElement, describe, element, originOf, reaches } from "./common.js";
+import { arrival, awaitInput, endsAt, forgetMeanings, gesture, guard, openGesture, reportGesture } from "./gesture.js";
+import { ANY_CHANGE, DONE, lookOn, MAX_WORDS, PRESSED, startSummary } from "./summary.js";
+import { mean } from "./meant.js";
+
 const MAX_SAMPLES = 300;
 /** Milliseconds that questions may take in a row. */
 const CREDIT = 100;
-let watching = null;
+export let watching = null;
 
 /** For each row, which of the others it lies within. */
 const outersOf = (rows, outers, itself) => {
@@ -15,20 +23,28 @@ const outersOf = (rows, outers, itself) => {
     return [...found];
   });
 };
-/** What a locator may mean here, and how that stands to what its inner locators may mean. Which of it is meant is decided elsewhere, over all frames. */
-const follow = (filter, ask) => {
+/**
+ * What a locator may mean here, and how that stands to what its inner locators may mean. Which of it is meant is
+ * decided elsewhere, over all frames.
+ */
+export const follow = (filter, ask) => {
   const { rows, skipped } = cb.locate(filter, ask);
   // Beyond a handful only their number matters; a locator by text compares the texts of all.
   const told = { rows: rows.map(({ facts, parent }) => ({ facts, parent })), skipped };
   const elements = rows.map(({ id }) => cb.byId(id));
   for (const [name, inner] of Object.entries(filter.inner ?? {})) {
-    if (inner.relative) { told[name] = followRelative(elements, inner); continue; }
+    if (inner.relative) {
+      told[name] = followRelative(elements, inner);
+      continue;
+    }
     const other = follow(inner, { testIds: ask.testIds, text: inner.readsText });
     let of;
     if (name === "within") of = outersOf(elements, other.elements, filter.by === "text");
     else {
       of = elements.map(() => []);
-      outersOf(other.elements, elements, inner.by === "text" || inner.by === "xpath").forEach((outers, index) => { for (const outer of outers) of[outer].push(index); });
+      outersOf(other.elements, elements, inner.by === "text" || inner.by === "xpath").forEach((outers, index) => {
+        for (const outer of outers) of[outer].push(index);
+      });
     }
     told[name] = { target: other.told, of };
   }
@@ -57,20 +73,46 @@ const sampleTargets = (watch) => {
   }
   return targets;
 };
-const keyOf = (watch, targets) => JSON.stringify(targets, watch.geometry ? undefined : (key, value) => (key === "box" || key === "inViewport" ? undefined : value));
+const keyOf = (watch, targets) =>
+  JSON.stringify(
+    targets,
+    watch.geometry ? undefined : (key, value) => (key === "box" || key === "inViewport" ? undefined : value),
+  );
 const stateOf = (found) => {
   if (!found || !isConnected(found)) return null;
   // What is set for a moment only is told by its attributes, once it has lasted.
   const { focused, disabled, pressed, editable, ...states } = cb.statesOf(found);
-  return JSON.stringify([states, cb.valueOf(found) ?? null, tagOf(found) === "select" ? cb.optionsOf(found, 100) : null]);
+  return JSON.stringify([
+    states,
+    cb.valueOf(found) ?? null,
+    tagOf(found) === "select" ? cb.optionsOf(found, 100) : null,
+  ]);
 };
 
 const startWatch = (spec) => {
   const origin = performance.now();
   const watch = {
-    targets: spec.targets, geometry: spec.geometry, pending: [], waiters: [], last: null, cost: 0, credit: CREDIT, credited: origin, ended: 0, timer: 0, started: false,
-    summary: startSummary(spec.main ? element(spec.main) : null, spec.hovers), scrolled: false, told: false, hit: null, scroll: [globalThis.scrollX, globalThis.scrollY],
-    focus: activeElement(), main: spec.main ? element(spec.main) : null, state: null, url: location.href, title: titleOf(document),
+    targets: spec.targets,
+    geometry: spec.geometry,
+    pending: [],
+    waiters: [],
+    last: null,
+    cost: 0,
+    credit: CREDIT,
+    credited: origin,
+    ended: 0,
+    timer: 0,
+    started: false,
+    summary: startSummary(spec.main ? element(spec.main) : null, spec.hovers),
+    scrolled: false,
+    told: false,
+    hit: null,
+    scroll: [globalThis.scrollX, globalThis.scrollY],
+    focus: activeElement(),
+    main: spec.main ? element(spec.main) : null,
+    state: null,
+    url: location.href,
+    title: titleOf(document),
   };
   watch.state = stateOf(watch.main);
   const snap = () => {
@@ -80,7 +122,15 @@ const startWatch = (spec) => {
     watch.ended = performance.now();
     watch.cost = watch.ended - begun;
     watch.credit -= watch.cost;
-    return { key, sample: { t: Math.max(0, begun - origin), url: cb.cut(location.href, 2000), title: cb.cut(titleOf(document), 500), targets } };
+    return {
+      key,
+      sample: {
+        t: Math.max(0, begun - origin),
+        url: cb.cut(location.href, 2000),
+        title: cb.cut(titleOf(document), 500),
+        targets,
+      },
+    };
   };
   const wake = () => {
     for (const resolve of watch.waiters.splice(0)) resolve();
@@ -93,10 +143,13 @@ const startWatch = (spec) => {
     watch.pending.push(sample);
     wake();
   };
-  const hasScrolled = () => watch.scrolled || globalThis.scrollX !== watch.scroll[0] || globalThis.scrollY !== watch.scroll[1];
+  const hasScrolled = () =>
+    watch.scrolled || globalThis.scrollX !== watch.scroll[0] || globalThis.scrollY !== watch.scroll[1];
   watch.hasScrolled = hasScrolled;
   // The browser itself gives the focus to what is pressed, and to a field that it finds invalid.
-  const isGiven = (now) => watch.summary.invalid.has(now) || [watch.main, watch.hit].some((own) => own && (reaches(own, now) || cb.contains(now, own)));
+  const isGiven = (now) =>
+    watch.summary.invalid.has(now) ||
+    [watch.main, watch.hit].some((own) => own && (reaches(own, now) || cb.contains(now, own)));
   watch.focused = () => {
     const now = activeElement();
     // What has the focus in a frame is that document's to tell.
@@ -106,7 +159,14 @@ const startWatch = (spec) => {
   watch.hasEffect = () => {
     const focused = watch.focused();
     const moved = hasScrolled() && !watch.summary.invalid.size;
-    return watch.summary.hasEffect() || moved || (focused !== null && !focused.isGiven) || stateOf(watch.main) !== watch.state || location.href !== watch.url || titleOf(document) !== watch.title;
+    return (
+      watch.summary.hasEffect() ||
+      moved ||
+      (focused !== null && !focused.isGiven) ||
+      stateOf(watch.main) !== watch.state ||
+      location.href !== watch.url ||
+      titleOf(document) !== watch.title
+    );
   };
   const changed = () => {
     // A costly question is not asked more than half of the time; what comes and goes at once is seen all the
@@ -116,11 +176,17 @@ const startWatch = (spec) => {
     watch.credited = now;
     const rest = watch.cost > 4 && watch.credit <= 0 ? watch.cost - (now - watch.ended) : 0;
     if (rest <= 0) take();
-    else if (!watch.timer) watch.timer = setTimeout(() => { watch.timer = 0; if (watching === watch) take(); }, rest);
+    else if (!watch.timer)
+      watch.timer = setTimeout(() => {
+        watch.timer = 0;
+        if (watching === watch) take();
+      }, rest);
     if (!watch.told && watch.hasEffect()) wake();
   };
   const observe = (root) => observer.observe(root, { ...ANY_CHANGE, attributeOldValue: true });
-  const account = (records) => { for (const record of records) watch.summary.take(record, observe); };
+  const account = (records) => {
+    for (const record of records) watch.summary.take(record, observe);
+  };
   const observer = new MutationObserver((records) => {
     if (watching !== watch) return;
     account(records);
@@ -128,15 +194,25 @@ const startWatch = (spec) => {
   });
   observe(document);
   for (const root of cb.notedRoots()) observe(root);
-  const onEvent = () => { if (watching === watch) changed(); };
-  const onChange = (event) => { watch.summary.toggled(originOf(event)); };
+  const onEvent = () => {
+    if (watching === watch) changed();
+  };
+  const onChange = (event) => {
+    watch.summary.toggled(originOf(event));
+  };
   // Errors of the page's own scripts, where the browser tells other worlds of them.
   const onError = (event) => {
-    if (event instanceof ErrorEvent && watch.summary.errors.length < MAX_WORDS) watch.summary.errors.push(cb.cut(String(event.message), 300));
+    if (event instanceof ErrorEvent && watch.summary.errors.length < MAX_WORDS)
+      watch.summary.errors.push(cb.cut(String(event.message), 300));
   };
-  const onInvalid = (event) => { if (watch.summary.invalid.size < 20) watch.summary.invalid.add(originOf(event)); };
-  const onScroll = () => { watch.scrolled = true; onEvent(); };
-  const events = ["input", "change", "focusin", "focusout", "toggle", "hashchange", "popstate", "transitionend", "animationend"];
+  const onInvalid = (event) => {
+    if (watch.summary.invalid.size < 20) watch.summary.invalid.add(originOf(event));
+  };
+  const onScroll = () => {
+    watch.scrolled = true;
+    onEvent();
+  };
+  const events = "input change focusin focusout toggle hashchange popstate transitionend animationend".split(" ");
   for (const type of events) globalThis.addEventListener(type, onEvent, true);
   globalThis.addEventListener("scroll", onScroll, true);
   globalThis.addEventListener("change", onChange, true);
@@ -161,7 +237,10 @@ const startWatch = (spec) => {
     wake();
   };
   /** Whether the page did more than to draw again what holds the target. */
-  watch.hasEffectElsewhere = () => { account(observer.takeRecords()); return watch.summary.isElsewhere(); };
+  watch.hasEffectElsewhere = () => {
+    account(observer.takeRecords());
+    return watch.summary.isElsewhere();
+  };
   watch.take = () => {
     account(observer.takeRecords());
     take();
@@ -189,18 +268,27 @@ const startWatch = (spec) => {
 };
 
 /** The page as it is, for these questions, once. */
-act.look = (spec) => cb.once(() => ({ t: 0, url: cb.cut(location.href, 2000), title: cb.cut(titleOf(document), 500), targets: sampleTargets(spec) }));
-/** Begins to watch and opens the gesture; answers with the page as it is just before the input. `shut`: input for another document may still come. */
+act.look = (spec) =>
+  cb.once(() => ({
+    t: 0,
+    url: cb.cut(location.href, 2000),
+    title: cb.cut(titleOf(document), 500),
+    targets: sampleTargets(spec),
+  }));
+/**
+ * Begins to watch and opens the gesture; answers with the page as it is just before the input. `shut`: input for
+ * another document may still come.
+ */
 act.arm = ({ watch, gesture: spec, by, ms, shut, meant: wanted }) => {
-  deadline = by ?? performance.now() + ms;
+  endsAt(by ?? performance.now() + ms);
   if (watch) {
     watching?.stop();
     watching = startWatch(watch);
-    meanings = new Map();
+    forgetMeanings();
   }
   const meaning = mean(wanted ?? []);
   const opened = openGesture(spec);
-  if (shut && !gesture) unanswered = performance.now();
+  if (shut) awaitInput();
   if (opened && watching && gesture?.target) {
     watching.hit = gesture.target;
     const decides = gesture.kind === "keys" || !!gesture.expects?.type.length;
@@ -208,7 +296,11 @@ act.arm = ({ watch, gesture: spec, by, ms, shut, meant: wanted }) => {
   }
   return { opened, sample: watch ? watching.first : null, meaning };
 };
-const drain = () => ({ samples: watching ? watching.pending.splice(0) : [], before: watching?.rebased ?? null, effect: !!watching?.hasEffect() });
+const drain = () => ({
+  samples: watching ? watching.pending.splice(0) : [],
+  before: watching?.rebased ?? null,
+  effect: !!watching?.hasEffect(),
+});
 /** Settles with the samples since the last call as soon as there is one, or after `budget` milliseconds. */
 act.changes = async (budget) => {
   const watch = watching;
@@ -229,26 +321,43 @@ act.changes = async (budget) => {
 const summaryOf = (watch) => {
   const focused = watch.focused();
   return {
-    ...watch.summary.tell(), scrolled: watch.hasScrolled(), targetChanged: watch.main !== null && stateOf(watch.main) !== watch.state,
-    focus: focused && !focused.isGiven ? describe(focused.now) : null, targetFocused: !!focused?.isGiven, effect: watch.hasEffect(), url: cb.cut(location.href, 2000), urlBefore: cb.cut(watch.url, 2000),
+    ...watch.summary.tell(),
+    scrolled: watch.hasScrolled(),
+    targetChanged: watch.main !== null && stateOf(watch.main) !== watch.state,
+    focus: focused && !focused.isGiven ? describe(focused.now) : null,
+    targetFocused: !!focused?.isGiven,
+    effect: watch.hasEffect(),
+    url: cb.cut(location.href, 2000),
+    urlBefore: cb.cut(watch.url, 2000),
   };
 };
 /** Settles once the listeners of what was just dispatched have run: a task of its own. */
-const afterListeners = () => new Promise((resolve) => {
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => { port1.close(); resolve(); };
-  port2.postMessage(null);
-});
-/** Settles when the last listener of an `input` event, which is this one, has run; not at all if the page stops it on its way. */
-const inputHeard = () => {
-  let end;
-  const promise = new Promise((resolve) => {
-    globalThis.addEventListener("input", resolve);
-    end = () => globalThis.removeEventListener("input", resolve);
+const afterListeners = () =>
+  new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
   });
-  return { promise, end };
+/**
+ * Settles when the last listener of an `input` event, which is this one, has run; not at all if the page stops it on
+ * its way.
+ */
+const inputHeard = () => {
+  /** @type {(event: Event) => void} */
+  let heard;
+  const promise = new Promise((resolve) => {
+    heard = resolve;
+    globalThis.addEventListener("input", heard);
+  });
+  return { promise, end: () => globalThis.removeEventListener("input", heard) };
 };
-/** Settles when the gesture has arrived or was blocked and the page has heard of it, or after `budget` milliseconds: all that there is to tell by then, without ending anything. */
+/**
+ * Settles when the gesture has arrived or was blocked and the page has heard of it, or after `budget` milliseconds:
+ * all that there is to tell by then, without ending anything.
+ */
 act.outcome = async (budget) => {
   const heard = inputHeard();
   await arrival(budget);

@@ -11,6 +11,7 @@ mod serve;
 mod actionability;
 mod choosing;
 mod clicking;
+mod clobbering;
 mod conditions;
 mod deadlines;
 mod dialogs;

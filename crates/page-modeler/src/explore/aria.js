@@ -1,120 +1,156 @@
+// @ts-check
 // The accessible structure of a part of the page, as rows in document order: [depth, text] or
 // [depth, role, name, marks, properties].
-(cb) => {
-  const { attr, tagOf, typeOf, hasAttribute, nodeType, collapse, cut } = cb.tools;
-  const WITHOUT = new Set(["none", "presentation"]);
-  const CHECKED = new Set(["checkbox", "menuitemcheckbox", "option", "radio", "switch", "menuitemradio", "treeitem"]);
-  const DISABLED = new Set(["application", "button", "composite", "gridcell", "group", "input", "link", "menuitem", "scrollbar", "separator", "tab", "checkbox", "columnheader", "combobox", "grid", "listbox", "menu", "menubar", "menuitemcheckbox", "menuitemradio", "option", "radio", "radiogroup", "row", "rowheader", "searchbox", "select", "slider", "spinbutton", "switch", "tablist", "textbox", "toolbar", "tree", "treegrid", "treeitem"]);
-  const EXPANDED = new Set(["application", "button", "checkbox", "combobox", "gridcell", "link", "listbox", "menuitem", "row", "rowheader", "tab", "treeitem", "columnheader", "menuitemcheckbox", "menuitemradio", "switch"]);
-  const LEVEL = new Set(["heading", "listitem", "row", "treeitem"]);
-  const SELECTED = new Set(["gridcell", "option", "row", "tab", "rowheader", "columnheader", "treeitem"]);
-  const FRAMES = new Set(["iframe", "frame"]);
+import * as cb from "cuebook:core";
+import { attr, tagOf, typeOf, hasAttribute, nodeType, collapse, cut } from "cuebook:core";
 
-  /** The role that a snapshot shows: those that HTML gives to the parts of other things are left out. */
-  const shownRole = (element, tag) => {
-    if (FRAMES.has(tag)) return "iframe";
-    const stated = attr(element, "role");
-    if (tag === "summary" && !stated) return "";
-    const role = cb.roleOf(element);
-    return role === "generic" && !stated || WITHOUT.has(role) ? "" : role;
-  };
-  const marksOf = (element, role) => {
-    const states = cb.statesOf(element);
-    const marks = [];
-    if (CHECKED.has(role) && states.checked === "mixed") marks.push("checked=mixed");
-    if (CHECKED.has(role) && states.checked === "true") marks.push("checked");
-    if (DISABLED.has(role) && states.disabled) marks.push("disabled");
-    if (EXPANDED.has(role) && states.expanded) marks.push("expanded");
-    if (LEVEL.has(role) && states.level) marks.push(`level=${states.level}`);
-    if (role === "button" && states.pressed === "mixed") marks.push("pressed=mixed");
-    if (role === "button" && states.pressed === "true") marks.push("pressed");
-    if (SELECTED.has(role) && states.selected) marks.push("selected");
-    return marks;
-  };
-  const propertiesOf = (element, role, name) => {
-    const found = [];
-    if (role === "link" && hasAttribute(element, "href")) found.push(["url", cut(attr(element, "href"), 2000)]);
-    const placeholder = role === "textbox" ? attr(element, "placeholder") : null;
-    if (placeholder !== null && placeholder !== name) found.push(["placeholder", cut(placeholder, 500)]);
-    return found;
-  };
+const WITHOUT = new Set(["none", "presentation"]);
+const CHECKED = new Set(["checkbox", "menuitemcheckbox", "option", "radio", "switch", "menuitemradio", "treeitem"]);
+const DISABLED = new Set(
+  (
+    "application button composite gridcell group input link menuitem scrollbar separator tab checkbox " +
+    "columnheader combobox grid listbox menu menubar menuitemcheckbox menuitemradio option radio " +
+    "radiogroup row rowheader searchbox select slider spinbutton switch tablist textbox toolbar tree " +
+    "treegrid treeitem"
+  ).split(" "),
+);
+const EXPANDED = new Set(
+  (
+    "application button checkbox combobox gridcell link listbox menuitem row rowheader tab treeitem " +
+    "columnheader menuitemcheckbox menuitemradio switch"
+  ).split(" "),
+);
+const LEVEL = new Set(["heading", "listitem", "row", "treeitem"]);
+const SELECTED = new Set(["gridcell", "option", "row", "tab", "rowheader", "columnheader", "treeitem"]);
+const FRAMES = new Set(["iframe", "frame"]);
 
-  const snapshot = (root, limits) => {
-    const top = { children: [] };
-    const seen = new Set();
-    let left = limits.elements;
-    let skipped = 0;
-    // An explicit stack of things to do, last first: a hostile page nests deeper than ours would bear.
-    const todo = [];
-    const enter = (element, node, depth) => {
-      if (seen.has(element)) return;
-      seen.add(element);
-      if (left-- <= 0 || depth > limits.depth) { skipped++; return; }
-      const tag = tagOf(element);
-      if (cb.tools.isExcluded(element)) return;
-      const role = shownRole(element, tag);
-      let into = node;
-      if (role) {
-        const name = collapse(cb.nameOf(element));
-        into = { role, name, marks: marksOf(element, role), properties: propertiesOf(element, role, name), children: [] };
-        node.children.push(into);
-        const value = (tag === "input" && !["checkbox", "radio", "file"].includes(typeOf(element)) || tag === "textarea") ? cb.tools.controlValue(element) : null;
-        if (value) into.children.push(cb.isSensitive(element) ? "•••" : cut(value, 2000));
-        if (role === "iframe") return;
-      }
-      const display = cb.styleOf(element).display;
-      const apart = display !== "inline" && display !== "contents" || tag === "br" ? " " : "";
-      const text = (part) => { if (part) todo.push(() => into.children.push(part)); };
-      // In reverse: the last is done first.
-      text(apart);
-      text(cb.tools.generatedText(element, "::after"));
-      const owned = hasAttribute(element, "aria-owns") ? cb.tools.referenced(element, "aria-owns") : [];
-      const folded = tag === "details" && !hasAttribute(element, "open");
-      const children = [...cb.childrenOf(element), ...owned].filter((child) => !folded || nodeType(child) === 1);
-      for (let i = children.length - 1; i >= 0; i--) {
-        const child = children[i];
-        const kind = nodeType(child);
-        if (kind === 1) todo.push(() => enter(child, into, depth + 1));
-        else if (kind === 3 && into.role !== "textbox") text(cut(cb.tools.characterData(child), 20000));
-      }
-      text(cb.tools.generatedText(element, "::before"));
-      text(apart);
-    };
-    enter(root, top, 0);
-    while (todo.length) todo.pop()();
-    const rows = [];
-    let budget = limits.characters;
-    const open = [[top, 0]];
-    const written = (node) => {
-      const parts = [];
-      let run = "";
-      const flush = () => { const one = collapse(run); if (one) parts.push(one); run = ""; };
-      for (const child of node.children) {
-        if (typeof child === "string") run += child;
-        else { flush(); parts.push(child); }
-      }
-      flush();
-      return parts.length === 1 && parts[0] === node.name ? [] : parts;
-    };
-    while (open.length) {
-      const [one, depth] = open.pop();
-      if (one !== top) {
-        const row = typeof one === "string" ? [depth, one] : [depth, one.role, one.name, one.marks, one.properties];
-        budget -= typeof one === "string" ? one.length : one.name.length + 40;
-        if (budget < 0) { skipped++; continue; }
-        rows.push(row);
-        if (typeof one === "string") continue;
-      }
-      const parts = written(one);
-      for (let i = parts.length - 1; i >= 0; i--) open.push([parts[i], one === top ? 0 : depth + 1]);
+/** The role that a snapshot shows: those that HTML gives to the parts of other things are left out. */
+const shownRole = (element, tag) => {
+  if (FRAMES.has(tag)) return "iframe";
+  const stated = attr(element, "role");
+  if (tag === "summary" && !stated) return "";
+  const role = cb.roleOf(element);
+  return (role === "generic" && !stated) || WITHOUT.has(role) ? "" : role;
+};
+const marksOf = (element, role) => {
+  const states = cb.statesOf(element);
+  const marks = [];
+  if (CHECKED.has(role) && states.checked === "mixed") marks.push("checked=mixed");
+  if (CHECKED.has(role) && states.checked === "true") marks.push("checked");
+  if (DISABLED.has(role) && states.disabled) marks.push("disabled");
+  if (EXPANDED.has(role) && states.expanded) marks.push("expanded");
+  if (LEVEL.has(role) && states.level) marks.push(`level=${states.level}`);
+  if (role === "button" && states.pressed === "mixed") marks.push("pressed=mixed");
+  if (role === "button" && states.pressed === "true") marks.push("pressed");
+  if (SELECTED.has(role) && states.selected) marks.push("selected");
+  return marks;
+};
+const propertiesOf = (element, role, name) => {
+  const found = [];
+  if (role === "link" && hasAttribute(element, "href")) found.push(["url", cut(attr(element, "href"), 2000)]);
+  const placeholder = role === "textbox" ? attr(element, "placeholder") : null;
+  if (placeholder !== null && placeholder !== name) found.push(["placeholder", cut(placeholder, 500)]);
+  return found;
+};
+
+const snapshot = (root, limits) => {
+  const top = { children: [] };
+  const seen = new Set();
+  let left = limits.elements;
+  let skipped = 0;
+  // An explicit stack of things to do, last first: a hostile page nests deeper than ours would bear.
+  const todo = [];
+  const enter = (element, node, depth) => {
+    if (seen.has(element)) return;
+    seen.add(element);
+    if (left-- <= 0 || depth > limits.depth) {
+      skipped++;
+      return;
     }
-    return { rows, skipped };
+    const tag = tagOf(element);
+    if (cb.isExcluded(element)) return;
+    const role = shownRole(element, tag);
+    let into = node;
+    if (role) {
+      const name = collapse(cb.nameOf(element));
+      into = { role, name, marks: marksOf(element, role), properties: propertiesOf(element, role, name), children: [] };
+      node.children.push(into);
+      const value =
+        (tag === "input" && !["checkbox", "radio", "file"].includes(typeOf(element))) || tag === "textarea"
+          ? cb.controlValue(element)
+          : null;
+      if (value) into.children.push(cb.isSensitive(element) ? "•••" : cut(value, 2000));
+      if (role === "iframe") return;
+    }
+    const display = cb.styleOf(element).display;
+    const apart = (display !== "inline" && display !== "contents") || tag === "br" ? " " : "";
+    const text = (part) => {
+      if (part) todo.push(() => into.children.push(part));
+    };
+    // In reverse: the last is done first.
+    text(apart);
+    text(cb.generatedText(element, "::after"));
+    const owned = hasAttribute(element, "aria-owns") ? cb.referenced(element, "aria-owns") : [];
+    const folded = tag === "details" && !hasAttribute(element, "open");
+    const children = [...cb.childrenOf(element), ...owned].filter((child) => !folded || nodeType(child) === 1);
+    for (let i = children.length - 1; i >= 0; i--) {
+      const child = children[i];
+      const kind = nodeType(child);
+      if (kind === 1) todo.push(() => enter(child, into, depth + 1));
+      else if (kind === 3 && into.role !== "textbox") text(cut(cb.characterData(child), 20000));
+    }
+    text(cb.generatedText(element, "::before"));
+    text(apart);
   };
-  return {
-    /** Of the element of this number; of the whole document for 0. */
-    snapshot: (id, limits) => JSON.stringify(cb.once(() => {
-      const root = id ? cb.byId(id) : cb.tools.bodyElement() ?? cb.tools.rootElement();
-      return root ? snapshot(root, limits) : { rows: [], skipped: 0 };
-    })),
+  enter(root, top, 0);
+  while (todo.length) todo.pop()();
+  const rows = [];
+  let budget = limits.characters;
+  /** @type {[any, number][]} */
+  const open = [[top, 0]];
+  const written = (node) => {
+    const parts = [];
+    let run = "";
+    const flush = () => {
+      const one = collapse(run);
+      if (one) parts.push(one);
+      run = "";
+    };
+    for (const child of node.children) {
+      if (typeof child === "string") run += child;
+      else {
+        flush();
+        parts.push(child);
+      }
+    }
+    flush();
+    return parts.length === 1 && parts[0] === node.name ? [] : parts;
   };
-}
+  while (open.length) {
+    const [one, depth] = open.pop();
+    if (one !== top) {
+      const row = typeof one === "string" ? [depth, one] : [depth, one.role, one.name, one.marks, one.properties];
+      budget -= typeof one === "string" ? one.length : one.name.length + 40;
+      if (budget < 0) {
+        skipped++;
+        continue;
+      }
+      rows.push(row);
+      if (typeof one === "string") continue;
+    }
+    const parts = written(one);
+    for (let i = parts.length - 1; i >= 0; i--) open.push([parts[i], one === top ? 0 : depth + 1]);
+  }
+  return { rows, skipped };
+};
+/** What the wire may ask. */
+export const aria = {
+  /** Of the element of this number; of the whole document for 0. */
+  snapshot: (id, limits) =>
+    JSON.stringify(
+      cb.once(() => {
+        const root = id ? cb.byId(id) : (cb.bodyElement() ?? cb.rootElement());
+        return root ? snapshot(root, limits) : { rows: [], skipped: 0 };
+      }),
+    ),
+};

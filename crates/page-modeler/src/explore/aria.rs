@@ -19,7 +19,7 @@ use crate::error::ModelError;
 use crate::model::clean::is_disruptive;
 use crate::modeler::LivePageModeler;
 
-const ARIA: Extension = Extension { name: "aria", source: include_str!("aria.js") };
+const ARIA: Extension = Extension { name: "aria", source: include_str!(concat!(env!("OUT_DIR"), "/aria.js")) };
 
 /// Elements that are looked at, elements within elements, and characters that are told.
 const ELEMENTS: u32 = 100_000;

@@ -1,13 +1,25 @@
+// @ts-check
 // What a thing on a page is about: the texts that stand around it. The page modeler reads it when it offers a
 // candidate, the executor when it acts on one; both through this file, so that both mean the same.
 //
 // Labels are short and are shown. What identifies is whole and is compared as a digest: the name and role of the
 // thing; each row, list item, article, dialog, group and section around it; the headings above it. What a page
 // changes by itself is left out where it can be known: see ARCHITECTURE.md, "What identifies".
+import {
+  attr, characterData, closest, collapse, cut, firstChild, flatChildren, flatParent, hasAttribute, isElement, isHtml,
+  lookOf, matches, memo, nextSibling, nodeType, once, parentNode, previousSibling, queryAll, rootNode, styleOf, tagOf,
+  textContent, typeOf,
+} from "./tree.js";
+import { textsIn, title } from "./tools.js";
+import { isEditingHost, roleOf } from "./roles.js";
+import { contentOf, controlOf, isHidden, nameOf, referenced, SKIPPED } from "./names.js";
+import { statesOf } from "./states.js";
+import { isVisible } from "./visible.js";
+
 const MENUS = new Set(["menu", "menubar", "listbox", "tablist", "tree"]);
 const HEADINGS = "h1,h2,h3,h4,h5,h6,[role=heading]";
 /** A number for a text, 53 bits, in short digits: equal texts, equal numbers. */
-const digestOf = (text) => {
+export const digestOf = (text) => {
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;
   for (let i = 0; i < text.length; i++) {
@@ -21,10 +33,10 @@ const digestOf = (text) => {
 };
 
 /** What a page wrote, on one line; of megabytes only the beginning is read. */
-const shortText = (text, limit = 80) => cut(collapse(text.slice(0, 20_000)), limit);
+export const shortText = (text, limit = 80) => cut(collapse(text.slice(0, 20_000)), limit);
 /** The beginning of what is written in an element, hidden or not. */
-const textHead = (element, limit = 2000) => {
-  const walker = cb.tools.textsIn(element);
+export const textHead = (element, limit = 2000) => {
+  const walker = textsIn(element);
   let text = "";
   while (text.length < limit && walker.nextNode()) text += characterData(walker.currentNode).slice(0, limit);
   return text;
@@ -32,53 +44,84 @@ const textHead = (element, limit = 2000) => {
 
 // What the pointer brings out: tips, and the actions of a row.
 const isDrawnAside = ({ position }) => position === "absolute" || position === "fixed";
-const isTip = (element) => attr(element, "role") === "tooltip" || hasAttribute(element, "popover") || isDrawnAside(styleOf(element));
+export const isTip = (element) =>
+  attr(element, "role") === "tooltip" || hasAttribute(element, "popover") || isDrawnAside(styleOf(element));
 const isTipOrActions = (element) => {
   if (isTip(element) || matches(element, ACTABLE)) return true;
   const inner = Array.from(queryAll(element, ACTABLE));
-  return inner.length > 0 && !/[\p{L}\p{N}]/u.test(inner.reduce((rest, one) => rest.replace(textContent(one), ""), textContent(element)));
+  return (
+    inner.length > 0 &&
+    !/[\p{L}\p{N}]/u.test(inner.reduce((rest, one) => rest.replace(textContent(one), ""), textContent(element)))
+  );
 };
+/**
+ * While a gesture arrives: what was shown before. Tips and actions that only appear under the pointer say nothing
+ * else.
+ */
+let arrival = null;
 /** Whether an element is shown since a gesture arrives, and of a kind that adds nothing to what is said. */
-const hasAppeared = (element, isKind) => {
+export const hasAppeared = (element, isKind) => {
   if (!arrival) return false;
   if (arrival.isHere) return !arrival.shown.has(element) && isKind(element);
   if (!isHidden(element)) arrival.shown.add(element);
   return false;
 };
 /** Generated text, without tips that the pointer brought. */
-const generatedBefore = (element, which, text) => {
+export const generatedBefore = (element, which, text) => {
   if (!arrival) return text;
   const key = which === "::before" ? arrival.before : arrival.after;
-  if (arrival.isHere) return key.get(element) !== text && isDrawnAside(getComputedStyle(element, which)) ? key.get(element) ?? "" : text;
+  if (arrival.isHere)
+    return key.get(element) !== text && isDrawnAside(getComputedStyle(element, which))
+      ? (key.get(element) ?? "")
+      : text;
   key.set(element, text);
   return text;
 };
-/** Does `work` and notes in `noted` what is shown while it is done, for `cb.onArrival`. */
-cb.beforeArrival = (noted, work) => {
+/** Does `work` and notes in `noted` what is shown while it is done, for `onArrival`. */
+export const beforeArrival = (noted, work) => {
   arrival = Object.assign(noted, { isHere: false, shown: new WeakSet(), before: new WeakMap(), after: new WeakMap() });
-  try { return cb.once(work); } finally { arrival = null; }
+  try {
+    return once(work);
+  } finally {
+    arrival = null;
+  }
 };
 /** Does `work` as if what the pointer has brought out since were not there. */
-cb.onArrival = (noted, work) => {
+export const onArrival = (noted, work) => {
   arrival = { ...noted, isHere: true };
-  try { return cb.once(work); } finally { arrival = null; }
+  try {
+    return once(work);
+  } finally {
+    arrival = null;
+  }
 };
 
 // What is made to change by itself: what says so by its role, and what its page or a library of carousels calls so.
 const TICKING_ROLES = new Set(["timer", "marquee", "progressbar", "meter", "scrollbar"]);
 const TICKING_TAGS = new Set(["progress", "meter", "marquee"]);
-const TICKING_NAMES = /(?:^|\s)(?:clock|timer|countdown|ticker|marquee|carousel|carousel-inner|slideshow|swiper|slick-slider|splide|glide|flickity-enabled|owl-carousel)(?:\s|$)/i;
+const TICKING_WORDS = (
+  "clock timer countdown ticker marquee carousel carousel-inner slideshow swiper slick-slider splide glide " +
+  "flickity-enabled owl-carousel"
+).split(" ");
+const TICKING_NAMES = new RegExp(`(?:^|\\s)(?:${TICKING_WORDS.join("|")})(?:\\s|$)`, "i");
 const isTicking = (element, tag) => {
   if (TICKING_TAGS.has(tag)) return true;
   const role = attr(element, "role");
   if (role && TICKING_ROLES.has(role)) return true;
   if (/carousel|slide/i.test(attr(element, "aria-roledescription") ?? "")) return true;
   const names = attr(element, "class");
-  return names !== null && TICKING_NAMES.test(names) || TICKING_NAMES.test(attr(element, "id") ?? "");
+  return (names !== null && TICKING_NAMES.test(names)) || TICKING_NAMES.test(attr(element, "id") ?? "");
 };
 // What has a meaning apart from what stands around it: its headings are not those of its neighbours.
-const APART_TAGS = new Set(["article", "aside", "nav", "section", "main", "dialog", "form", "fieldset", "li", "tr", "table", "figure", "details", "blockquote"]);
-const APART_ROLES = new Set(["article", "complementary", "navigation", "region", "main", "dialog", "alertdialog", "form", "search", "group", "radiogroup", "listitem", "row", "treeitem", "tabpanel"]);
+const APART_TAGS = new Set(
+  "article aside nav section main dialog form fieldset li tr table figure details blockquote".split(" "),
+);
+const APART_ROLES = new Set(
+  (
+    "article complementary navigation region main dialog alertdialog form search group radiogroup " +
+    "listitem row treeitem tabpanel"
+  ).split(" "),
+);
 const isApart = (element) => {
   const tag = tagOf(element);
   return APART_TAGS.has(tag) || APART_ROLES.has(attr(element, "role")) || isTicking(element, tag);
@@ -88,11 +131,23 @@ const ITEM_ROLES = new Set(["listitem", "row", "article", "treeitem", "dialog", 
 const PRESSED_TAGS = new Set(["button", "input", "select", "textarea"]);
 /** Whether text is entered or an option is chosen there: what stands after it may depend on what is entered. */
 const takesText = (element, tag) => {
-  if (tag === "input") return !["button", "submit", "reset", "image", "checkbox", "radio", "hidden", "file", "range", "color"].includes(typeOf(element));
-  return tag === "select" || tag === "textarea" || isEditingHost(element) || attr(element, "role") === "textbox" || attr(element, "role") === "combobox";
+  if (tag === "input")
+    return !["button", "submit", "reset", "image", "checkbox", "radio", "hidden", "file", "range", "color"].includes(
+      typeOf(element),
+    );
+  return (
+    tag === "select" ||
+    tag === "textarea" ||
+    isEditingHost(element) ||
+    attr(element, "role") === "textbox" ||
+    attr(element, "role") === "combobox"
+  );
 };
 const ANSWERING_ROLES = new Set(["alert", "status", "log", "listbox"]);
-/** The visible text of a container without what can be acted on in it, and as far as its first field; `every` reads what ticks and what its inner items say, too; `items` the latter alone. */
+/**
+ * The visible text of a container without what can be acted on in it, and as far as its first field; `every` reads
+ * what ticks and what its inner items say, too; `items` the latter alone.
+ */
 const readWords = (container, limit, every, items = every) => {
   let text = "";
   let lead = -1;
@@ -114,8 +169,11 @@ const readWords = (container, limit, every, items = every) => {
           if (lead >= 0 && (isTip(child) || ANSWERING_ROLES.has(role) || hasAttribute(child, "aria-live"))) continue;
           // The moment that a relative time stands for stays.
           const moment = tag === "time" ? attr(child, "datetime") : null;
-          if (moment) { text += ` ${moment} `; continue; }
-          if (isTicking(child, tag) || !items && (ITEM_TAGS.has(tag) || role && ITEM_ROLES.has(role))) continue;
+          if (moment) {
+            text += ` ${moment} `;
+            continue;
+          }
+          if (isTicking(child, tag) || (!items && (ITEM_TAGS.has(tag) || ITEM_ROLES.has(role)))) continue;
           if (lead < 0 && takesText(child, tag)) lead = text.length;
         }
         text += " ";
@@ -128,7 +186,7 @@ const readWords = (container, limit, every, items = every) => {
   return { text, lead: lead < 0 ? "" : text.slice(0, lead), hasField: lead >= 0 };
 };
 /** The visible text of a container without what can be acted on in it. */
-const ownText = (container, limit = 80) => shortText(readWords(container, limit * 2, true).text, limit);
+export const ownText = (container, limit = 80) => shortText(readWords(container, limit * 2, true).text, limit);
 
 const WORDS_LIMIT = 2000;
 /** A longer text is that of a layout: its beginning says what it is about. */
@@ -142,7 +200,9 @@ const itemText = (element, items = false) => {
   const own = readWords(element, WORDS_LIMIT, false, items);
   // What a field finds may be items of a list.
   const words = wholeText(own) || own.hasField ? wholeText(own) : wholeText(readWords(element, WORDS_LIMIT, true));
-  return words || own.hasField ? words : Array.from(queryAll(element, "button,a,[role=button]")).slice(0, 5).map(nameOf).join(" ");
+  return words || own.hasField
+    ? words
+    : Array.from(queryAll(element, "button,a,[role=button]")).slice(0, 5).map(nameOf).join(" ");
 };
 /** Counts in brackets tick: "Inbox (3)". */
 const withoutCounts = (text) => collapse(text.replace(/[([]\s*\d+\s*[)\]]/g, " ").replace(LONE_SIGNS, " ")) || text;
@@ -154,12 +214,14 @@ const isWithin = (outer, inner) => {
   return true;
 };
 /** The first heading of a container that is not of something apart in it. */
-const headingIn = (container) => {
-  for (const heading of Array.from(queryAll(container, `${HEADINGS},legend,summary`)).slice(0, 20)) if (isWithin(container, heading)) return shortText(textHead(heading));
+export const headingIn = (container) => {
+  for (const heading of Array.from(queryAll(container, `${HEADINGS},legend,summary`)).slice(0, 20))
+    if (isWithin(container, heading)) return shortText(textHead(heading));
   return "";
 };
 const headingChild = (container) => {
-  for (const child of flatChildren(container)) if (isElement(child) && /^h[1-6]$/.test(tagOf(child))) return shortText(textHead(child));
+  for (const child of flatChildren(container))
+    if (isElement(child) && /^h[1-6]$/.test(tagOf(child))) return shortText(textHead(child));
   return "";
 };
 const rowTexts = (row) => {
@@ -167,24 +229,36 @@ const rowTexts = (row) => {
   for (const cell of flatChildren(row).filter(isElement).slice(0, 20)) {
     const text = ownText(cell);
     if (!text) continue;
-    if (roleOf(cell) === "rowheader") texts.unshift(text); else texts.push(text);
+    if (roleOf(cell) === "rowheader") texts.unshift(text);
+    else texts.push(text);
   }
-  if (!texts.length) { const whole = ownText(row); if (whole) texts.push(whole); }
+  if (!texts.length) {
+    const whole = ownText(row);
+    if (whole) texts.push(whole);
+  }
   return texts;
 };
 /**
  * What an element says about all that it holds: `labels` of kinds and texts, and what identifies: `near` where it is
  * the nearest item around a thing, `far` around another item. `ends`: what lies beyond it is another matter.
  */
-const placeOf = (element, tag = tagOf(element), role = roleOf(element)) => {
+export const placeOf = (element, tag = tagOf(element), role = roleOf(element)) => {
   const labels = [];
-  const add = (kind, text) => { if (text) labels.push([kind, text]); };
+  const add = (kind, text) => {
+    if (text) labels.push([kind, text]);
+  };
   const plain = (kind, text) => {
     add(kind, shortText(text));
     const key = text && digestOf(`${kind} ${withoutCounts(text)}`);
     return { labels, near: key, far: key, item: false, ends: false };
   };
-  const item = (kind, whole, head, ends = false) => ({ labels, near: whole && digestOf(`${kind} ${head} ${whole}`), far: digestOf(`${kind} ${head || whole}`), item: true, ends });
+  const item = (kind, whole, head, ends = false) => ({
+    labels,
+    near: whole && digestOf(`${kind} ${head} ${whole}`),
+    far: digestOf(`${kind} ${head || whole}`),
+    item: true,
+    ends,
+  });
   const stated = () => attr(element, "aria-label") ?? "";
   if (role === "row") {
     for (const text of rowTexts(element).slice(0, 4)) add("row", text);
@@ -207,14 +281,25 @@ const placeOf = (element, tag = tagOf(element), role = roleOf(element)) => {
     return item("dialog", itemText(element, true), name, true);
   }
   if (MENUS.has(role)) return plain(role, nameOf(element));
-  if (role === "group" || role === "radiogroup") return plain("group", nameOf(element) || (tag === "details" ? headingIn(element) : ""));
+  if (role === "group" || role === "radiogroup")
+    return plain("group", nameOf(element) || (tag === "details" ? headingIn(element) : ""));
   if (role === "form" || tag === "form") {
     const said = plain("form", stated() || headingIn(element));
     if (!labels.length) add("form", shortText(attr(element, "name") ?? attr(element, "id") ?? ""));
     return said;
   }
-  if (role === "region" || role === "tabpanel" || tag === "section") return plain(role === "tabpanel" ? "tab panel" : "section", nameOf(element) || headingIn(element));
-  if (role === "navigation" || role === "banner" || role === "contentinfo" || role === "complementary" || role === "search" || role === "toolbar" || role === "main") return plain(role, nameOf(element) || `the ${role}`);
+  if (role === "region" || role === "tabpanel" || tag === "section")
+    return plain(role === "tabpanel" ? "tab panel" : "section", nameOf(element) || headingIn(element));
+  if (
+    role === "navigation" ||
+    role === "banner" ||
+    role === "contentinfo" ||
+    role === "complementary" ||
+    role === "search" ||
+    role === "toolbar" ||
+    role === "main"
+  )
+    return plain(role, nameOf(element) || `the ${role}`);
   if (role === "table" || role === "grid") return plain("table", nameOf(element));
   if (tag === "dd") {
     let term = previousSibling(element);
@@ -229,7 +314,8 @@ const headedIn = (root) => {
   let known = memo?.headed.get(root);
   if (!known) {
     known = new Set();
-    for (const heading of queryAll(root, HEADINGS)) for (let up = heading; up && !known.has(up); up = parentNode(up)) known.add(up);
+    for (const heading of queryAll(root, HEADINGS))
+      for (let up = heading; up && !known.has(up); up = parentNode(up)) known.add(up);
     memo?.headed.set(root, known);
   }
   return known;
@@ -239,7 +325,7 @@ const headingFact = (element) => {
   return text ? { level: statesOf(element).level ?? 2, text } : null;
 };
 /** The heading that an element gives to what follows it: itself, or the only one of the highest rank in it. */
-const crownOf = (element) => {
+export const crownOf = (element) => {
   if (!headedIn(rootNode(element)).has(element)) return null;
   if (roleOf(element) === "heading") return headingFact(element);
   if (isApart(element)) return null;
@@ -255,7 +341,7 @@ const crownOf = (element) => {
   return best && alone ? headingFact(best.heading) : null;
 };
 /** A line of headings, the nearest first, with one more: it ends those of its rank and below. */
-const crowned = (line, crown) => {
+export const crowned = (line, crown) => {
   let up = line;
   while (up && up.level >= crown.level) up = up.up;
   return { ...crown, up, key: digestOf(`${crown.level} ${withoutCounts(crown.text)} ${up?.key ?? ""}`) };
@@ -275,10 +361,13 @@ const lineOf = (element) => {
   }
   return line;
 };
-const isDialog = (element) => { const role = roleOf(element); return role === "dialog" || role === "alertdialog"; };
+const isDialog = (element) => {
+  const role = roleOf(element);
+  return role === "dialog" || role === "alertdialog";
+};
 
 /** The same, where the places around a thing, nearest first, and its line of headings are known. */
-const aboutOf = (role, name, places, line, own) => {
+export const aboutOf = (role, name, places, line, own) => {
   const labels = [];
   const parts = own ? [own] : [];
   let inItem = false;
@@ -296,10 +385,18 @@ const aboutOf = (role, name, places, line, own) => {
     parts.push(line.key);
   }
   // A page with nothing else to say says it in its title.
-  if (parts.length === (own ? 1 : 0)) parts.push(`title ${withoutCounts(titleOfDocument(document)).replace(/\d+(?::\d+)+|\d+\s*%/g, "").trim()}`);
-  return { labels, titled: !places.some((place) => place.near) && !line, key: digestOf(`${role} ${name} ${parts.join(" ")}`) };
+  if (parts.length === (own ? 1 : 0))
+    parts.push(
+      `title ${withoutCounts(title(document))
+        .replace(/\d+(?::\d+)+|\d+\s*%/g, "")
+        .trim()}`,
+    );
+  return {
+    labels,
+    titled: !places.some((place) => place.near) && !line,
+    key: digestOf(`${role} ${name} ${parts.join(" ")}`),
+  };
 };
-const titleOfDocument = getter(Document.prototype, "title");
 
 /** The text that stands beside an element, on one side, up to the next control. */
 const besideText = (element, forward) => {
@@ -310,25 +407,45 @@ const besideText = (element, forward) => {
     if (nodeType(node) === 3) piece = collapse(textContent(node).slice(-400));
     else if (isElement(node)) {
       const tag = tagOf(node);
-      if (tag === "br" || tag === "script" || tag === "style") { if (text) break; continue; }
+      if (tag === "br" || tag === "script" || tag === "style") {
+        if (text) break;
+        continue;
+      }
       if (isHidden(node)) continue;
       const control = isHtml(node, "label") ? controlOf(node) : null;
-      if (control && control !== element || matches(node, ACTABLE) || queryAll(node, ACTABLE).length) return { text, ended: true };
+      if ((control && control !== element) || matches(node, ACTABLE) || queryAll(node, ACTABLE).length)
+        return { text, ended: true };
       piece = ownText(node);
-      if (piece && !/^inline/.test(lookOf(node).display)) { text ||= piece; break; }
+      if (piece && !/^inline/.test(lookOf(node).display)) {
+        text ||= piece;
+        break;
+      }
     }
     if (piece) text = forward ? `${text} ${piece}` : `${piece} ${text}`;
   }
   return { text, ended: text !== "" };
 };
-const ACTABLE = "a[href],button,input:not([type=hidden]),select,textarea,summary,[role=button],[role=link],[role=tab],[role=menuitem],[role=checkbox],[role=radio],[role=switch],[tabindex='0'],[onclick],[contenteditable]";
-const OUTER = new Set(["body", "html", "form", "fieldset", "main", "section", "article", "aside", "nav", "header", "footer", "dialog", "table", "tbody", "thead", "tfoot", "tr", "ul", "ol", "dl"]);
+export const ACTABLE =
+  "a[href],button,input:not([type=hidden]),select,textarea,summary,[role=button],[role=link]," +
+  "[role=tab],[role=menuitem],[role=checkbox],[role=radio],[role=switch],[tabindex='0'],[onclick]," +
+  "[contenteditable]";
+const OUTER = new Set(
+  (
+    "body html form fieldset main section article aside nav header footer dialog table tbody thead tfoot " +
+    "tr ul ol dl"
+  ).split(" "),
+);
 const BOXES = new Set(["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"]);
 /** What a field without a name is called beside it: before it, or after a box to be checked. */
-const besideOf = (element, tag, role) => {
+export const besideOf = (element, tag, role) => {
   const isBox = BOXES.has(tag === "input" ? typeOf(element) : role);
-  if (!isBox && !takesText(element, tag) && !(tag === "input" && ["file", "range", "color"].includes(typeOf(element)))) return "";
-  for (let up = element, depth = 0; up && depth < 5 && isElement(up) && !OUTER.has(tagOf(up)); up = parentNode(up), depth++) {
+  if (!isBox && !takesText(element, tag) && !(tag === "input" && ["file", "range", "color"].includes(typeOf(element))))
+    return "";
+  for (
+    let up = element, depth = 0;
+    up && depth < 5 && isElement(up) && !OUTER.has(tagOf(up));
+    up = parentNode(up), depth++
+  ) {
     for (const forward of isBox ? [true, false] : [false]) {
       const { text, ended } = besideText(up, forward);
       const label = shortText(text.replace(/[\s:*]+$/, ""));
@@ -339,26 +456,43 @@ const besideOf = (element, tag, role) => {
   return "";
 };
 /** What stands for the name of a thing that has none. */
-const fallbackOf = (element, tag, role) => {
-  const read = tag === "select" || tag === "input" || tag === "textarea" || role === "textbox" || role === "combobox" ? "" : shortText(contentOf(element), 120);
-  return read || shortText(attr(element, "title") ?? attr(element, "data-tooltip") ?? attr(element, "alt") ?? attr(element, "placeholder") ?? "");
+export const fallbackOf = (element, tag, role) => {
+  const read =
+    tag === "select" || tag === "input" || tag === "textarea" || role === "textbox" || role === "combobox"
+      ? ""
+      : shortText(contentOf(element), 120);
+  return (
+    read ||
+    shortText(
+      attr(element, "title") ??
+        attr(element, "data-tooltip") ??
+        attr(element, "alt") ??
+        attr(element, "placeholder") ??
+        "",
+    )
+  );
 };
-/** What a button or link says of itself beside its name: where it or its form leads, and what describes it for all to see. */
-const ownOf = (element, tag) => {
+const SUBMITTERS = "button:not([type=button i], [type=reset i]), input[type=submit i], input[type=image i]";
+/**
+ * What a button or link says of itself beside its name: where it or its form leads, and what describes it for all to
+ * see.
+ */
+export const ownOf = (element, tag) => {
   if (takesText(element, tag)) return "";
-  const isSubmit = tag === "button" ? /^(?:submit)?$/i.test(attr(element, "type") ?? "") : tag === "input" && ["submit", "image"].includes(typeOf(element));
+  const isSubmit = matches(element, SUBMITTERS);
   const form = isSubmit ? closest(element, "form") : null;
-  const leads = tag === "a" || tag === "area" ? attr(element, "href") : attr(element, "formaction") ?? (form && attr(form, "action"));
+  const isLink = tag === "a" || tag === "area";
+  const leads = isLink ? attr(element, "href") : (attr(element, "formaction") ?? (form && attr(form, "action")));
   const isSaid = (found) => !isHidden(found) && !isTip(found) && !hasAppeared(found, isTip);
-  const described = hasAttribute(element, "aria-describedby") ? referenced(element, "aria-describedby").filter(isSaid) : [];
-  const words = described.map((found) => collapse(readWords(found, WORDS_LIMIT, false).text)).join(" ");
+  const describing = hasAttribute(element, "aria-describedby") ? referenced(element, "aria-describedby") : [];
+  const words = describing.filter(isSaid).map((found) => collapse(readWords(found, WORDS_LIMIT, false).text)).join(" ");
   return leads || words ? digestOf(`${(leads ?? "").split(/[?#]/)[0]} ${withoutCounts(words)}`) : "";
 };
 /** What a thing is called: its name, or what stands beside it and for its name. */
-const calledBy = (name, beside, fallback) => name || `${beside} ${fallback}`;
+export const calledBy = (name, beside, fallback) => name || `${beside} ${fallback}`;
 
 /** Where an element stands among its siblings of one tag: 1-based, and how many they are. */
-const rankOf = (element) => {
+export const rankOf = (element) => {
   const parent = parentNode(element);
   if (!parent) return { at: 1, of: 1 };
   let ranks = memo?.ranks.get(parent);
@@ -374,31 +508,36 @@ const rankOf = (element) => {
   }
   return { at: ranks.at.get(element) ?? 1, of: ranks.of.get(tagOf(element)) ?? 1 };
 };
-/** Of a thing that its context does not tell from its twins: the part of the page that is its alone, so many parents up. */
+/**
+ * Of a thing that its context does not tell from its twins: the part of the page that is its alone, so many parents
+ * up.
+ */
 const partOf = (element, up) => {
   let part = element;
   for (let level = 0; level < up && part; level++) part = flatParent(part);
   return part;
 };
-const partText = (part, up) => (up > 0 ? itemText(part) : "");
+export const partText = (part, up) => (up > 0 ? itemText(part) : "");
 
 /** What an element is about, as a walk over the whole page would find it. */
-cb.meaningOf = (element) => cb.once(() => {
-  const role = roleOf(element);
-  const places = [];
-  for (let up = flatParent(element), depth = 0; up && depth < 200; up = flatParent(up), depth++) places.push(placeOf(up));
-  const tag = tagOf(element);
-  const called = nameOf(element) || calledBy("", besideOf(element, tag, role), fallbackOf(element, tag, role));
-  return aboutOf(role, called, places, lineOf(element), ownOf(element, tag));
-});
+export const meaningOf = (element) =>
+  once(() => {
+    const role = roleOf(element);
+    const places = [];
+    for (let up = flatParent(element), depth = 0; up && depth < 200; up = flatParent(up), depth++)
+      places.push(placeOf(up));
+    const tag = tagOf(element);
+    const called = nameOf(element) || calledBy("", besideOf(element, tag, role), fallbackOf(element, tag, role));
+    return aboutOf(role, called, places, lineOf(element), ownOf(element, tag));
+  });
 /** Whether an element still is about what it was about. */
-cb.isAbout = (element, { key, part }) => cb.once(() => {
-  if (cb.meaningOf(element).key !== key) return false;
-  if (!part) return true;
-  const own = partOf(element, part.up);
-  if (!own || digestOf(partText(own, part.up)) !== part.key) return false;
-  if (!part.of) return true;
-  const { at, of } = rankOf(own);
-  return at === part.at && of === part.of;
-});
-cb.context = { shortText, textHead, ownText, headingIn, placeOf, crownOf, crowned, aboutOf, besideOf, fallbackOf, ownOf, calledBy, isDialog, partText, rankOf, digestOf, ACTABLE };
+export const isAbout = (element, { key, part }) =>
+  once(() => {
+    if (meaningOf(element).key !== key) return false;
+    if (!part) return true;
+    const own = partOf(element, part.up);
+    if (!own || digestOf(partText(own, part.up)) !== part.key) return false;
+    if (!part.of) return true;
+    const { at, of } = rankOf(own);
+    return at === part.at && of === part.of;
+  });

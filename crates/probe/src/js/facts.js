@@ -1,17 +1,55 @@
+// @ts-check
 // The facts of one element, in the language's own shape.
-const TEXT_LIMIT = 20000;
-const BLOCK_TEXT = new Set(["br", "p", "div", "li", "tr", "td", "th", "h1", "h2", "h3", "h4", "h5", "h6", "option", "dt", "dd"]);
-/** The text of an element and of what is shown in it; the value of a button input. */
-const textOf = (element) => readText(element, flatChildren);
-/** The same with each text where it stands rather than where a slot shows it: light children, then those of the shadow root. */
-const composedTextOf = (element) => readText(element, (node) => {
-  const children = Array.from(childNodes(node));
-  const root = isElement(node) ? shadowOf(node) : null;
-  if (root) children.push(...childNodes(root));
-  return children;
-});
+import {
+  attr, characterData, childNodes, clientRects, closest, collapse, cut, flatChildren, getter, isElement, isHtml,
+  matches, nodeType, once, shadowOf, tagOf, textContent, typeOf,
+} from "./tree.js";
+import { roleOf } from "./roles.js";
+import {
+  controlOf, controlValue, descriptionOf, errorMessageOf, labelTexts, nameOf, selectedOptions,
+} from "./names.js";
+import { inEditable, isSensitive, statesOf, valueOf } from "./states.js";
+import { boxOf, hasArea, isVisible, shareInView } from "./visible.js";
+
+export const TEXT_LIMIT = 20000;
+const BLOCK_TEXT = new Set([
+  "br",
+  "p",
+  "div",
+  "li",
+  "tr",
+  "td",
+  "th",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "option",
+  "dt",
+  "dd",
+]);
+/**
+ * The text of an element and of what is shown in it; the value of a button input.
+ * @param {Element} element
+ * @returns {string}
+ */
+export const textOf = (element) => readText(element, flatChildren);
+/**
+ * The same with each text where it stands rather than where a slot shows it: light children, then those of the shadow
+ * root.
+ */
+export const composedTextOf = (element) =>
+  readText(element, (node) => {
+    const children = Array.from(childNodes(node));
+    const root = isElement(node) ? shadowOf(node) : null;
+    if (root) children.push(...childNodes(root));
+    return children;
+  });
 const readText = (element, childrenOf) => {
-  if (tagOf(element) === "input" && ["button", "submit", "reset"].includes(typeOf(element))) return controlValue(element) ?? "";
+  if (tagOf(element) === "input" && ["button", "submit", "reset"].includes(typeOf(element)))
+    return controlValue(element) ?? "";
   const parts = [];
   let length = 0;
   const read = (node, depth) => {
@@ -24,7 +62,8 @@ const readText = (element, childrenOf) => {
       } else if (isElement(child)) {
         const tag = tagOf(child);
         if (tag === "script" || tag === "style" || tag === "noscript" || tag === "template") continue;
-        if (tag === "input" && ["button", "submit", "reset"].includes(typeOf(child))) parts.push(controlValue(child) ?? "");
+        if (tag === "input" && ["button", "submit", "reset"].includes(typeOf(child)))
+          parts.push(controlValue(child) ?? "");
         const apart = BLOCK_TEXT.has(tag);
         if (apart) parts.push(" ");
         read(child, depth + 1);
@@ -35,16 +74,14 @@ const readText = (element, childrenOf) => {
   read(element, 0);
   return cut(collapse(parts.join("")), TEXT_LIMIT);
 };
-cb.textOf = textOf;
 
-const testIdOf = (element, names) => {
+export const testIdOf = (element, names) => {
   for (const name of names) {
     const value = attr(element, name);
     if (value) return cut(value, 500);
   }
   return undefined;
 };
-cb.testIdOf = testIdOf;
 const LIVE = new Set(["value", "checked", "selected"]);
 const attributeOf = (element, name) => {
   if (LIVE.has(name)) {
@@ -52,7 +89,12 @@ const attributeOf = (element, name) => {
       const live = controlValue(element) ?? (isHtml(element, "select") ? valueOf(element) : null);
       if (live !== null && live !== undefined) return cut(live, TEXT_LIMIT);
     }
-    const prototype = name === "checked" && isHtml(element, "input") ? HTMLInputElement : name === "selected" && isHtml(element, "option") ? HTMLOptionElement : null;
+    const prototype =
+      name === "checked" && isHtml(element, "input")
+        ? HTMLInputElement
+        : name === "selected" && isHtml(element, "option")
+          ? HTMLOptionElement
+          : null;
     if (prototype) return getter(prototype.prototype, name)(element) ? "true" : "false";
   }
   const stated = attr(element, name);
@@ -70,16 +112,23 @@ const propertyOf = (element, name) => {
   return undefined;
 };
 
-const CONTROLS = "input, textarea, select, button, a[href], [role=link], [role=button], [role=checkbox], [role=radio], [role=switch]";
-/** What an element's states and value are asked of: a label answers for its control, what stands in a button for the button. */
-const bearerOf = (element) => {
+const CONTROLS =
+  "input, textarea, select, button, a[href], [role=link], [role=button], [role=checkbox], [role=radio], [role=switch]";
+/**
+ * What an element's states and value are asked of: a label answers for its control, what stands in a button for the
+ * button.
+ */
+/**
+ * @param {Element} element
+ * @returns {Element}
+ */
+export const bearerOf = (element) => {
   if (matches(element, CONTROLS) || inEditable(element)) return element;
   const control = closest(element, "button, [role=button], [role=checkbox], [role=radio], [role=switch]");
   if (control) return control;
   const label = closest(element, "label");
   return (label && isHtml(label, "label") ? controlOf(label) : null) ?? element;
 };
-cb.bearerOf = bearerOf;
 const BORNE = ["disabled", "readonly", "editable", "checked"];
 const borneStates = (element, bearer) => {
   const states = statesOf(element);
@@ -89,67 +138,57 @@ const borneStates = (element, bearer) => {
   return states;
 };
 
-const anchorDestination = getter(HTMLAnchorElement.prototype, "href");
-const areaDestination = getter(HTMLAreaElement.prototype, "href");
-const newTreeWalker = method(Document.prototype, "createTreeWalker");
-const factsOf = (element, ask) => cb.once(() => {
-  const bearer = bearerOf(element);
-  const facts = { role: roleOf(element), name: nameOf(element), tag: cut(tagOf(element), 100), states: borneStates(element, bearer) };
-  const put = (key, text) => { if (text) facts[key] = text; };
-  put("description", descriptionOf(element));
-  put("errorMessage", errorMessageOf(element));
-  const labels = labelTexts(element);
-  if (labels.length) facts.labels = labels;
-  for (const name of ["placeholder", "alt", "title"]) {
-    const text = attr(element, name);
-    if (text !== null) facts[name] = cut(text, 2000);
-  }
-  put("testId", testIdOf(element, ask.testIds ?? ["data-testid"]));
-  const value = valueOf(element) ?? (bearer === element ? undefined : valueOf(bearer));
-  if (value !== undefined && value !== null) facts.value = cut(value, TEXT_LIMIT);
-  if (isHtml(element, "select")) {
-    const chosen = selectedOptions(element).slice(0, 200);
-    facts.selectedValues = chosen.map((option) => cut(getter(HTMLOptionElement.prototype, "value")(option), 500));
-    facts.selectedLabels = chosen.map((option) => cut(collapse(getter(HTMLOptionElement.prototype, "label")(option) || textContent(option)), 200));
-  }
-  if (ask.attributes?.length) facts.attributes = Object.fromEntries(ask.attributes.slice(0, 100).map((name) => [name, attributeOf(element, name)]));
-  for (const name of (ask.properties ?? []).slice(0, 100)) {
-    const seen = propertyOf(element, name);
-    if (seen !== undefined) (facts.properties ??= {})[name] = seen;
-  }
-  if (ask.text) facts.text = composedTextOf(element);
-  const classes = (attr(element, "class") ?? "").split(/\s+/).filter((name) => name).slice(0, 50).map((name) => cut(name, 200));
-  if (classes.length) facts.classes = classes;
-  // An option is drawn by its list only while that is open.
-  const isListed = (isHtml(element, "option") || isHtml(element, "optgroup")) && !clientRects(element).length;
-  facts.visible = !isListed && isVisible(element);
-  facts.inViewport = shareInView(element);
-  const box = boxOf(element);
-  if (facts.visible || hasArea(box)) facts.box = box;
-  if (isSensitive(element) || bearer !== element && isSensitive(bearer)) facts.sensitive = true;
-  return facts;
-});
-cb.factsOf = factsOf;
-
-// What extensions build on: the same guarded reads.
-cb.tools = {
-  attr, tagOf, typeOf, matches, hasAttribute, collapse, cut, lookOf, roleOf, rootNode, queryAll, parentNode, firstChild,
-  nextSibling, previousSibling, attributeNames, isConnected,
-  firstElement: getter(Element.prototype, "firstElementChild"), nextElement: getter(Element.prototype, "nextElementSibling"), ownerDocument: getter(Node.prototype, "ownerDocument"),
-  isExcluded, generatedText, referenced,
-  nodeType, textContent, closest, namespace, controlValue, boundingRect, valueOf, labelsOf,
-  shows: (element) => Reflect.apply(Element.prototype.checkVisibility, element, [{ checkOpacity: true, checkVisibilityCSS: true }]),
-  destinationOf: (element) => {
-    if (namespace(element) === SVG) return getter(SVGAElement.prototype, "href")(element)?.baseVal ?? "";
-    return (isHtml(element, "a") ? anchorDestination : isHtml(element, "area") ? areaDestination : () => "")(element);
-  },
-  checked: getter(HTMLInputElement.prototype, "checked"), indeterminate: getter(HTMLInputElement.prototype, "indeterminate"),
-  selectedOptions: getter(HTMLSelectElement.prototype, "selectedOptions"), choices: getter(HTMLSelectElement.prototype, "options"),
-  sheets: (root) => { const { prototype } = nodeType(root) === 9 ? Document : ShadowRoot; return [...getter(prototype, "styleSheets")(root), ...getter(prototype, "adoptedStyleSheets")(root)]; },
-  isDesigned: getter(Document.prototype, "designMode"),
-  title: getter(Document.prototype, "title"), baseUri: getter(Node.prototype, "baseURI"), readyState: getter(Document.prototype, "readyState"), animations: method(Document.prototype, "getAnimations"),
-  textsIn: (element) => newTreeWalker(document, element, NodeFilter.SHOW_TEXT), listen: method(EventTarget.prototype, "addEventListener"),
-  characterData, elementChildren, rootElement, bodyElement, pageScroller, scrollWidth, scrollHeight, hostOf, focusedIn,
-  control: getter(HTMLLabelElement.prototype, "control"),
-};
-cb.intersect = intersect;
+export const factsOf = (element, ask) =>
+  once(() => {
+    const bearer = bearerOf(element);
+    const facts = {
+      role: roleOf(element),
+      name: nameOf(element),
+      tag: cut(tagOf(element), 100),
+      states: borneStates(element, bearer),
+    };
+    const put = (key, text) => {
+      if (text) facts[key] = text;
+    };
+    put("description", descriptionOf(element));
+    put("errorMessage", errorMessageOf(element));
+    const labels = labelTexts(element);
+    if (labels.length) facts.labels = labels;
+    for (const name of ["placeholder", "alt", "title"]) {
+      const text = attr(element, name);
+      if (text !== null) facts[name] = cut(text, 2000);
+    }
+    put("testId", testIdOf(element, ask.testIds ?? ["data-testid"]));
+    const value = valueOf(element) ?? (bearer === element ? undefined : valueOf(bearer));
+    if (value !== undefined && value !== null) facts.value = cut(value, TEXT_LIMIT);
+    if (isHtml(element, "select")) {
+      const chosen = selectedOptions(element).slice(0, 200);
+      facts.selectedValues = chosen.map((option) => cut(getter(HTMLOptionElement.prototype, "value")(option), 500));
+      facts.selectedLabels = chosen.map((option) =>
+        cut(collapse(getter(HTMLOptionElement.prototype, "label")(option) || textContent(option)), 200),
+      );
+    }
+    if (ask.attributes?.length)
+      facts.attributes = Object.fromEntries(
+        ask.attributes.slice(0, 100).map((name) => [name, attributeOf(element, name)]),
+      );
+    for (const name of (ask.properties ?? []).slice(0, 100)) {
+      const seen = propertyOf(element, name);
+      if (seen !== undefined) (facts.properties ??= {})[name] = seen;
+    }
+    if (ask.text) facts.text = composedTextOf(element);
+    const classes = (attr(element, "class") ?? "")
+      .split(/\s+/)
+      .filter((name) => name)
+      .slice(0, 50)
+      .map((name) => cut(name, 200));
+    if (classes.length) facts.classes = classes;
+    // An option is drawn by its list only while that is open.
+    const isListed = (isHtml(element, "option") || isHtml(element, "optgroup")) && !clientRects(element).length;
+    facts.visible = !isListed && isVisible(element);
+    facts.inViewport = shareInView(element);
+    const box = boxOf(element);
+    if (facts.visible || hasArea(box)) facts.box = box;
+    if (isSensitive(element) || (bearer !== element && isSensitive(bearer))) facts.sensitive = true;
+    return facts;
+  });

@@ -1,11 +1,35 @@
+// @ts-check
 // Names and descriptions: Accessible Name and Description Computation 1.2, HTML-AAM 1.0.
-const FROM_CONTENT = new Set(["button", "cell", "checkbox", "columnheader", "gridcell", "heading", "link", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "row", "rowheader", "switch", "tab", "tooltip", "treeitem"]);
-const NO_NAME = new Set(["caption", "code", "definition", "deletion", "emphasis", "generic", "insertion", "mark", "none", "paragraph", "presentation", "strong", "subscript", "suggestion", "superscript", "term", "time"]);
-const SKIPPED = new Set(["script", "style", "noscript", "template", "head", "datalist"]);
-const LABELABLE = new Set(["button", "input", "meter", "output", "progress", "select", "textarea"]);
+import {
+  attr, byId, characterData, checkVisibility, closest, collapse, contains, cut, elementByDomId, firstChild,
+  flatChildren, flatParent, getter, hasAttribute, hostOf, isElement, isHtml, matches, memo, namespace, nextSibling,
+  nodeType, parentNode, queryAll, rootElement, rootNode, shadowOf, styleOf, SVG, tagOf, textContent, typeOf, XHTML,
+} from "./tree.js";
+import { explicitRole, roleOf } from "./roles.js";
+import { generatedBefore, hasAppeared, isTip } from "./context.js";
+import { isSensitive } from "./states.js";
 
-/** Not rendered, or `visibility: hidden`; slots, `display: contents` and options answer for what shows them. */
-const isHidden = (element) => {
+const FROM_CONTENT = new Set(
+  (
+    "button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio " +
+    "option radio row rowheader switch tab tooltip treeitem"
+  ).split(" "),
+);
+const NO_NAME = new Set(
+  (
+    "caption code definition deletion emphasis generic insertion mark none paragraph presentation strong " +
+    "subscript suggestion superscript term time"
+  ).split(" "),
+);
+export const SKIPPED = new Set(["script", "style", "noscript", "template", "head", "datalist"]);
+export const LABELABLE = new Set(["button", "input", "meter", "output", "progress", "select", "textarea"]);
+
+/**
+ * Not rendered, or `visibility: hidden`; slots, `display: contents` and options answer for what shows them.
+ * @param {Element} element
+ * @returns {boolean}
+ */
+export const isHidden = (element) => {
   let hidden = memo?.hidden.get(element);
   if (hidden !== undefined) return hidden;
   hidden = computeHidden(element);
@@ -26,23 +50,36 @@ const computeHidden = (element) => {
   }
   return style.display === "none" || style.visibility !== "visible" || !checkVisibility(element);
 };
-const isAriaHidden = (element) => {
+/**
+ * @param {Element} element
+ * @returns {boolean}
+ */
+export const isAriaHidden = (element) => {
   const asked = [];
   let hidden = false;
   for (let up = element; up; up = flatParent(up)) {
     const known = memo?.ariaHidden.get(up);
-    if (known !== undefined) { hidden = known; break; }
+    if (known !== undefined) {
+      hidden = known;
+      break;
+    }
     asked.push(up);
-    if (attr(up, "aria-hidden")?.toLowerCase() === "true") { hidden = true; break; }
+    if (attr(up, "aria-hidden")?.toLowerCase() === "true") {
+      hidden = true;
+      break;
+    }
   }
   for (const one of asked) memo?.ariaHidden.set(one, hidden);
   return hidden;
 };
-const isExcluded = (element) => isHidden(element) || isAriaHidden(element);
-cb.isHidden = isHidden;
-cb.isAriaHidden = isAriaHidden;
+export const isExcluded = (element) => isHidden(element) || isAriaHidden(element);
 
-const referenced = (element, name) => {
+/**
+ * @param {Element} element
+ * @param {string} name
+ * @returns {Element[]}
+ */
+export const referenced = (element, name) => {
   const ids = attr(element, name)?.trim();
   if (!ids) return [];
   const found = [];
@@ -50,17 +87,27 @@ const referenced = (element, name) => {
     // A reference stays within its tree; hosts around it are tried after, as browsers do for reflection.
     for (let root = rootNode(element); root; root = hostOf(root) ? rootNode(hostOf(root)) : null) {
       const target = elementByDomId(root, id);
-      if (target) { found.push(target); break; }
+      if (target) {
+        found.push(target);
+        break;
+      }
     }
   }
   return found;
 };
-const labelledBy = (element) => {
-  const reflected = element instanceof Element && !hasAttribute(element, "aria-labelledby") ? null : referenced(element, "aria-labelledby");
+export const labelledBy = (element) => {
+  const reflected =
+    element instanceof Element && !hasAttribute(element, "aria-labelledby")
+      ? null
+      : referenced(element, "aria-labelledby");
   return reflected ?? [];
 };
-/** The `label` elements of a control, in document order. */
-const labelsOf = (element) => {
+/**
+ * The `label` elements of a control, in document order.
+ * @param {Element} element
+ * @returns {Element[]}
+ */
+export const labelsOf = (element) => {
   let labels = memo?.labels.get(element);
   if (!labels) {
     labels = readLabels(element);
@@ -68,21 +115,32 @@ const labelsOf = (element) => {
   }
   return labels;
 };
-const LABELS = Object.fromEntries(Object.entries({ button: HTMLButtonElement, input: HTMLInputElement, meter: HTMLMeterElement, output: HTMLOutputElement, progress: HTMLProgressElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement }).map(([tag, type]) => [tag, getter(type.prototype, "labels")]));
+const LABELS = Object.fromEntries(
+  Object.entries({
+    button: HTMLButtonElement,
+    input: HTMLInputElement,
+    meter: HTMLMeterElement,
+    output: HTMLOutputElement,
+    progress: HTMLProgressElement,
+    select: HTMLSelectElement,
+    textarea: HTMLTextAreaElement,
+  }).map(([tag, type]) => [tag, getter(type.prototype, "labels")]),
+);
 Object.setPrototypeOf(LABELS, null);
-const controlOf = getter(HTMLLabelElement.prototype, "control");
+export const controlOf = getter(HTMLLabelElement.prototype, "control");
 // Chromium searches the whole tree for the labels of one control. So many are asked for one by one; for
 // more, each label is asked once what it labels.
 const ASKED_SINGLY = 8;
 const labelsIn = (root) => {
   let known = memo.labelled.get(root);
   if (!known) {
-    memo.labelled.set(root, known = new Map());
+    memo.labelled.set(root, (known = new Map()));
     for (const label of queryAll(root, "label")) {
       const control = isHtml(label, "label") ? controlOf(label) : null;
       if (!control) continue;
       const labels = known.get(control);
-      if (labels) labels.push(label); else known.set(control, [label]);
+      if (labels) labels.push(label);
+      else known.set(control, [label]);
     }
   }
   return known;
@@ -98,9 +156,8 @@ const readLabels = (element) => {
   const labels = read(element);
   return labels ? Array.from(labels) : [];
 };
-cb.labelsOf = labelsOf;
 
-const generatedText = (element, which) => {
+export const generatedText = (element, which) => {
   const key = which === "::before" ? memo?.before : memo?.after;
   let text = key?.get(element);
   if (text === undefined) {
@@ -127,7 +184,10 @@ const readGenerators = (root) => {
   const read = (rules, depth) => {
     for (const rule of rules) {
       if (--left < 0 || depth > 20) return false;
-      if (rule instanceof CSSImportRule) { if (rule.styleSheet && !read(rule.styleSheet.cssRules, depth + 1)) return false; continue; }
+      if (rule instanceof CSSImportRule) {
+        if (rule.styleSheet && !read(rule.styleSheet.cssRules, depth + 1)) return false;
+        continue;
+      }
       if (rule instanceof CSSStyleRule) {
         const selector = rule.selectorText;
         const nested = rule.cssRules.length > 0;
@@ -145,10 +205,16 @@ const readGenerators = (root) => {
   };
   try {
     const { prototype } = nodeType(root) === 9 ? Document : ShadowRoot;
-    for (const sheet of [...getter(prototype, "styleSheets")(root), ...getter(prototype, "adoptedStyleSheets")(root)]) if (!read(sheet.cssRules, 0)) return true;
+    for (const sheet of [...getter(prototype, "styleSheets")(root), ...getter(prototype, "adoptedStyleSheets")(root)])
+      if (!read(sheet.cssRules, 0)) return true;
     if (!found.size) return "";
     // A part may have become empty, as in `a > ::before`; what the browser then refuses is asked singly.
-    const selector = Array.from(found, (one) => one.split(",").map((part) => (!part.trim() || /[\s>+~]$/.test(part) ? `${part}*` : part)).join(",")).join(",");
+    const selector = Array.from(found, (one) =>
+      one
+        .split(",")
+        .map((part) => (!part.trim() || /[\s>+~]$/.test(part) ? `${part}*` : part))
+        .join(","),
+    ).join(",");
     matches(rootElement(), selector);
     return selector;
   } catch {
@@ -161,20 +227,35 @@ const mayGenerate = (element) => {
   const root = rootNode(element);
   const parent = parentNode(element);
   // Shadow roots style their hosts and what is slotted into them.
-  if (nodeType(root) === 1 || shadowOf(element) || isElement(parent) && shadowOf(parent)) return true;
+  if (nodeType(root) === 1 || shadowOf(element) || (isElement(parent) && shadowOf(parent))) return true;
   const selector = generatorsIn(root);
-  return selector === true || selector !== "" && matches(element, selector);
+  return selector === true || (selector !== "" && matches(element, selector));
 };
 const readGenerated = (element, which) => {
   if (!mayGenerate(element)) return "";
   const style = getComputedStyle(element, which);
   const content = style.content;
-  if (!content || content === "none" || content === "normal" || style.display === "none" || style.visibility !== "visible") return "";
+  if (
+    !content ||
+    content === "none" ||
+    content === "normal" ||
+    style.display === "none" ||
+    style.visibility !== "visible"
+  )
+    return "";
   const [shown, alternative] = splitAlternative(content);
   let text = "";
-  for (const part of (alternative ?? shown).matchAll(/"((?:[^"\\]|\\.)*)"|attr\(\s*"?([\w-]+)"?[^)]*\)|(open|close)-quote/g)) {
+  for (const part of (alternative ?? shown).matchAll(
+    /"((?:[^"\\]|\\.)*)"|attr\(\s*"?([\w-]+)"?[^)]*\)|(open|close)-quote/g,
+  )) {
     if (part[3]) text += quoteMark(element, part[3]);
-    else text += part[2] !== undefined ? attr(element, part[2]) ?? "" : part[1].replace(/\\([0-9a-fA-F]{1,6})\s?|\\(.)/g, (_, code, plain) => (code ? String.fromCodePoint(Math.min(Number.parseInt(code, 16) || 0xfffd, 0x10ffff)) : plain));
+    else
+      text +=
+        part[2] !== undefined
+          ? (attr(element, part[2]) ?? "")
+          : part[1].replace(/\\([0-9a-fA-F]{1,6})\s?|\\(.)/g, (_, code, plain) =>
+              code ? String.fromCodePoint(Math.min(Number.parseInt(code, 16) || 0xfffd, 0x10ffff)) : plain,
+            );
   }
   return style.display === "inline" ? text : ` ${text} `;
 };
@@ -210,12 +291,16 @@ const contentName = (element, state) => {
       push(text, false);
     } else if (isElement(child)) {
       // What a branch of a tree holds is not what it is called.
-      if (isBranch && roleOf(child) === "group" || hasAppeared(child, isTip)) continue;
-      const display = tagOf(child) === "br" || isHidden(child) && !isUnseen(child) ? "block" : styleOf(child).display;
+      if ((isBranch && roleOf(child) === "group") || hasAppeared(child, isTip)) continue;
+      const display = tagOf(child) === "br" || (isHidden(child) && !isUnseen(child)) ? "block" : styleOf(child).display;
       const inline = display === "inline" || display === "contents" || tagOf(child) === "slot";
       // What was read before, such as the field that a label stands around, still parts the words on both sides.
       if (state.visited.has(child)) push("", !inline);
-      else push(part(child, { ...state, embedded: true, direct: false, unseen: false, budget: state.budget }, state), !inline);
+      else
+        push(
+          part(child, { ...state, embedded: true, direct: false, unseen: false, budget: state.budget }, state),
+          !inline,
+        );
     }
   }
   push(generatedText(element, "::after"), false);
@@ -227,8 +312,8 @@ const part = (child, inner, outer) => {
   return text;
 };
 
-const selectedOptions = (element) => Array.from(getter(HTMLSelectElement.prototype, "selectedOptions")(element));
-const controlValue = (element) => {
+export const selectedOptions = (element) => Array.from(getter(HTMLSelectElement.prototype, "selectedOptions")(element));
+export const controlValue = (element) => {
   const tag = tagOf(element);
   if (namespace(element) !== XHTML) return null;
   if (tag === "input") return getter(HTMLInputElement.prototype, "value")(element);
@@ -241,22 +326,41 @@ const embeddedValue = (element, role, state) => {
     return controlValue(element) ?? contentName(element, state);
   }
   if (role === "combobox" || role === "listbox") {
-    if (isHtml(element, "select")) return selectedOptions(element).map((option) => collapse(textContent(option))).join(" ");
+    if (isHtml(element, "select"))
+      return selectedOptions(element)
+        .map((option) => collapse(textContent(option)))
+        .join(" ");
     const listed = (name) => referenced(element, name).filter((one) => roleOf(one) === "listbox");
-    const list = role === "combobox" ? [...listed("aria-controls"), ...listed("aria-owns"), ...queryAll(element, "[role=listbox]")][0] ?? element : element;
-    const chosen = Array.from(queryAll(list, '[aria-selected="true"]')).map((option) => compute(option, { ...state, visited: new Set(state.visited), direct: false })).join(" ");
+    const list =
+      role === "combobox"
+        ? ([...listed("aria-controls"), ...listed("aria-owns"), ...queryAll(element, "[role=listbox]")][0] ?? element)
+        : element;
+    const chosen = Array.from(queryAll(list, '[aria-selected="true"]'))
+      .map((option) => compute(option, { ...state, visited: new Set(state.visited), direct: false }))
+      .join(" ");
     if (chosen.trim()) return chosen;
     if (isHtml(element, "input")) return isSensitive(element) ? "" : controlValue(element);
     // What a person typed or chose stands in the box itself; a list without a choice has no value.
     return role === "combobox" && list === element ? contentName(element, state) : "";
   }
   if (["slider", "spinbutton", "progressbar", "scrollbar", "meter"].includes(role)) {
-    return attr(element, "aria-valuetext") ?? attr(element, "aria-valuenow") ?? controlValue(element) ?? attr(element, "value") ?? "";
+    return (
+      attr(element, "aria-valuetext") ??
+      attr(element, "aria-valuenow") ??
+      controlValue(element) ??
+      attr(element, "value") ??
+      ""
+    );
   }
   return null;
 };
 
-const joined = (elements, state, extra) => elements.map((element) => compute(element, { ...state, ...extra, embedded: true, direct: true, budget: state.budget })).map((text) => text.trim()).filter((text) => text).join(" ");
+const joined = (elements, state, extra) =>
+  elements
+    .map((element) => compute(element, { ...state, ...extra, embedded: true, direct: true, budget: state.budget }))
+    .map((text) => text.trim())
+    .filter((text) => text)
+    .join(" ");
 const nativeName = (element, state) => {
   const tag = tagOf(element);
   const titled = (...names) => {
@@ -285,7 +389,8 @@ const nativeName = (element, state) => {
       if (type === "button" || type === "submit" || type === "reset") {
         const value = controlValue(element);
         if (value?.trim()) return value;
-        if (type !== "button" && !hasAttribute(element, "value")) return titled("title") || (type === "submit" ? "Submit" : "Reset");
+        if (type !== "button" && !hasAttribute(element, "value"))
+          return titled("title") || (type === "submit" ? "Submit" : "Reset");
         return "";
       }
       if (type === "image") return titled("alt", "value", "title") || "Submit";
@@ -293,14 +398,32 @@ const nativeName = (element, state) => {
       if (type === "checkbox" || type === "radio" || type === "range" || type === "color") return titled("title");
       return titled("title", "placeholder");
     }
-    case "textarea": return titled("title", "placeholder");
-    case "fieldset": { const legend = child("legend"); return legend ? compute(legend, { ...state, embedded: true, direct: false, reading: true }) : ""; }
-    case "figure": { const caption = child("figcaption"); return caption ? compute(caption, { ...state, embedded: true, direct: false, reading: true }) : ""; }
-    case "table": { const caption = child("caption"); return (caption ? compute(caption, { ...state, embedded: true, direct: false, reading: true }) : "") || titled("summary"); }
-    case "img": case "area": return titled("alt");
-    case "optgroup": return titled("label");
-    case "option": return titled("label");
-    default: return "";
+    case "textarea":
+      return titled("title", "placeholder");
+    case "fieldset": {
+      const legend = child("legend");
+      return legend ? compute(legend, { ...state, embedded: true, direct: false, reading: true }) : "";
+    }
+    case "figure": {
+      const caption = child("figcaption");
+      return caption ? compute(caption, { ...state, embedded: true, direct: false, reading: true }) : "";
+    }
+    case "table": {
+      const caption = child("caption");
+      return (
+        (caption ? compute(caption, { ...state, embedded: true, direct: false, reading: true }) : "") ||
+        titled("summary")
+      );
+    }
+    case "img":
+    case "area":
+      return titled("alt");
+    case "optgroup":
+      return titled("label");
+    case "option":
+      return titled("label");
+    default:
+      return "";
   }
 };
 
@@ -321,7 +444,18 @@ const nameByReference = (target, state) => {
   return known.text;
 };
 const readReference = (target, state, read) => {
-  const text = compute(target, { root: state.root, visited: read, by: true, label: false, embedded: true, direct: true, hidden: false, reading: false, depth: state.depth, budget: NAME_BUDGET });
+  const text = compute(target, {
+    root: state.root,
+    visited: read,
+    by: true,
+    label: false,
+    embedded: true,
+    direct: true,
+    hidden: false,
+    reading: false,
+    depth: state.depth,
+    budget: NAME_BUDGET,
+  });
   return { text: cut(text.trim(), NAME_BUDGET), read };
 };
 /** Rendered, but for `visibility: hidden`, which what is in it may take back. */
@@ -337,14 +471,22 @@ const seenWithin = (element, state) => {
 const compute = (element, state) => {
   if (state.visited.has(element) || state.depth > 60) return "";
   const excluded = isExcluded(element);
-  if (excluded && !state.hidden && !state.direct) return !isAriaHidden(element) && isUnseen(element) ? seenWithin(element, state) : "";
+  if (excluded && !state.hidden && !state.direct)
+    return !isAriaHidden(element) && isUnseen(element) ? seenWithin(element, state) : "";
   if (state.visited.size > 3000) return "";
-  state = { ...state, depth: state.depth + 1, hidden: state.hidden || (excluded && state.direct && element !== state.root) };
+  state = {
+    ...state,
+    depth: state.depth + 1,
+    hidden: state.hidden || (excluded && state.direct && element !== state.root),
+  };
   const role = roleOf(element);
   if (!state.by) {
     const targets = labelledBy(element);
     if (targets.length) {
-      const text = targets.map((target) => nameByReference(target, state)).filter((part) => part).join(" ");
+      const text = targets
+        .map((target) => nameByReference(target, state))
+        .filter((part) => part)
+        .join(" ");
       if (text) return text;
     }
   }
@@ -352,7 +494,12 @@ const compute = (element, state) => {
   visited.add(element);
   if (state.embedded && element !== state.root) {
     const value = embeddedValue(element, role, state);
-    if (value !== null && !(state.by && state.direct && attr(element, "aria-label")?.trim()) && (value !== "" || !state.direct)) return value;
+    if (
+      value !== null &&
+      !(state.by && state.direct && attr(element, "aria-label")?.trim()) &&
+      (value !== "" || !state.direct)
+    )
+      return value;
   }
   const label = attr(element, "aria-label");
   if (label?.trim()) return label;
@@ -362,8 +509,12 @@ const compute = (element, state) => {
   }
   // The white space in an element that has nothing else still parts the words around it.
   let space = "";
-  const reading = (state.direct || !NOT_READ_THROUGH.has(role)) && (state.reading || state.by || state.label || state.embedded);
-  if (FROM_CONTENT.has(role) || (role !== "none" || state.embedded) && reading && (state.embedded || state.by || state.label)) {
+  const reading =
+    (state.direct || !NOT_READ_THROUGH.has(role)) && (state.reading || state.by || state.label || state.embedded);
+  if (
+    FROM_CONTENT.has(role) ||
+    ((role !== "none" || state.embedded) && reading && (state.embedded || state.by || state.label))
+  ) {
     const inner = { ...state, visited, reading: state.reading || state.by || state.label };
     const text = contentName(element, inner);
     state.budget = inner.budget;
@@ -375,11 +526,27 @@ const compute = (element, state) => {
   return space;
 };
 // What stands on its own within a name that is read from content gives only its own name.
-const NOT_READ_THROUGH = new Set(["combobox", "listbox", "grid", "tree", "treegrid", "menu", "menubar", "img", "iframe", "slider", "meter", "progressbar"]);
-const fresh = (root, extra) => ({ root, visited: new Set(), by: false, label: false, embedded: false, direct: true, hidden: false, reading: false, depth: 0, budget: NAME_BUDGET, ...extra });
+const NOT_READ_THROUGH = new Set(
+  "combobox listbox grid tree treegrid menu menubar img iframe slider meter progressbar".split(" "),
+);
+const fresh = (root, extra) => ({
+  root,
+  visited: new Set(),
+  by: false,
+  label: false,
+  embedded: false,
+  direct: true,
+  hidden: false,
+  reading: false,
+  depth: 0,
+  budget: NAME_BUDGET,
+  ...extra,
+});
 
 // Elements without a role of their own that are named by their title (HTML-AAM 1.0: text-level elements, iframe).
-const TITLED = new Set(["abbr", "b", "bdi", "bdo", "cite", "embed", "frame", "i", "iframe", "kbd", "object", "q", "rp", "rt", "ruby", "s", "samp", "small", "u", "var"]);
+const TITLED = new Set(
+  "abbr b bdi bdo cite embed frame i iframe kbd object q rp rt ruby s samp small u var".split(" "),
+);
 /** ARIA forbids some roles a name; browsers compute one all the same where the page states it. */
 const hasNoName = (element) => {
   const role = roleOf(element);
@@ -390,7 +557,11 @@ const hasNoName = (element) => {
 };
 /** What a page wrote, on one line; of megabytes only the beginning is read. */
 const oneLine = (text) => cut(collapse(text.slice(0, 4 * NAME_BUDGET)), 2000);
-const nameOf = (element) => {
+/**
+ * @param {Element} element
+ * @returns {string}
+ */
+export const nameOf = (element) => {
   let name = memo?.name.get(element);
   if (name === undefined) {
     name = hasNoName(element) ? "" : oneLine(compute(element, fresh(element)));
@@ -398,8 +569,12 @@ const nameOf = (element) => {
   }
   return name;
 };
-/** What an element would be called if its role allowed a name: its aria-label, or its text. */
-const contentOf = (element) => {
+/**
+ * What an element would be called if its role allowed a name: its aria-label, or its text.
+ * @param {Element} element
+ * @returns {string}
+ */
+export const contentOf = (element) => {
   let text = memo?.content.get(element);
   if (text === undefined) {
     text = oneLine(compute(element, fresh(element, { embedded: true, reading: true })));
@@ -409,10 +584,16 @@ const contentOf = (element) => {
 };
 const described = (element, name) => {
   const visited = new Set();
-  const texts = referenced(element, name).map((target) => compute(target, fresh(target, { by: true, embedded: true, reading: true, root: element, visited })));
+  const texts = referenced(element, name).map((target) =>
+    compute(target, fresh(target, { by: true, embedded: true, reading: true, root: element, visited })),
+  );
   return oneLine(texts.join(" "));
 };
-const descriptionOf = (element) => {
+/**
+ * @param {Element} element
+ * @returns {string}
+ */
+export const descriptionOf = (element) => {
   const by = described(element, "aria-describedby");
   if (by) return by;
   const stated = attr(element, "aria-description");
@@ -420,7 +601,11 @@ const descriptionOf = (element) => {
   const title = oneLine(attr(element, "title") ?? "");
   return title && title !== nameOf(element) ? title : "";
 };
-const errorMessageOf = (element) => {
+/**
+ * @param {Element} element
+ * @returns {string}
+ */
+export const errorMessageOf = (element) => {
   const invalid = attr(element, "aria-invalid");
   if (invalid && invalid.toLowerCase() !== "false") {
     const shown = referenced(element, "aria-errormessage").filter((target) => !isHidden(target));
@@ -429,15 +614,18 @@ const errorMessageOf = (element) => {
   }
   return "";
 };
-cb.nameOf = nameOf;
-cb.contentOf = contentOf;
-cb.descriptionOf = descriptionOf;
-cb.errorMessageOf = errorMessageOf;
 
-/** The texts that label an element, whichever way. */
-const labelTexts = (element) => {
+/**
+ * The texts that label an element, whichever way.
+ * @param {Element} element
+ * @returns {string[]}
+ */
+export const labelTexts = (element) => {
   const texts = [];
-  const add = (text) => { const one = cut(oneLine(text), 500); if (one && !texts.includes(one)) texts.push(one); };
+  const add = (text) => {
+    const one = cut(oneLine(text), 500);
+    if (one && !texts.includes(one)) texts.push(one);
+  };
   for (const target of labelledBy(element)) add(contentOf(target));
   add(attr(element, "aria-label") ?? "");
   for (const label of labelsOf(element)) add(labelText(label, element));
@@ -448,12 +636,14 @@ const labelText = (label, control) => {
   state.visited.add(control);
   return compute(label, state);
 };
-cb.labelTexts = labelTexts;
 
 // The browser tells a name whole, and three times over: of megabytes it is not asked.
 const TOLD_TEXT = 20_000;
 const TOLD_NODES = 5_000;
-const TOLD_ATTRIBUTES = ["aria-label", "aria-description", "aria-roledescription", "aria-valuetext", "aria-placeholder", "title", "alt", "placeholder", "label", "value", "summary", "href"];
+const TOLD_ATTRIBUTES = (
+  "aria-label aria-description aria-roledescription aria-valuetext aria-placeholder title alt " +
+  "placeholder label value summary href"
+).split(" ");
 const TOLD_REFERENCES = ["aria-labelledby", "aria-describedby", "aria-details", "aria-errormessage", "aria-owns"];
 /** Whether what an element and all that names it could say is within bounds. */
 const isSoonTold = (element) => {
@@ -465,12 +655,19 @@ const isSoonTold = (element) => {
     while (stack.length) {
       const node = stack.pop();
       if (++nodes > TOLD_NODES || text > TOLD_TEXT) return false;
-      if (node !== roots[i]) { const next = nextSibling(node); if (next) stack.push(next); }
-      if (nodeType(node) === 3) { text += characterData(node).length; continue; }
+      if (node !== roots[i]) {
+        const next = nextSibling(node);
+        if (next) stack.push(next);
+      }
+      if (nodeType(node) === 3) {
+        text += characterData(node).length;
+        continue;
+      }
       if (isElement(node)) {
         for (const name of TOLD_ATTRIBUTES) text += attr(node, name)?.length ?? 0;
         text += controlValue(node)?.length ?? 0;
-        for (const name of TOLD_REFERENCES) if (roots.length < 100 && hasAttribute(node, name)) roots.push(...referenced(node, name));
+        for (const name of TOLD_REFERENCES)
+          if (roots.length < 100 && hasAttribute(node, name)) roots.push(...referenced(node, name));
         const first = shadowOf(node) && firstChild(shadowOf(node));
         if (first) stack.push(first);
       }
@@ -480,5 +677,13 @@ const isSoonTold = (element) => {
   }
   return text <= TOLD_TEXT;
 };
-/** Of these elements those that are alive, and that the browser describes in bounded words. */
-cb.soonTold = (ids) => ids.filter((id) => { const element = cb.byId(id); return element && isSoonTold(element); });
+/**
+ * Of these elements those that are alive, and that the browser describes in bounded words.
+ * @param {number[]} ids
+ * @returns {number[]}
+ */
+export const soonTold = (ids) =>
+  ids.filter((id) => {
+    const element = byId(id);
+    return element && isSoonTold(element);
+  });

@@ -1,6 +1,28 @@
+// @ts-check
 // Roles: WAI-ARIA 1.2, HTML-AAM 1.0.
-const ROLES = new Set(("alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox comment complementary contentinfo definition deletion dialog directory document emphasis feed figure form generic graphics-document graphics-object graphics-symbol grid gridcell group heading img insertion link list listbox listitem log main mark marquee math menu menubar menuitem menuitemcheckbox menuitemradio meter navigation none note option paragraph presentation progressbar radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status strong subscript suggestion superscript switch tab table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem").split(" "));
-const GLOBAL_ARIA = ["aria-atomic", "aria-busy", "aria-controls", "aria-current", "aria-describedby", "aria-details", "aria-dropeffect", "aria-flowto", "aria-grabbed", "aria-hidden", "aria-keyshortcuts", "aria-label", "aria-labelledby", "aria-live", "aria-owns", "aria-relevant", "aria-roledescription"];
+import {
+  attr, attributeNames, closest, composedParent, elementByDomId, flatParent, getter, hasAttribute, isHtml, matches,
+  MATHML, memo, namespace, queryAll, rootNode, SVG, tagOf, typeOf, XHTML,
+} from "./tree.js";
+import { labelledBy } from "./names.js";
+
+const ROLES = new Set(
+  (
+    "alert alertdialog application article banner blockquote button caption cell checkbox code " +
+    "columnheader combobox comment complementary contentinfo definition deletion dialog directory " +
+    "document emphasis feed figure form generic graphics-document graphics-object graphics-symbol " +
+    "grid gridcell group heading img insertion link list listbox listitem log main mark marquee math " +
+    "menu menubar menuitem menuitemcheckbox menuitemradio meter navigation none note option paragraph " +
+    "presentation progressbar radio radiogroup region row rowgroup rowheader scrollbar search " +
+    "searchbox separator slider spinbutton status strong subscript suggestion superscript switch tab " +
+    "table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem"
+  ).split(" "),
+);
+const GLOBAL_ARIA = (
+  "aria-atomic aria-busy aria-controls aria-current aria-describedby aria-details aria-dropeffect " +
+  "aria-flowto aria-grabbed aria-hidden aria-keyshortcuts aria-label aria-labelledby aria-live " +
+  "aria-owns aria-relevant aria-roledescription"
+).split(" ");
 const SECTIONING = new Set(["article", "aside", "main", "nav", "section"]);
 const SECTIONING_CONTENT = new Set(["article", "aside", "nav", "section"]);
 const SECTIONING_ROLES = new Set(["article", "complementary", "main", "navigation", "region"]);
@@ -8,26 +30,84 @@ const SECTIONING_ROLES = new Set(["article", "complementary", "main", "navigatio
 const inSectioning = (element, counts) => {
   for (let up = flatParent(element); up; up = flatParent(up)) {
     const role = attr(up, "role");
-    if (role ? SECTIONING_ROLES.has(role) && (counts.has("main") || role !== "main") : counts.has(tagOf(up))) return true;
+    if (role ? SECTIONING_ROLES.has(role) && (counts.has("main") || role !== "main") : counts.has(tagOf(up)))
+      return true;
   }
   return false;
 };
-const hasAriaName = (element) => !!(attr(element, "aria-label")?.trim() || (attr(element, "aria-labelledby") && labelledBy(element).length) || attr(element, "title")?.trim());
+const hasAriaName = (element) =>
+  !!(
+    attr(element, "aria-label")?.trim() ||
+    (attr(element, "aria-labelledby") && labelledBy(element).length) ||
+    attr(element, "title")?.trim()
+  );
 const listOf = (element) => {
   const id = attr(element, "list");
   const list = id ? elementByDomId(rootNode(element), id) : null;
   return !!list && isHtml(list, "datalist");
 };
 
-const INPUT_ROLES = { button: "button", image: "button", reset: "button", submit: "button", file: "button", checkbox: "checkbox", radio: "radio", range: "slider", number: "spinbutton" };
+const INPUT_ROLES = {
+  button: "button",
+  image: "button",
+  reset: "button",
+  submit: "button",
+  file: "button",
+  checkbox: "checkbox",
+  radio: "radio",
+  range: "slider",
+  number: "spinbutton",
+};
 const PLAIN_ROLES = {
-  article: "article", blockquote: "blockquote", button: "button", caption: "caption", code: "code", datalist: "listbox",
-  dd: "definition", del: "deletion", details: "group", dfn: "term", dialog: "dialog", dt: "term", em: "emphasis",
-  fieldset: "group", figure: "figure", h1: "heading", h2: "heading", h3: "heading", h4: "heading", h5: "heading", h6: "heading",
-  hr: "separator", html: "document", ins: "insertion", li: "listitem", main: "main", mark: "mark", math: "math", menu: "list",
-  meter: "meter", nav: "navigation", ol: "list", optgroup: "group", option: "option", output: "status", p: "paragraph",
-  progress: "progressbar", search: "search", strong: "strong", sub: "subscript", sup: "superscript", table: "table",
-  tbody: "rowgroup", textarea: "textbox", tfoot: "rowgroup", thead: "rowgroup", time: "time", tr: "row", ul: "list",
+  article: "article",
+  blockquote: "blockquote",
+  button: "button",
+  caption: "caption",
+  code: "code",
+  datalist: "listbox",
+  dd: "definition",
+  del: "deletion",
+  details: "group",
+  dfn: "term",
+  dialog: "dialog",
+  dt: "term",
+  em: "emphasis",
+  fieldset: "group",
+  figure: "figure",
+  h1: "heading",
+  h2: "heading",
+  h3: "heading",
+  h4: "heading",
+  h5: "heading",
+  h6: "heading",
+  hr: "separator",
+  html: "document",
+  ins: "insertion",
+  li: "listitem",
+  main: "main",
+  mark: "mark",
+  math: "math",
+  menu: "list",
+  meter: "meter",
+  nav: "navigation",
+  ol: "list",
+  optgroup: "group",
+  option: "option",
+  output: "status",
+  p: "paragraph",
+  progress: "progressbar",
+  search: "search",
+  strong: "strong",
+  sub: "subscript",
+  sup: "superscript",
+  table: "table",
+  tbody: "rowgroup",
+  textarea: "textbox",
+  tfoot: "rowgroup",
+  thead: "rowgroup",
+  time: "time",
+  tr: "row",
+  ul: "list",
 };
 const implicitRole = (element) => {
   const tag = tagOf(element);
@@ -38,14 +118,25 @@ const implicitRole = (element) => {
   }
   if (namespace(element) === MATHML) return tag === "math" ? "math" : "generic";
   switch (tag) {
-    case "a": case "area": return hasAttribute(element, "href") ? "link" : "generic";
-    case "aside": return !inSectioning(element, SECTIONING_CONTENT) || hasAriaName(element) ? "complementary" : "generic";
-    case "header": return inSectioning(element, SECTIONING) ? "generic" : "banner";
-    case "footer": return inSectioning(element, SECTIONING) ? "generic" : "contentinfo";
-    case "form": return hasAriaName(element) ? "form" : "generic";
-    case "section": return hasAriaName(element) ? "region" : "generic";
+    case "a":
+    case "area":
+      return hasAttribute(element, "href") ? "link" : "generic";
+    case "aside":
+      return !inSectioning(element, SECTIONING_CONTENT) || hasAriaName(element) ? "complementary" : "generic";
+    case "header":
+      return inSectioning(element, SECTIONING) ? "generic" : "banner";
+    case "footer":
+      return inSectioning(element, SECTIONING) ? "generic" : "contentinfo";
+    case "form":
+      return hasAriaName(element) ? "form" : "generic";
+    case "section":
+      return hasAriaName(element) ? "region" : "generic";
     case "img": {
-      const decorative = attr(element, "alt") === "" && !attr(element, "title")?.trim() && !isFocusable(element) && !hasGlobalAria(element);
+      const decorative =
+        attr(element, "alt") === "" &&
+        !attr(element, "title")?.trim() &&
+        !isFocusable(element) &&
+        !hasGlobalAria(element);
       return decorative ? "presentation" : "img";
     }
     case "input": {
@@ -57,14 +148,19 @@ const implicitRole = (element) => {
       return type === "search" ? "searchbox" : "textbox";
     }
     case "select": {
-      const many = getter(HTMLSelectElement.prototype, "multiple")(element) || getter(HTMLSelectElement.prototype, "size")(element) > 1;
+      const many =
+        getter(HTMLSelectElement.prototype, "multiple")(element) ||
+        getter(HTMLSelectElement.prototype, "size")(element) > 1;
       return many ? "listbox" : "combobox";
     }
     case "summary": {
       const parent = composedParent(element);
-      return parent && isHtml(parent, "details") && queryAll(parent, ":scope > summary")[0] === element ? "button" : "generic";
+      return parent && isHtml(parent, "details") && queryAll(parent, ":scope > summary")[0] === element
+        ? "button"
+        : "generic";
     }
-    case "td": case "th": {
+    case "td":
+    case "th": {
       const table = closest(element, "table");
       const role = table ? attr(table, "role") : null;
       const cell = role === "grid" || role === "treegrid" ? "gridcell" : "cell";
@@ -80,14 +176,16 @@ const implicitRole = (element) => {
       }
       return "columnheader";
     }
-    default: return (namespace(element) === XHTML && Object.hasOwn(PLAIN_ROLES, tag) && PLAIN_ROLES[tag]) || "generic";
+    default:
+      return (namespace(element) === XHTML && Object.hasOwn(PLAIN_ROLES, tag) && PLAIN_ROLES[tag]) || "generic";
   }
 };
 const hasGlobalAria = (element) => {
-  for (const name of attributeNames(element)) if (name.startsWith("aria-") && GLOBAL_ARIA.includes(name) && name !== "aria-hidden") return true;
+  for (const name of attributeNames(element))
+    if (name.startsWith("aria-") && GLOBAL_ARIA.includes(name) && name !== "aria-hidden") return true;
   return false;
 };
-const explicitRole = (element) => {
+export const explicitRole = (element) => {
   const stated = attr(element, "role");
   if (!stated) return null;
   for (const token of stated.trim().toLowerCase().split(/\s+/)) {
@@ -97,23 +195,51 @@ const explicitRole = (element) => {
   return null;
 };
 const NATIVELY_FOCUSABLE = new Set(["button", "details", "iframe", "select", "textarea", "summary"]);
-const isNativelyDisabled = (element) => namespace(element) === XHTML && ["button", "input", "select", "textarea", "option", "optgroup", "fieldset"].includes(tagOf(element)) && matches(element, ":disabled");
-const isFocusable = (element) => {
+/**
+ * @param {Element} element
+ * @returns {boolean}
+ */
+export const isNativelyDisabled = (element) =>
+  namespace(element) === XHTML &&
+  ["button", "input", "select", "textarea", "option", "optgroup", "fieldset"].includes(tagOf(element)) &&
+  matches(element, ":disabled");
+/**
+ * @param {Element} element
+ * @returns {boolean}
+ */
+export const isFocusable = (element) => {
   if (isNativelyDisabled(element)) return false;
   const tag = tagOf(element);
   if (NATIVELY_FOCUSABLE.has(tag) && namespace(element) === XHTML) return true;
   if ((tag === "a" || tag === "area") && hasAttribute(element, "href")) return true;
   if (tag === "input") return typeOf(element) !== "hidden";
-  return hasAttribute(element, "tabindex") && !Number.isNaN(Number.parseInt(attr(element, "tabindex"), 10)) || isEditingHost(element);
+  return (
+    (hasAttribute(element, "tabindex") && !Number.isNaN(Number.parseInt(attr(element, "tabindex"), 10))) ||
+    isEditingHost(element)
+  );
 };
-cb.isFocusable = isFocusable;
-const isEditingHost = (element) => {
+/**
+ * @param {Element} element
+ * @returns {boolean}
+ */
+export const isEditingHost = (element) => {
   const stated = attr(element, "contenteditable");
   return stated !== null && ["", "true", "plaintext-only"].includes(stated.toLowerCase());
 };
-cb.isEditingHost = isEditingHost;
 // A presentational parent passes it on to the children that its element requires.
-const REQUIRED_PARENT = { li: ["ul", "ol", "menu"], dt: ["dl", "div"], dd: ["dl", "div"], div: ["dl"], tr: ["tbody", "thead", "tfoot", "table"], td: ["tr"], th: ["tr"], tbody: ["table"], thead: ["table"], tfoot: ["table"], caption: ["table"] };
+const REQUIRED_PARENT = {
+  li: ["ul", "ol", "menu"],
+  dt: ["dl", "div"],
+  dd: ["dl", "div"],
+  div: ["dl"],
+  tr: ["tbody", "thead", "tfoot", "table"],
+  td: ["tr"],
+  th: ["tr"],
+  tbody: ["table"],
+  thead: ["table"],
+  tfoot: ["table"],
+  caption: ["table"],
+};
 const inheritsPresentation = (element) => {
   let child = element;
   for (let depth = 0; depth < 8; depth++) {
@@ -135,7 +261,11 @@ const computeRole = (element) => {
   if (implicit !== "generic" && REQUIRED_PARENT[tagOf(element)] && inheritsPresentation(element)) return "none";
   return implicit;
 };
-const roleOf = (element) => {
+/**
+ * @param {Element} element
+ * @returns {string}
+ */
+export const roleOf = (element) => {
   let role = memo?.role.get(element);
   if (role === undefined) {
     role = computeRole(element);
@@ -143,4 +273,3 @@ const roleOf = (element) => {
   }
   return role;
 };
-cb.roleOf = roleOf;

@@ -1,4 +1,13 @@
+// @ts-check
 // States and values.
+import {
+  attr, collapse, composedParent, cut, flatParent, focusedIn, getter, hasAttribute, isElement, matches, namespace,
+  parentNode, rootNode, styleOf, tagOf, textContent, typeOf, XHTML,
+} from "./tree.js";
+import { explicitRole, isEditingHost, isNativelyDisabled, roleOf } from "./roles.js";
+import { controlValue, labelsOf } from "./names.js";
+import { editorOf, editorText } from "./visible.js";
+
 const flag = (element, name) => {
   const stated = attr(element, name)?.trim().toLowerCase();
   return stated === "true" ? true : stated === "false" ? false : undefined;
@@ -8,8 +17,14 @@ const toggle = (element, name) => {
   return stated === "true" || stated === "false" || stated === "mixed" ? stated : undefined;
 };
 // `aria-disabled` says nothing on what cannot be operated; from there on it holds for all within (WAI-ARIA 1.2).
-const SUPPORTS_DISABLED = new Set(["application", "button", "cell", "checkbox", "columnheader", "combobox", "grid", "gridcell", "group", "link", "listbox", "menu", "menubar", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "radiogroup", "row", "rowheader", "scrollbar", "searchbox", "separator", "slider", "spinbutton", "switch", "tab", "tablist", "textbox", "toolbar", "tree", "treegrid", "treeitem"]);
-const isAriaDisabled = (element) => {
+const SUPPORTS_DISABLED = new Set(
+  (
+    "application button cell checkbox columnheader combobox grid gridcell group link listbox menu menubar " +
+    "menuitem menuitemcheckbox menuitemradio option radio radiogroup row rowheader scrollbar searchbox " +
+    "separator slider spinbutton switch tab tablist textbox toolbar tree treegrid treeitem"
+  ).split(" "),
+);
+export const isAriaDisabled = (element) => {
   if (!SUPPORTS_DISABLED.has(roleOf(element))) return false;
   for (let up = element; up; up = flatParent(up)) {
     const stated = flag(up, "aria-disabled");
@@ -17,10 +32,15 @@ const isAriaDisabled = (element) => {
   }
   return false;
 };
-const SUPPORTS_READONLY = new Set(["checkbox", "combobox", "grid", "gridcell", "listbox", "radiogroup", "slider", "spinbutton", "textbox", "searchbox", "switch", "treegrid", "columnheader", "rowheader", "menuitemcheckbox", "menuitemradio"]);
-const TYPED = new Set(["text", "search", "tel", "url", "email", "password", "number", "date", "datetime-local", "month", "week", "time", "color"]);
+const SUPPORTS_READONLY = new Set(
+  (
+    "checkbox combobox grid gridcell listbox radiogroup slider spinbutton textbox searchbox switch " +
+    "treegrid columnheader rowheader menuitemcheckbox menuitemradio"
+  ).split(" "),
+);
+const TYPED = new Set("text search tel url email password number date datetime-local month week time color".split(" "));
 const CHECKABLE = new Set(["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio", "option", "treeitem"]);
-const inEditable = (element) => {
+export const inEditable = (element) => {
   for (let up = element; up; up = flatParent(up)) {
     const stated = attr(up, "contenteditable");
     if (stated !== null && stated.toLowerCase() !== "inherit") return isEditingHost(up);
@@ -28,7 +48,7 @@ const inEditable = (element) => {
   return getter(Document.prototype, "designMode")(document) === "on";
 };
 
-const statesOf = (element) => {
+export const statesOf = (element) => {
   const states = {};
   const role = roleOf(element);
   const tag = namespace(element) === XHTML ? tagOf(element) : "";
@@ -38,14 +58,30 @@ const statesOf = (element) => {
   // A field of the browser's own takes text whatever ARIA says of it.
   const isField = tag === "input" || tag === "textarea" || tag === "select";
   const takesText = tag === "textarea" || (tag === "input" && TYPED.has(type));
-  const readonly = (takesText && hasAttribute(element, "readonly")) || (!isField && SUPPORTS_READONLY.has(role) && flag(element, "aria-readonly") === true);
+  const readonly =
+    (takesText && hasAttribute(element, "readonly")) ||
+    (!isField && SUPPORTS_READONLY.has(role) && flag(element, "aria-readonly") === true);
   if (readonly) states.readonly = true;
   if ((takesText || tag === "select" || inEditable(element)) && !disabled && !readonly) states.editable = true;
-  if (((tag === "input" || tag === "select" || tag === "textarea") && hasAttribute(element, "required")) || flag(element, "aria-required") === true) states.required = true;
+  if (
+    ((tag === "input" || tag === "select" || tag === "textarea") && hasAttribute(element, "required")) ||
+    flag(element, "aria-required") === true
+  )
+    states.required = true;
   if (focusedIn(rootNode(element)) === element) states.focused = true;
   const invalid = attr(element, "aria-invalid")?.trim().toLowerCase();
-  if (invalid ? invalid !== "false" : (takesText || tag === "select" || tag === "input") && matches(element, ":user-invalid")) states.invalid = true;
-  if (tag === "select" ? getter(HTMLSelectElement.prototype, "multiple")(element) : flag(element, "aria-multiselectable") === true) states.multiselectable = true;
+  if (
+    invalid
+      ? invalid !== "false"
+      : (takesText || tag === "select" || tag === "input") && matches(element, ":user-invalid")
+  )
+    states.invalid = true;
+  if (
+    tag === "select"
+      ? getter(HTMLSelectElement.prototype, "multiple")(element)
+      : flag(element, "aria-multiselectable") === true
+  )
+    states.multiselectable = true;
   if (tag === "input" && (type === "checkbox" || type === "radio")) {
     const mixed = type === "checkbox" && getter(HTMLInputElement.prototype, "indeterminate")(element);
     states.checked = mixed ? "mixed" : getter(HTMLInputElement.prototype, "checked")(element) ? "true" : "false";
@@ -70,26 +106,48 @@ const statesOf = (element) => {
     if (selected !== undefined) states.selected = selected;
   }
   const popup = attr(element, "aria-haspopup")?.trim().toLowerCase();
-  if (popup && popup !== "false") states.haspopup = ["menu", "listbox", "tree", "grid", "dialog"].includes(popup) ? popup : "menu";
+  if (popup && popup !== "false")
+    states.haspopup = ["menu", "listbox", "tree", "grid", "dialog"].includes(popup) ? popup : "menu";
   const level = Number.parseInt(attr(element, "aria-level") ?? "", 10);
   if (level >= 1 && level <= 255) states.level = level;
   else if (/^h[1-6]$/.test(tag) && role === "heading") states.level = Number(tag[1]);
   else if (role === "heading") states.level = 2;
   const current = attr(element, "aria-current")?.trim().toLowerCase();
-  if (current && current !== "false") states.current = ["page", "step", "location", "date", "time"].includes(current) ? current : "true";
+  if (current && current !== "false")
+    states.current = ["page", "step", "location", "date", "time"].includes(current) ? current : "true";
   return states;
 };
-cb.statesOf = statesOf;
 
 // A field is password-like by its type, by what it may be filled with, or by what it is called.
-const SECRET_WORDS = /(?:^|[^a-z])(?:password|passwd|passphrase|passcode|pwd|secret|token|otp|cvv|cvc|csc|pin|one[-_ ]?time[-_ ]?code|verification[-_ ]?code|security[-_ ]?code)(?:$|[^a-z])/;
-const words = (text) => text.slice(0, 200).replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+const SECRETS =
+  "password|passwd|passphrase|passcode|pwd|secret|token|otp|cvv|cvc|csc|pin|" +
+  "one[-_ ]?time[-_ ]?code|verification[-_ ]?code|security[-_ ]?code";
+const SECRET_WORDS = new RegExp(`(?:^|[^a-z])(?:${SECRETS})(?:$|[^a-z])`);
+const words = (text) =>
+  text
+    .slice(0, 200)
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .toLowerCase();
 const wasPassword = new WeakSet();
-const isSensitive = (element) => {
+/**
+ * @param {Element} element
+ * @returns {boolean}
+ */
+export const isSensitive = (element) => {
   const tag = tagOf(element);
-  const typed = namespace(element) === XHTML && (tag === "textarea" || (tag === "input" && !["button", "submit", "reset", "image", "file", "checkbox", "radio", "range", "color", "hidden"].includes(typeOf(element))));
+  const typed =
+    namespace(element) === XHTML &&
+    (tag === "textarea" ||
+      (tag === "input" &&
+        !["button", "submit", "reset", "image", "file", "checkbox", "radio", "range", "color", "hidden"].includes(
+          typeOf(element),
+        )));
   if (!typed && !isEditingHost(element) && !["textbox", "searchbox"].includes(explicitRole(element))) {
-    return tag === "input" && typeOf(element) === "hidden" && SECRET_WORDS.test(words(`${attr(element, "name") ?? ""} ${attr(element, "id") ?? ""}`));
+    return (
+      tag === "input" &&
+      typeOf(element) === "hidden" &&
+      SECRET_WORDS.test(words(`${attr(element, "name") ?? ""} ${attr(element, "id") ?? ""}`))
+    );
   }
   // Once a password field, always one: "show password" only changes the type.
   if (typeOf(element) === "password" || wasPassword.has(element)) {
@@ -97,19 +155,39 @@ const isSensitive = (element) => {
     return true;
   }
   const fill = (attr(element, "autocomplete") ?? "").toLowerCase().split(/\s+/);
-  if (fill.some((token) => token.endsWith("-password") || token === "one-time-code" || /^cc-(number|csc|exp|exp-month|exp-year)$/.test(token))) return true;
-  const called = [attr(element, "name"), attr(element, "id"), attr(element, "aria-label"), attr(element, "placeholder"), ...labelsOf(element).slice(0, 4).map(textContent)];
+  if (
+    fill.some(
+      (token) =>
+        token.endsWith("-password") ||
+        token === "one-time-code" ||
+        /^cc-(number|csc|exp|exp-month|exp-year)$/.test(token),
+    )
+  )
+    return true;
+  const called = [
+    attr(element, "name"),
+    attr(element, "id"),
+    attr(element, "aria-label"),
+    attr(element, "placeholder"),
+    ...labelsOf(element).slice(0, 4).map(textContent),
+  ];
   return called.some((text) => text && SECRET_WORDS.test(words(text)));
 };
-cb.isSensitive = isSensitive;
 
-/** The live value of what has one. */
-const valueOf = (element) => {
+/**
+ * The live value of what has one.
+ * @param {Element} element
+ * @returns {string | null | undefined}
+ */
+export const valueOf = (element) => {
   const tag = namespace(element) === XHTML ? tagOf(element) : "";
   if (tag === "input") {
     const type = typeOf(element);
     if (["button", "submit", "reset", "image", "checkbox", "radio"].includes(type)) return undefined;
-    if (type === "file") return Array.from(getter(HTMLInputElement.prototype, "files")(element) ?? []).map((file) => file.name).join(", ");
+    if (type === "file")
+      return Array.from(getter(HTMLInputElement.prototype, "files")(element) ?? [])
+        .map((file) => file.name)
+        .join(", ");
     return controlValue(element);
   }
   if (tag === "textarea") {
@@ -117,25 +195,32 @@ const valueOf = (element) => {
     return editor ? editorText(editor) : controlValue(element);
   }
   if (tag === "select") return getter(HTMLSelectElement.prototype, "value")(element);
-  if (isEditingHost(element)) return cut(getter(HTMLElement.prototype, "innerText")(element) ?? "", 20000).replace(/\n$/, "");
+  if (isEditingHost(element))
+    return cut(getter(HTMLElement.prototype, "innerText")(element) ?? "", 20000).replace(/\n$/, "");
   if (tag === "progress" || tag === "meter") return attr(element, "value") ?? undefined;
   const role = roleOf(element);
-  if (["slider", "spinbutton", "progressbar", "scrollbar", "meter"].includes(role)) return attr(element, "aria-valuetext") ?? attr(element, "aria-valuenow") ?? undefined;
+  if (["slider", "spinbutton", "progressbar", "scrollbar", "meter"].includes(role))
+    return attr(element, "aria-valuetext") ?? attr(element, "aria-valuenow") ?? undefined;
   if (role === "textbox" || role === "searchbox") return collapse(textContent(element)) || undefined;
   return undefined;
 };
-cb.valueOf = valueOf;
 
 /** Whether a select shows an option when it opens. */
-const isListed = (option) => {
+export const isListed = (option) => {
   const group = parentNode(option);
-  return styleOf(option).display !== "none" && !(isElement(group) && tagOf(group) === "optgroup" && styleOf(group).display === "none");
+  if (styleOf(option).display === "none") return false;
+  return !(isElement(group) && tagOf(group) === "optgroup" && styleOf(group).display === "none");
 };
-cb.isListed = isListed;
-const optionsOf = (element, limit) => Array.from(getter(HTMLSelectElement.prototype, "options")(element)).filter(isListed).slice(0, limit).map((option) => {
-  const row = { value: cut(getter(HTMLOptionElement.prototype, "value")(option), 500), label: cut(collapse(getter(HTMLOptionElement.prototype, "label")(option) || textContent(option)), 200) };
-  if (getter(HTMLOptionElement.prototype, "selected")(option)) row.selected = true;
-  if (isNativelyDisabled(option)) row.disabled = true;
-  return row;
-});
-cb.optionsOf = optionsOf;
+export const optionsOf = (element, limit) =>
+  Array.from(getter(HTMLSelectElement.prototype, "options")(element))
+    .filter(isListed)
+    .slice(0, limit)
+    .map((option) => {
+      const row = {
+        value: cut(getter(HTMLOptionElement.prototype, "value")(option), 500),
+        label: cut(collapse(getter(HTMLOptionElement.prototype, "label")(option) || textContent(option)), 200),
+      };
+      if (getter(HTMLOptionElement.prototype, "selected")(option)) row.selected = true;
+      if (isNativelyDisabled(option)) row.disabled = true;
+      return row;
+    });

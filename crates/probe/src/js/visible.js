@@ -1,7 +1,21 @@
+// @ts-check
 // Three ways of being visible: Playwright's (a condition), offered (a candidate), and the share in view.
+import {
+  bodyElement, characterData, checkVisibility, clientHeight, clientRects, clientWidth, closest, flatChildren,
+  flatParent, getter, isConnected, isElement, isHtml, lookOf, memo, namespace, newRange, nodeType, once,
+  pageScroller, queryAll, rectOf, rootElement, scrollHeight, scrollWidth, styleOf, tagOf, typeOf, XHTML,
+} from "./tree.js";
+import { isNativelyDisabled } from "./roles.js";
+import { isAriaHidden, isHidden, labelsOf } from "./names.js";
+import { isAriaDisabled } from "./states.js";
+import { TEXT_LIMIT } from "./facts.js";
 
-/** A non-empty box and no `visibility: hidden`; opacity does not count. */
-const isVisible = (element) => {
+/**
+ * A non-empty box and no `visibility: hidden`; opacity does not count.
+ * @param {Element} element
+ * @returns {boolean}
+ */
+export const isVisible = (element) => {
   if (!isConnected(element)) return false;
   const style = styleOf(element);
   if (style.display === "contents") {
@@ -18,30 +32,46 @@ const isVisible = (element) => {
   }
   if (tagOf(element) === "option" || tagOf(element) === "optgroup") {
     const select = closest(element, "select");
-    if (select && getter(HTMLSelectElement.prototype, "size")(select) <= 1 && !getter(HTMLSelectElement.prototype, "multiple")(select)) return isVisible(select);
+    if (
+      select &&
+      getter(HTMLSelectElement.prototype, "size")(select) <= 1 &&
+      !getter(HTMLSelectElement.prototype, "multiple")(select)
+    )
+      return isVisible(select);
   }
   if (style.visibility !== "visible" || !checkVisibility(element)) return false;
   const box = rectOf(element);
   return box.width > 0 && box.height > 0;
 };
-cb.isVisible = isVisible;
 
-const boxOf = rectOf;
-cb.boxOf = boxOf;
-const intersect = (a, b) => {
+export const boxOf = rectOf;
+export const intersect = (a, b) => {
   const x = Math.max(a.x, b.x);
   const y = Math.max(a.y, b.y);
-  return { x, y, width: Math.max(0, Math.min(a.x + a.width, b.x + b.width) - x), height: Math.max(0, Math.min(a.y + a.height, b.y + b.height) - y) };
+  return {
+    x,
+    y,
+    width: Math.max(0, Math.min(a.x + a.width, b.x + b.width) - x),
+    height: Math.max(0, Math.min(a.y + a.height, b.y + b.height) - y),
+  };
 };
-const hasArea = (box) => box.width > 0 && box.height > 0;
-const viewBox = () => { const { width, height } = extent(); return { x: 0, y: 0, width, height }; };
+export const hasArea = (box) => box.width > 0 && box.height > 0;
+const viewBox = () => {
+  const { width, height } = extent();
+  return { x: 0, y: 0, width, height };
+};
 /** The box of an element's padding area, which clips its content. */
 const paddingBox = (element) => {
   let area = memo?.padding.get(element);
   if (area) return area;
   const box = rectOf(element);
   const scale = scaleOf(element, box);
-  area = { x: box.x + clientLeft(element) * scale.x, y: box.y + clientTop(element) * scale.y, width: clientWidth(element) * scale.x, height: clientHeight(element) * scale.y };
+  area = {
+    x: box.x + clientLeft(element) * scale.x,
+    y: box.y + clientTop(element) * scale.y,
+    width: clientWidth(element) * scale.x,
+    height: clientHeight(element) * scale.y,
+  };
   memo?.padding.set(element, area);
   return area;
 };
@@ -73,10 +103,15 @@ const clipFrom = (start, flow) => {
   let clip = OPEN;
   for (let up = start; up; up = flatParent(up)) {
     const known = memo?.clip.get(up)?.[flow];
-    if (known) { clip = known; break; }
+    if (known) {
+      clip = known;
+      break;
+    }
     const look = lookOf(up);
     const root = up === html || up === body;
-    const holds = !root && (flow === "fixed" ? look.holdsFixed : flow === "absolute" ? look.position !== "static" || look.holdsFixed : true);
+    const holds =
+      !root &&
+      (flow === "fixed" ? look.holdsFixed : flow === "absolute" ? look.position !== "static" || look.holdsFixed : true);
     chain.push([up, flow, holds && look.clips ? look : null]);
     if (holds) flow = flowOf(look.position);
   }
@@ -85,12 +120,17 @@ const clipFrom = (start, flow) => {
     if (look) {
       const area = paddingBox(up);
       const now = intersect(clip.now, area);
-      if (look.scrolls) clip = { now, before: EVERYWHERE, instead: area.width < 2 || area.height < 2 ? NOWHERE : reachable(area, clip) };
+      if (look.scrolls)
+        clip = {
+          now,
+          before: EVERYWHERE,
+          instead: area.width < 2 || area.height < 2 ? NOWHERE : reachable(area, clip),
+        };
       else clip = { now, before: intersect(area, clip.before), instead: clip.instead };
     }
     if (memo) {
       let known = memo.clip.get(up);
-      if (!known) memo.clip.set(up, known = {});
+      if (!known) memo.clip.set(up, (known = {}));
       known[asked] = clip;
     }
   }
@@ -98,27 +138,33 @@ const clipFrom = (start, flow) => {
 };
 const reachable = (box, clip) => {
   const left = intersect(box, clip.before);
-  return hasArea(left) ? clip.instead ?? left : NOWHERE;
+  return hasArea(left) ? (clip.instead ?? left) : NOWHERE;
 };
 /** What remains of a box after its ancestors' clipping; with `stay`, only what no scrolling can bring back is cut. */
 const clipped = (element, box, stay) => {
   const clip = clipFrom(flatParent(element), flowOf(lookOf(element).position));
   return stay ? reachable(box, clip) : intersect(box, clip.now);
 };
-cb.clippedBox = (element) => clipped(element, boxOf(element), false);
-/** The share of an element's box that can be seen now: 0 to 1. */
-const shareInView = (element) => {
+export const clippedBox = (element) => clipped(element, boxOf(element), false);
+/**
+ * The share of an element's box that can be seen now: 0 to 1.
+ * @param {Element} element
+ * @returns {number}
+ */
+export const shareInView = (element) => {
   const box = boxOf(element);
   if (!hasArea(box)) {
     // A line or a point is in view or not, if it is drawn at all.
     if (!clientRects(element).length) return 0;
-    const area = intersect(clipped(element, { ...box, width: Math.max(box.width, 1), height: Math.max(box.height, 1) }, false), viewBox());
+    const area = intersect(
+      clipped(element, { ...box, width: Math.max(box.width, 1), height: Math.max(box.height, 1) }, false),
+      viewBox(),
+    );
     return hasArea(area) ? 1 : 0;
   }
   const shown = intersect(clipped(element, box, false), viewBox());
   return Math.min(1, (shown.width * shown.height) / (box.width * box.height));
 };
-cb.shareInView = shareInView;
 
 /** How much of an element shines through its own and its ancestors' opacity; 0 where a clip path hides it. */
 const fadeOf = (element) => {
@@ -126,7 +172,10 @@ const fadeOf = (element) => {
   let fade = 1;
   for (let up = element; up; up = flatParent(up)) {
     const known = memo?.fade.get(up);
-    if (known !== undefined) { fade = known; break; }
+    if (known !== undefined) {
+      fade = known;
+      break;
+    }
     asked.push(up);
   }
   while (asked.length) {
@@ -137,16 +186,15 @@ const fadeOf = (element) => {
   }
   return fade;
 };
-const clipPathHides = (style) => {
-  if (style.clip === "auto" && style.clipPath === "none") return false;
-  if (/^rect\(\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?,?\s*(?:0|1)(?:px)?\s*\)$/.test(style.clip)) return true;
-  return /^inset\(\s*(?:50|100)%|^circle\(\s*0|^polygon\(\s*0(?:px|%)?\s+0(?:px|%)?\s*(?:,\s*0(?:px|%)?\s+0(?:px|%)?\s*)*\)/.test(style.clipPath);
-};
-/** Whether a person could see something there, scrolling allowed: the strict definition. */
-const isShown = (element) => {
+/**
+ * Whether a person could see something there, scrolling allowed: the strict definition.
+ * @param {Element} element
+ * @returns {boolean}
+ */
+export const isShown = (element) => {
   if (!isVisible(element) || fadeOf(element) < 0.05) return false;
   const box = rectOf(element);
-  if (box.width <= 2 && box.height <= 2 || box.width < 1 || box.height < 1) return false;
+  if ((box.width <= 2 && box.height <= 2) || box.width < 1 || box.height < 1) return false;
   const left = clipped(element, boxOf(element), true);
   if (!hasArea(left) || left.width * left.height <= 4) return false;
   return !isOffPage(element, left);
@@ -157,12 +205,20 @@ const extent = () => {
   const scroller = pageScroller();
   const { innerWidth: width, innerHeight: height, scrollX, scrollY } = globalThis;
   const root = rootElement();
-  const found = { width, height, scrollX, scrollY, pageWidth: Math.max(scroller ? scrollWidth(scroller) : 0, width), pageHeight: Math.max(scroller ? scrollHeight(scroller) : 0, height), rtl: !!root && styleOf(root).direction === "rtl" };
+  const found = {
+    width,
+    height,
+    scrollX,
+    scrollY,
+    pageWidth: Math.max(scroller ? scrollWidth(scroller) : 0, width),
+    pageHeight: Math.max(scroller ? scrollHeight(scroller) : 0, height),
+    rtl: !!root && styleOf(root).direction === "rtl",
+  };
   if (memo) memo.extent = found;
   return found;
 };
 /** Beyond an edge of the document, where no scrolling leads. */
-const isOffPage = (element, box) => {
+export const isOffPage = (element, box) => {
   const page = extent();
   const inView = box.x >= 0 && box.y >= 0 && box.x < page.width && box.y < page.height;
   if (inView) return false;
@@ -171,28 +227,36 @@ const isOffPage = (element, box) => {
   const sy = fixed ? 0 : page.scrollY;
   if (!page.rtl && box.x + box.width + sx <= 0) return true;
   if (box.y + box.height + sy <= 0) return true;
-  return (!page.rtl && box.x + sx >= (fixed ? page.width : page.pageWidth)) || box.y + sy >= (fixed ? page.height : page.pageHeight);
+  return (
+    (!page.rtl && box.x + sx >= (fixed ? page.width : page.pageWidth)) ||
+    box.y + sy >= (fixed ? page.height : page.pageHeight)
+  );
 };
 const isFixed = (element) => {
   const asked = [];
   let fixed = false;
   for (let up = element; up; up = flatParent(up)) {
     const known = memo?.fixed.get(up);
-    if (known !== undefined) { fixed = known; break; }
+    if (known !== undefined) {
+      fixed = known;
+      break;
+    }
     asked.push(up);
-    if (lookOf(up).position === "fixed") { fixed = true; break; }
+    if (lookOf(up).position === "fixed") {
+      fixed = true;
+      break;
+    }
   }
   for (const one of asked) memo?.fixed.set(one, fixed);
   return fixed;
 };
-cb.isShown = isShown;
-cb.isOffPage = isOffPage;
-cb.isOffered = (element) => isShown(element) && !isAriaHidden(element);
+export const isOffered = (element) => isShown(element) && !isAriaHidden(element);
 /** Whether the pointer reaches an element or something in it; what is disabled need not be reached to be known. */
 const isReached = (element) => {
   if (styleOf(element).pointerEvents !== "none" || isNativelyDisabled(element) || isAriaDisabled(element)) return true;
   const inner = queryAll(element, "*");
-  for (let i = 0; i < inner.length && i < 50; i++) if (styleOf(inner[i]).pointerEvents !== "none" && isShown(inner[i])) return true;
+  for (let i = 0; i < inner.length && i < 50; i++)
+    if (styleOf(inner[i]).pointerEvents !== "none" && isShown(inner[i])) return true;
   return false;
 };
 /** What an element without a box of its own (`display: contents`, floating content) shows first. */
@@ -207,8 +271,12 @@ const shownWithin = (element) => {
   }
   return null;
 };
-/** The box through which an element is seen and used: its own, or that of what stands for it. */
-cb.standInOf = (element) => {
+/**
+ * The box through which an element is seen and used: its own, or that of what stands for it.
+ * @param {Element} element
+ * @returns {Element | null}
+ */
+export const standInOf = (element) => {
   const reached = isReached(element);
   if (reached && isShown(element)) return element;
   const type = typeOf(element);
@@ -222,13 +290,13 @@ cb.standInOf = (element) => {
     }
     return null;
   }
-  return reached ? editorOf(element) ?? shownWithin(element) : null;
+  return reached ? (editorOf(element) ?? shownWithin(element)) : null;
 };
 /**
  * The visible editor that a hidden text area takes the input for: the nearest thing around it that is shown and has
  * the pointer of text, as code editors and terminals have it. What stands among other fields is no editor.
  */
-const editorOf = (element) => {
+export const editorOf = (element) => {
   if (!isHtml(element, "textarea") || isNativelyDisabled(element)) return null;
   if (styleOf(element).visibility !== "visible" || !checkVisibility(element) || isShown(element)) return null;
   for (let up = flatParent(element), depth = 0; up && depth < 4; up = flatParent(up), depth++) {
@@ -238,15 +306,15 @@ const editorOf = (element) => {
   }
   return null;
 };
-cb.editorOf = editorOf;
 const pointsAtText = (element) => {
   if (lookOf(element).cursor === "text") return true;
   const inner = queryAll(element, "*");
-  for (let i = 0; i < inner.length && i < 100; i++) if (lookOf(inner[i]).cursor === "text" && isShown(inner[i])) return true;
+  for (let i = 0; i < inner.length && i < 100; i++)
+    if (lookOf(inner[i]).cursor === "text" && isShown(inner[i])) return true;
   return false;
 };
 /** What an editor shows, a line for each block; what cannot be selected, such as line numbers, is not its text. */
-const editorText = (editor) => {
+export const editorText = (editor) => {
   const parts = [];
   let left = TEXT_LIMIT;
   const read = (node, depth) => {
@@ -258,7 +326,12 @@ const editorText = (editor) => {
         const text = (kept ? whole : whole.replace(/\s+/g, " ").replace(/^ $/, "")).slice(0, left);
         left -= text.length;
         parts.push(text);
-      } else if (isElement(child) && !isHidden(child) && tagOf(child) !== "textarea" && styleOf(child).userSelect !== "none") {
+      } else if (
+        isElement(child) &&
+        !isHidden(child) &&
+        tagOf(child) !== "textarea" &&
+        styleOf(child).userSelect !== "none"
+      ) {
         const apart = !/^(?:inline|contents)/.test(lookOf(child).display);
         if (apart) parts.push("\n");
         read(child, depth + 1);
@@ -267,10 +340,18 @@ const editorText = (editor) => {
     }
   };
   read(editor, 0);
-  return parts.join("").replace(/\u00a0/g, " ").replace(/\n+/g, "\n").replace(/^\n|\n$/g, "");
+  return parts
+    .join("")
+    .replace(/\u00a0/g, " ")
+    .replace(/\n+/g, "\n")
+    .replace(/^\n|\n$/g, "");
 };
-/** What scrolls an element, short of the page itself. */
-cb.scrollerOf = (element) => {
+/**
+ * What scrolls an element, short of the page itself.
+ * @param {Element} element
+ * @returns {Element | null}
+ */
+export const scrollerOf = (element) => {
   const root = rootElement();
   const body = bodyElement();
   for (let up = flatParent(element); up && up !== root && up !== body; up = flatParent(up)) {
@@ -278,20 +359,36 @@ cb.scrollerOf = (element) => {
   }
   return null;
 };
-/** Whether an element holds more than it shows. */
-const overflows = (element) => scrollHeight(element) > clientHeight(element) + 1 || scrollWidth(element) > clientWidth(element) + 1;
-cb.overflows = overflows;
+/**
+ * Whether an element holds more than it shows.
+ * @param {Element} element
+ * @returns {boolean}
+ */
+export const overflows = (element) =>
+  scrollHeight(element) > clientHeight(element) + 1 || scrollWidth(element) > clientWidth(element) + 1;
 /** The content box of a frame's owner in this frame, and the viewport that its content has. */
-cb.ownerBox = (element) => cb.once(() => {
-  if (!element || !isConnected(element)) return null;
-  const box = rectOf(element);
-  const scale = scaleOf(element, box);
-  const style = styleOf(element);
-  const number = (text) => Number.parseFloat(text) || 0;
-  const left = clientLeft(element) + number(style.paddingLeft);
-  const top = clientTop(element) + number(style.paddingTop);
-  const layoutWidth = clientWidth(element) - number(style.paddingLeft) - number(style.paddingRight);
-  const layoutHeight = clientHeight(element) - number(style.paddingTop) - number(style.paddingBottom);
-  const content = { x: box.x + left * scale.x, y: box.y + top * scale.y, width: layoutWidth * scale.x, height: layoutHeight * scale.y };
-  return { content, layoutWidth, layoutHeight, clip: clipped(element, content, false), shown: isVisible(element) && fadeOf(element) >= 0.05 };
-});
+export const ownerBox = (element) =>
+  once(() => {
+    if (!element || !isConnected(element)) return null;
+    const box = rectOf(element);
+    const scale = scaleOf(element, box);
+    const style = styleOf(element);
+    const number = (text) => Number.parseFloat(text) || 0;
+    const left = clientLeft(element) + number(style.paddingLeft);
+    const top = clientTop(element) + number(style.paddingTop);
+    const layoutWidth = clientWidth(element) - number(style.paddingLeft) - number(style.paddingRight);
+    const layoutHeight = clientHeight(element) - number(style.paddingTop) - number(style.paddingBottom);
+    const content = {
+      x: box.x + left * scale.x,
+      y: box.y + top * scale.y,
+      width: layoutWidth * scale.x,
+      height: layoutHeight * scale.y,
+    };
+    return {
+      content,
+      layoutWidth,
+      layoutHeight,
+      clip: clipped(element, content, false),
+      shown: isVisible(element) && fadeOf(element) >= 0.05,
+    };
+  });

@@ -1,29 +1,45 @@
-  // What lies over an element.
-  const describe = (element) => {
-    if (!element) return "nothing";
-    const id = attr(element, "id");
-    const name = (attr(element, "class") ?? "").trim().split(/\s+/)[0];
-    return cut(tagOf(element) + (id ? `#${id}` : name ? `.${name}` : ""), 80);
-  };
-  /** Whether a hit counts as hitting the element: itself, what it holds, what holds it, or its label. */
-  const belongs = (element, stand, hit) => {
-    if (!hit || cb.contains(element, hit) || cb.contains(stand, hit) || cb.contains(hit, element)) return true;
-    for (const label of cb.labelsOf(element)) if (cb.contains(label, hit)) return true;
-    return false;
-  };
-  const occlusionOf = (element, stand, shown) => {
-    const inset = (share) => [shown.x + shown.width * share, shown.y + shown.height * share];
-    const [cx, cy] = inset(0.5);
-    const [lx, ly] = inset(0.2);
-    const [rx, ry] = inset(0.8);
-    const points = shown.width * shown.height < 1500 ? [[cx, cy]] : [[cx, cy], [lx, ly], [rx, ry], [rx, ly], [lx, ry]];
-    let covered = 0;
-    let by = null;
-    for (let i = 0; i < points.length; i++) {
-      // Where nothing lies over the middle and two opposite corners, the others are not asked.
-      if (i === 3 && !covered) return undefined;
-      const hit = cb.elementAt(...points[i]);
-      if (!belongs(element, stand, hit)) { covered++; by ??= hit; }
+// @ts-check
+// What lies over an element.
+import * as cb from "cuebook:core";
+import { attr, cut, tagOf } from "cuebook:core";
+
+export const describe = (element) => {
+  if (!element) return "nothing";
+  const id = attr(element, "id");
+  const name = (attr(element, "class") ?? "").trim().split(/\s+/)[0];
+  return cut(tagOf(element) + (id ? `#${id}` : name ? `.${name}` : ""), 80);
+};
+/** Whether a hit counts as hitting the element: itself, what it holds, what holds it, or its label. */
+const belongs = (element, stand, hit) => {
+  if (!hit || cb.contains(element, hit) || cb.contains(stand, hit) || cb.contains(hit, element)) return true;
+  for (const label of cb.labelsOf(element)) if (cb.contains(label, hit)) return true;
+  return false;
+};
+export const occlusionOf = (element, stand, shown) => {
+  const inset = (share) => [shown.x + shown.width * share, shown.y + shown.height * share];
+  const [cx, cy] = inset(0.5);
+  const [lx, ly] = inset(0.2);
+  const [rx, ry] = inset(0.8);
+  const points =
+    shown.width * shown.height < 1500
+      ? [[cx, cy]]
+      : [
+          [cx, cy],
+          [lx, ly],
+          [rx, ry],
+          [rx, ly],
+          [lx, ry],
+        ];
+  let covered = 0;
+  let by = null;
+  for (let i = 0; i < points.length; i++) {
+    // Where nothing lies over the middle and two opposite corners, the others are not asked.
+    if (i === 3 && !covered) return undefined;
+    const hit = cb.elementAt(points[i][0], points[i][1]);
+    if (!belongs(element, stand, hit)) {
+      covered++;
+      by ??= hit;
     }
-    return covered ? { ratio: covered / points.length, by: describe(by) } : undefined;
-  };
+  }
+  return covered ? { ratio: covered / points.length, by: describe(by) } : undefined;
+};

@@ -1,39 +1,47 @@
-  // Widgets that are made of two elements.
-  const COLLECTED = new Set(["tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem"]);
-  const PRESSED = new Set(["link", "button"]);
-  /** Which of two nested rows of one name and nearly one box stands for both: "outer", "inner", or neither. */
-  const standsForBoth = ({ row: outer, box: outerBox }, { row: inner, box: innerBox }) => {
-    const called = (row) => row.name || row.fallback || "";
-    const area = (box) => box.width * box.height;
-    if (!called(outer) || called(outer) !== called(inner) || area(innerBox) < area(outerBox) / 2) return "";
-    if (["draggable", "drop"].includes(outer.reason) || ["draggable", "drop"].includes(inner.reason) || outer.control !== "plain" && outer.control !== inner.control) return "";
-    const widgets = [outer, inner].map((row) => WIDGETS.has(row.role));
-    if (!widgets[1]) return inner.control === "plain" ? "outer" : "";
-    if (!widgets[0]) return "inner";
-    if (inner.role === outer.role) return inner.reason === "native" && outer.reason !== "native" ? "inner" : "outer";
-    return PRESSED.has(inner.role) && (COLLECTED.has(outer.role) || PRESSED.has(outer.role)) ? "outer" : "";
-  };
-  /** Leaves one entry of each widget that is made of two elements. */
-  const withoutDoubles = (entries) => {
-    const owners = entries.map((entry) => entry.owner);
-    const inside = entries.map(() => 0);
-    const gone = entries.map(() => false);
-    for (const owner of owners) if (owner >= 0) inside[owner]++;
-    for (let i = entries.length - 1; i >= 0; i--) {
-      const owner = owners[i];
-      if (gone[i] || owner < 0 || inside[owner] !== 1 || inside[i] > 0) continue;
-      const keeps = standsForBoth(entries[owner], entries[i]);
-      if (keeps === "") continue;
-      inside[owner] = 0;
-      if (keeps === "outer") {
-        gone[i] = true;
-        entries[owner].destination ??= entries[i].row.destination ?? entries[i].destination;
-      } else {
-        // What is left keeps its place in the order, and is compared with the row around both.
-        gone[owner] = true;
-        owners[i] = owners[owner];
-        i++;
-      }
+// @ts-check
+// Widgets that are made of two elements.
+import { WIDGETS } from "./reasons.js";
+
+const COLLECTED = new Set(["tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem"]);
+const PRESSED = new Set(["link", "button"]);
+/** Which of two nested rows of one name and nearly one box stands for both: "outer", "inner", or neither. */
+const standsForBoth = ({ row: outer, box: outerBox }, { row: inner, box: innerBox }) => {
+  const called = (row) => row.name || row.fallback || "";
+  const area = (box) => box.width * box.height;
+  if (!called(outer) || called(outer) !== called(inner) || area(innerBox) < area(outerBox) / 2) return "";
+  if (
+    ["draggable", "drop"].includes(outer.reason) ||
+    ["draggable", "drop"].includes(inner.reason) ||
+    (outer.control !== "plain" && outer.control !== inner.control)
+  )
+    return "";
+  const widgets = [outer, inner].map((row) => WIDGETS.has(row.role));
+  if (!widgets[1]) return inner.control === "plain" ? "outer" : "";
+  if (!widgets[0]) return "inner";
+  if (inner.role === outer.role) return inner.reason === "native" && outer.reason !== "native" ? "inner" : "outer";
+  return PRESSED.has(inner.role) && (COLLECTED.has(outer.role) || PRESSED.has(outer.role)) ? "outer" : "";
+};
+/** Leaves one entry of each widget that is made of two elements. */
+export const withoutDoubles = (entries) => {
+  const owners = entries.map((entry) => entry.owner);
+  const inside = entries.map(() => 0);
+  const gone = entries.map(() => false);
+  for (const owner of owners) if (owner >= 0) inside[owner]++;
+  for (let i = entries.length - 1; i >= 0; i--) {
+    const owner = owners[i];
+    if (gone[i] || owner < 0 || inside[owner] !== 1 || inside[i] > 0) continue;
+    const keeps = standsForBoth(entries[owner], entries[i]);
+    if (keeps === "") continue;
+    inside[owner] = 0;
+    if (keeps === "outer") {
+      gone[i] = true;
+      entries[owner].destination ??= entries[i].row.destination ?? entries[i].destination;
+    } else {
+      // What is left keeps its place in the order, and is compared with the row around both.
+      gone[owner] = true;
+      owners[i] = owners[owner];
+      i++;
     }
-    return entries.filter((_, i) => !gone[i]);
-  };
+  }
+  return entries.filter((_, i) => !gone[i]);
+};

@@ -1,38 +1,79 @@
-  // What is told of one thing to act on, but for where it is at the moment.
-  //
-  // A row is kept while nothing in its element, its labels and what it refers to changes; the texts
-  // and headings around it are compared. Whatever else a row may depend on has to be noticed in `changes.js` or
-  // `measure.js`.
-  const rowOf = (run, info, stand) => {
-    const { element, tag, role, reason } = info;
-    const row = { id: info.id ||= cb.idOf(element), tag: cut(tag, 60), role, name: cut(cb.nameOf(element), 400), reason, states: cb.statesOf(element), control: kindOf(element, role), depth: Math.min(info.structure, 60000), path: info.path };
-    const put = (key, text) => { if (text) row[key] = text; };
-    const sensitive = cb.isSensitive(element);
-    if (!row.name) put("fallback", context.fallbackOf(element, tag, role));
-    put("title", shortText(attr(element, "title") ?? "", 200));
-    if (!row.name && FIELDS.has(row.control)) { put("beside", context.besideOf(element, tag, role)); nameless.add(info); }
-    if (/[a-z_]{3}/.test(row.name || row.fallback || "")) { const icons = ligaturesOf(element); if (icons.length) row.icons = icons; }
-    put("description", cut(cb.descriptionOf(element), 300));
-    if (sensitive) row.control = row.control === "text" || row.control === "plain" || row.control === "number" || row.control === "multiline" ? "password" : row.control;
-    const value = cb.valueOf(element);
-    if (value !== undefined && value !== null && value !== "") {
-      row.value = cut(value, 2000);
-      if (sensitive) { row.sensitive = true; run.secrets.push(row.value); }
-    } else if (sensitive) row.sensitive = true;
-    if (tag === "select") { row.options = cb.optionsOf(element, 100); put("value", cut(value ?? "", 500)); }
-    const labels = cb.labelTexts(element);
-    if (labels.length) row.labels = labels.slice(0, 3).map((text) => cut(text, 200));
-    put("placeholder", shortText(attr(element, "placeholder") ?? "", 200));
-    put("alt", shortText(attr(element, "alt") ?? "", 200));
-    put("testId", info.testId);
-    if (tag === "a" || tag === "area") { put("destination", cut(cb.tools.destinationOf(element), 2000)); }
-    const form = cb.tools.closest(element, "form");
-    if (form) put("form", cut(attr(form, "name") || attr(form, "id") || (attr(form, "action") ?? "").split(/[?#]/)[0], 200));
-    if (stand !== element) row.stand = cb.idOf(stand);
-    const about = aboutOf(info, context.calledBy(cb.nameOf(element), row.beside ?? "", row.fallback ?? ""));
-    row.context = about.labels;
-    row.about = about.key;
-    info.rowTitle = about.titled ? run.title : null;
-    put("css", cssOf(element, run));
-    return row;
+// @ts-check
+// What is told of one thing to act on, but for where it is at the moment.
+//
+// A row is kept while nothing in its element, its labels and what it refers to changes; the texts
+// and headings around it are compared. Whatever else a row may depend on has to be noticed in `changes.js` or
+// `measure.js`.
+import * as cb from "cuebook:core";
+import { attr, cut, shortText } from "cuebook:core";
+import { memory } from "./memory.js";
+import { kindOf } from "./reasons.js";
+import { cssOf } from "./place.js";
+import { aboutOf, ligaturesOf } from "./context.js";
+
+const FIELDS = new Set("text password multiline select check number range color file dateTime richText".split(" "));
+
+export const rowOf = (run, info, stand) => {
+  const { element, tag, role, reason } = info;
+  const row = {
+    id: (info.id ||= cb.idOf(element)),
+    tag: cut(tag, 60),
+    role,
+    name: cut(cb.nameOf(element), 400),
+    reason,
+    states: cb.statesOf(element),
+    control: kindOf(element, role),
+    depth: Math.min(info.structure, 60000),
+    path: info.path,
   };
+  const put = (key, text) => {
+    if (text) row[key] = text;
+  };
+  const sensitive = cb.isSensitive(element);
+  if (!row.name) put("fallback", cb.fallbackOf(element, tag, role));
+  put("title", shortText(attr(element, "title") ?? "", 200));
+  if (!row.name && FIELDS.has(row.control)) {
+    put("beside", cb.besideOf(element, tag, role));
+    memory.nameless.add(info);
+  }
+  if (/[a-z_]{3}/.test(row.name || row.fallback || "")) {
+    const icons = ligaturesOf(element);
+    if (icons.length) row.icons = icons;
+  }
+  put("description", cut(cb.descriptionOf(element), 300));
+  if (sensitive)
+    row.control =
+      row.control === "text" || row.control === "plain" || row.control === "number" || row.control === "multiline"
+        ? "password"
+        : row.control;
+  const value = cb.valueOf(element);
+  if (value !== undefined && value !== null && value !== "") {
+    row.value = cut(value, 2000);
+    if (sensitive) {
+      row.sensitive = true;
+      run.secrets.push(row.value);
+    }
+  } else if (sensitive) row.sensitive = true;
+  if (tag === "select") {
+    row.options = cb.optionsOf(element, 100);
+    put("value", cut(value ?? "", 500));
+  }
+  const labels = cb.labelTexts(element);
+  if (labels.length) row.labels = labels.slice(0, 3).map((text) => cut(text, 200));
+  put("placeholder", shortText(attr(element, "placeholder") ?? "", 200));
+  put("alt", shortText(attr(element, "alt") ?? "", 200));
+  put("testId", info.testId);
+  if (tag === "a" || tag === "area") {
+    put("destination", cut(cb.destinationOf(element), 2000));
+  }
+  const form = cb.closest(element, "form");
+  if (form)
+    put("form", cut(attr(form, "name") || attr(form, "id") || (attr(form, "action") ?? "").split(/[?#]/)[0], 200));
+  if (stand !== element) row.stand = cb.idOf(stand);
+  const about = aboutOf(info, cb.calledBy(cb.nameOf(element), row.beside ?? "", row.fallback ?? ""));
+  row.context = about.labels;
+  row.about = about.key;
+  info.rowTitle = about.titled ? run.title : null;
+  put("css", cssOf(element, run));
+  return row;
+};

@@ -1,243 +1,362 @@
-  // One walk: what changed since the last one is read, the rest is taken from it.
-  const LIMITS = { landmarks: 40, headings: 40, live: 20, suspects: 300 };
-  const TIME_CHECK = 255;
-  const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
-  const isMereScroller = (element) => roleOf(element) === "generic" && lookOf(element).scrolls && !attr(element, "aria-label");
-  let walks = 0;
-  let versions = 0;
+// @ts-check
+// One walk: what changed since the last one is read, the rest is taken from it.
+import * as cb from "cuebook:core";
+import { attr, cut, lookOf, ownText, roleOf, shortText, textHead, typeOf } from "cuebook:core";
+import { memory } from "./memory.js";
+import { CLOSED, examined, forgetAll, Info, isHost, list, OWNER, PASSED, renewKids, WALKED } from "./infos.js";
+import { overflow, watch } from "./changes.js";
+import { fieldOf, isField, readSurroundings } from "./measure.js";
+import { HOSTABLE, labelReason, reasonOf } from "./reasons.js";
+import { describe, occlusionOf } from "./cover.js";
+import { cssOf, segmentOf } from "./place.js";
+import { crownOf, placeKept, placeKey } from "./context.js";
+import { itemsOf, LANDMARKS, summaryOf } from "./sketch.js";
+import { rowOf } from "./row.js";
 
-  /** The facts of an element that depend on itself and on what is around it. */
-  const refresh = (run, info) => {
-    const { kind, path, structure, points, role } = info;
-    read(run, info);
-    info.fresh = true;
-    if (info.kids && (kind !== info.kind || path !== info.path || structure !== info.structure || points !== info.points || isPlainRole(role) !== isPlainRole(info.role))) renewKids(info);
-  };
-  const read = (run, info) => {
-    const { element, tag, parent } = info;
-    info.testId = run.tested(element) ? cb.testIdOf(element, run.options.testIds) : undefined;
-    if (PASSED_TAGS.has(tag)) { info.kind = PASSED; return; }
-    if (tag === "iframe" || tag === "frame" || tag === "object" || tag === "embed") info.kind = OWNER;
-    else info.kind = WALKED;
-    const box = cb.boxOf(element);
-    info.x = box.x;
-    info.y = box.y;
-    info.width = box.width;
-    info.height = box.height;
-    info.scrolls = undefined;
-    const look = lookOf(element);
-    info.style = cb.styleOf(element);
-    info.cursor = look.cursor;
-    info.shows = look.display !== "none" && cb.tools.shows(element);
-    info.field = isField(tag) ? fieldOf(element, tag) : undefined;
-    info.hosts = isHost(tag) && !!cb.shadowOf(element);
-    const names = cb.tools.attributeNames(element);
-    const stated = names.includes("role");
-    const segment = stated || names.includes("id") ? segmentOf(element) : tag.slice(0, 40);
-    const whole = parent?.path ? `${parent.path}>${segment}` : segment;
-    info.path = whole.length > 300 ? whole.slice(whole.indexOf(">", whole.length - 260) + 1) : whole;
-    info.reason = "";
-    info.role = "generic";
-    info.speaks = "";
-    info.control = tag === "label" ? cb.tools.control(element) : null;
-    info.structure = parent ? parent.structure + (isPlainRole(parent.role) || parent.kind !== WALKED ? 0 : 1) : 0;
-    if (info.kind === OWNER) return;
-    if (look.display === "none") {
-      // A hidden file input or check box may be worked through its label.
-      info.kind = CLOSED;
-      if (tag === "input") {
-        const type = typeOf(element);
-        if (type === "checkbox" || type === "radio" || type === "file") { info.reason = "native"; info.role = roleOf(element); }
+const LIMITS = { landmarks: 40, headings: 40, live: 20, suspects: 300 };
+const TIME_CHECK = 255;
+const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+const isMereScroller = (element) =>
+  roleOf(element) === "generic" && lookOf(element).scrolls && !attr(element, "aria-label");
+
+/** The facts of an element that depend on itself and on what is around it. */
+const refresh = (run, info) => {
+  const { kind, path, structure, points, role } = info;
+  read(run, info);
+  info.fresh = true;
+  if (
+    info.kids &&
+    (kind !== info.kind ||
+      path !== info.path ||
+      structure !== info.structure ||
+      points !== info.points ||
+      isPlainRole(role) !== isPlainRole(info.role))
+  )
+    renewKids(info);
+};
+export const read = (run, info) => {
+  const { element, tag, parent } = info;
+  info.testId = run.tested(element) ? cb.testIdOf(element, run.options.testIds) : undefined;
+  if (PASSED_TAGS.has(tag)) {
+    info.kind = PASSED;
+    return;
+  }
+  if (tag === "iframe" || tag === "frame" || tag === "object" || tag === "embed") info.kind = OWNER;
+  else info.kind = WALKED;
+  const box = cb.boxOf(element);
+  info.x = box.x;
+  info.y = box.y;
+  info.width = box.width;
+  info.height = box.height;
+  info.scrolls = undefined;
+  const look = lookOf(element);
+  info.style = cb.styleOf(element);
+  info.cursor = look.cursor;
+  info.shows = look.display !== "none" && cb.shows(element);
+  info.field = isField(tag) ? fieldOf(element, tag) : undefined;
+  info.hosts = isHost(tag) && !!cb.shadowOf(element);
+  const names = cb.attributeNames(element);
+  const stated = names.includes("role");
+  const segment = stated || names.includes("id") ? segmentOf(element) : tag.slice(0, 40);
+  const whole = parent?.path ? `${parent.path}>${segment}` : segment;
+  info.path = whole.length > 300 ? whole.slice(whole.indexOf(">", whole.length - 260) + 1) : whole;
+  info.reason = "";
+  info.role = "generic";
+  info.speaks = "";
+  info.control = tag === "label" ? cb.control(element) : null;
+  info.structure = parent ? parent.structure + (isPlainRole(parent.role) || parent.kind !== WALKED ? 0 : 1) : 0;
+  if (info.kind === OWNER) return;
+  if (look.display === "none") {
+    // A hidden file input or check box may be worked through its label.
+    info.kind = CLOSED;
+    if (tag === "input") {
+      const type = typeOf(element);
+      if (type === "checkbox" || type === "radio" || type === "file") {
+        info.reason = "native";
+        info.role = roleOf(element);
       }
-      return;
     }
-    if (names.includes("inert") || names.includes("aria-hidden") && attr(element, "aria-hidden") === "true" && !cb.isFocusable(element)) { info.kind = CLOSED; return; }
-    const pointed = parent ? parent.points : false;
-    info.reason = tag === "label" ? labelReason(element, pointed) : reasonOf(element, tag, pointed);
-    info.points = (pointed && look.cursor === "pointer") || info.reason !== "" || look.cursor === "pointer";
-    info.role = stated || tag !== "div" && tag !== "span" ? roleOf(element) : "generic";
-    const speaks = names.includes("aria-live") ? attr(element, "aria-live") : "";
-    if (info.role === "alert" || info.role === "status" || info.role === "log") info.speaks = info.role;
-    else if (speaks === "assertive") info.speaks = "alert";
-    else if (speaks === "polite") info.speaks = "status";
-  };
-  const PASSED_TAGS = new Set(["script", "style", "template", "head", "noscript", "option", "optgroup"]);
-  const isPlainRole = (role) => role === "generic" || role === "none" || role === "presentation";
+    return;
+  }
+  if (
+    names.includes("inert") ||
+    (names.includes("aria-hidden") && attr(element, "aria-hidden") === "true" && !cb.isFocusable(element))
+  ) {
+    info.kind = CLOSED;
+    return;
+  }
+  const pointed = parent ? parent.points : false;
+  info.reason = tag === "label" ? labelReason(element, pointed) : reasonOf(element, tag, pointed);
+  info.points = (pointed && look.cursor === "pointer") || info.reason !== "" || look.cursor === "pointer";
+  info.role = stated || (tag !== "div" && tag !== "span") ? roleOf(element) : "generic";
+  const speaks = names.includes("aria-live") ? attr(element, "aria-live") : "";
+  if (info.role === "alert" || info.role === "status" || info.role === "log") info.speaks = info.role;
+  else if (speaks === "assertive") info.speaks = "alert";
+  else if (speaks === "polite") info.speaks = "status";
+};
+const PASSED_TAGS = new Set(["script", "style", "template", "head", "noscript", "option", "optgroup"]);
+const isPlainRole = (role) => role === "generic" || role === "none" || role === "presentation";
 
-  /** The element through which a thing to act on is seen and used; null if nobody could. */
-  const offerOf = (info) => {
-    // A control that is used through its label depends on what that looks like.
-    if (info.offer !== undefined && info.offer !== null && info.offer !== info.element) info.offer = undefined;
-    if (info.offer === null && info.tag === "input") info.offer = undefined;
-    if (info.offer === undefined) {
-      const { element } = info;
-      const stand = cb.standInOf(element);
-      info.offer = !stand || cb.isAriaHidden(element) || info.reason === "tabindex" && isMereScroller(element) ? null : stand;
-    }
-    return info.offer;
-  };
-  /** Whether what lies beyond the view counts: its own box decides, without the stricter looks. */
-  const isCountable = (info) => info.countable ??= cb.isVisible(info.element) && !cb.isOffPage(info.element, info) && !cb.isAriaHidden(info.element);
-  const consider = (run, info, cssShifted) => {
+/** The element through which a thing to act on is seen and used; null if nobody could. */
+const offerOf = (info) => {
+  // A control that is used through its label depends on what that looks like.
+  if (info.offer !== undefined && info.offer !== null && info.offer !== info.element) info.offer = undefined;
+  if (info.offer === null && info.tag === "input") info.offer = undefined;
+  if (info.offer === undefined) {
     const { element } = info;
-    const near = run.near;
-    if (near && info.width > 2 && info.height > 2 && !touches(info, near)) {
-      if (isCountable(info)) { run.candidates++; run.offView++; }
-      if (cssShifted) info.row = null;
-      return;
+    const stand = cb.standInOf(element);
+    info.offer =
+      !stand || cb.isAriaHidden(element) || (info.reason === "tabindex" && isMereScroller(element)) ? null : stand;
+  }
+  return info.offer;
+};
+/** Whether what lies beyond the view counts: its own box decides, without the stricter looks. */
+const isCountable = (info) =>
+  (info.countable ??=
+    cb.isVisible(info.element) && !cb.isOffPage(info.element, info) && !cb.isAriaHidden(info.element));
+const consider = (run, info, cssShifted) => {
+  const { element } = info;
+  const near = run.near;
+  if (near && info.width > 2 && info.height > 2 && !touches(info, near)) {
+    if (isCountable(info)) {
+      run.candidates++;
+      run.offView++;
     }
-    const stand = offerOf(info);
-    if (!stand) return;
-    run.candidates++;
-    const box = stand === element ? info : cb.boxOf(stand);
-    if (near && !touches(box, near)) { run.offView++; if (cssShifted) info.row = null; return; }
-    if (run.entries.length >= run.options.candidates) { run.beyond++; if (cssShifted) info.row = null; return; }
-    if (!info.row || info.rowLine !== (info.line?.key ?? "") || info.rowTitle !== null && info.rowTitle !== run.title || info.rowContext !== info.contextVersion || info.rowStand !== stand) {
-      info.row = rowOf(run, info, stand);
-      info.rowLine = info.line?.key ?? "";
-      info.rowContext = info.contextVersion;
-      info.rowStand = stand;
-      info.builtIn = walks;
+    if (cssShifted) info.row = null;
+    return;
+  }
+  const stand = offerOf(info);
+  if (!stand) return;
+  run.candidates++;
+  const box = stand === element ? info : cb.boxOf(stand);
+  if (near && !touches(box, near)) {
+    run.offView++;
+    if (cssShifted) info.row = null;
+    return;
+  }
+  if (run.entries.length >= run.options.candidates) {
+    run.beyond++;
+    if (cssShifted) info.row = null;
+    return;
+  }
+  if (
+    !info.row ||
+    info.rowLine !== (info.line?.key ?? "") ||
+    (info.rowTitle !== null && info.rowTitle !== run.title) ||
+    info.rowContext !== info.contextVersion ||
+    info.rowStand !== stand
+  ) {
+    info.row = rowOf(run, info, stand);
+    info.rowLine = info.line?.key ?? "";
+    info.rowContext = info.contextVersion;
+    info.rowStand = stand;
+    info.builtIn = memory.walks;
+    info.json = "";
+  } else if (cssShifted) {
+    const css = cssOf(element, run);
+    if (css !== info.row.css) {
+      info.row.css = css;
       info.json = "";
-    } else if (cssShifted) {
-      const css = cssOf(element, run);
-      if (css !== info.row.css) { info.row.css = css; info.json = ""; }
     }
-    const entry = { info, row: info.row, box: { x: box.x, y: box.y, width: box.width, height: box.height }, owner: info.parent ? info.parent.within : -1, inView: false, cover: undefined, scroller: stand === element ? info.parent?.scroller ?? "" : scrollerOf(stand), destination: undefined };
-    info.within = run.entries.push(entry) - 1;
-    const { view } = run;
-    if (touches(box, view)) {
-      const shown = cb.intersect(cb.clippedBox(stand), view);
-      if (shown.width > 0 && shown.height > 0) {
-        entry.inView = true;
-        entry.cover = occlusionOf(element, stand, shown);
+  }
+  const entry = {
+    info,
+    row: info.row,
+    box: { x: box.x, y: box.y, width: box.width, height: box.height },
+    owner: info.parent ? info.parent.within : -1,
+    inView: false,
+    cover: undefined,
+    scroller: stand === element ? (info.parent?.scroller ?? "") : scrollerOf(stand),
+    destination: undefined,
+  };
+  info.within = run.entries.push(entry) - 1;
+  const { view } = run;
+  if (touches(box, view)) {
+    const shown = cb.intersect(cb.clippedBox(stand), view);
+    if (shown.width > 0 && shown.height > 0) {
+      entry.inView = true;
+      entry.cover = occlusionOf(element, stand, shown);
+    }
+  }
+  if (!entry.inView && run.modal && !cb.contains(run.modal, element))
+    entry.cover = { ratio: 1, by: describe(run.modal) };
+};
+const scrollerOf = (stand) => {
+  const scroller = cb.scrollerOf(stand);
+  return scroller ? describe(scroller) : "";
+};
+const isPageScroller = (element) => element === cb.rootElement() || element === cb.bodyElement();
+
+const headingOf = (info) => {
+  if (info.heading === undefined) {
+    const text = shortText(cb.nameOf(info.element) || textHead(info.element), 200);
+    info.heading = text && cb.isVisible(info.element) ? { level: cb.statesOf(info.element).level ?? 2, text } : null;
+  }
+  return info.heading;
+};
+const landmarkOf = (info) => {
+  const { element, tag, role } = info;
+  const counts = LANDMARKS.has(role) || tag === "form" || (role === "list" && itemsOf(element) >= 3);
+  return counts && cb.isVisible(element) ? summaryOf(element, tag, role) : "";
+};
+const visit = (run, info) => {
+  const { element, tag, parent } = info;
+  info.within = parent ? parent.within : -1;
+  const cssShifted = info.shifts || (parent !== null && parent.placeShifted);
+  info.shifts = false;
+  info.placeShifted = cssShifted;
+  if (!info.fresh) refresh(run, info);
+  if (info.testId) run.testIds.set(info.testId, (run.testIds.get(info.testId) ?? 0) + 1);
+  const crown = parent && info.index > 0 ? crownOf(parent.kids[info.index - 1]) : null;
+  if (crown) parent.lineWithin = cb.crowned(parent.lineWithin, crown);
+  info.line = info.lineWithin = parent ? parent.lineWithin : null;
+  if (info.kind === PASSED) return;
+  if (info.place === undefined && info.placeKnown !== null) {
+    const key = placeKey(placeKept(info));
+    if (key !== info.placeKnown) {
+      info.placeVersion = ++memory.versions;
+      info.placeKnown = key;
+    }
+  }
+  info.contextVersion = parent ? Math.max(parent.contextVersion, parent.placeVersion) : 0;
+  const clipMoved = parent !== null && parent.clipMoved;
+  if (clipMoved || run.extents === "other") info.offer = info.countable = undefined;
+  else if (run.extents === "wider") {
+    if (!info.offer) info.offer = undefined;
+    if (!info.countable) info.countable = undefined;
+  }
+  info.clipMoved = clipMoved || (info.moved && info.kids !== null && info.kids.length > 0 && lookOf(element).clips);
+  info.moved = false;
+  if (info.kind === OWNER) {
+    const owner = cb.ownerBox(element);
+    if (cssShifted || info.css === undefined) info.css = cssOf(element, run) ?? "";
+    if (owner)
+      run.owners[(info.id ||= cb.idOf(element))] = {
+        ...owner,
+        css: info.css || undefined,
+        name: shortText(attr(element, "title") || attr(element, "name") || attr(element, "aria-label") || "", 200),
+      };
+    return;
+  }
+  if (info.reason) consider(run, info, cssShifted);
+  if (info.kind === CLOSED) return;
+  if (info.role === "dialog" || info.role === "alertdialog") info.lineWithin = null;
+  if (info.role === "heading") {
+    const heading = headingOf(info);
+    if (heading && run.headings.length < LIMITS.headings) run.headings.push(heading);
+  } else if (run.landmarks.length < LIMITS.landmarks) {
+    info.summary ??= landmarkOf(info);
+    if (info.summary) run.landmarks.push(info.summary);
+  }
+  if (info.speaks && run.live.length < LIMITS.live) {
+    info.live ??= cb.isVisible(element) ? shortText(ownText(element, 300), 300) : "";
+    if (info.live) run.live.push({ kind: info.speaks, text: info.live });
+  }
+  if (info.reason && run.live.length < LIMITS.live) {
+    info.error ??= attr(element, "aria-invalid") ? cut(cb.errorMessageOf(element), 300) : "";
+    if (info.error) run.live.push({ kind: "error", text: info.error });
+  }
+  if (info.hosts) watch(cb.shadowOf(element));
+  else if (
+    run.suspects.length < LIMITS.suspects &&
+    isHost(tag) &&
+    !examined.has(element) &&
+    (tag.includes("-") || (HOSTABLE.has(tag) && !cb.firstChild(element)))
+  ) {
+    if (info.shows && (tag.includes("-") || info.height > 0)) run.suspects.push((info.id ||= cb.idOf(element)));
+  }
+  if (!info.kids) list(info);
+  info.scroller = parent ? parent.scroller : "";
+  if (
+    info.kids.length &&
+    !isPageScroller(element) &&
+    (info.scrolls ??= lookOf(element).scrolls) &&
+    cb.overflows(element)
+  )
+    info.scroller = describe(element);
+};
+
+export const walkOver = (options, began) => {
+  memory.walks++;
+  if (memory.everything || !memory.order) {
+    forgetAll();
+    overflow();
+    memory.roots = [];
+    memory.everything = false;
+    watch(document);
+  }
+  memory.epoch++;
+  const width = globalThis.innerWidth;
+  const height = globalThis.innerHeight;
+  let tested = null;
+  const run = {
+    options,
+    entries: [],
+    owners: {},
+    headings: [],
+    landmarks: [],
+    live: [],
+    suspects: [],
+    secrets: [],
+    testIds: new Map(),
+    ordinals: new Map(),
+    selectors: new Map(),
+    title: cb.title(document),
+    modal: null,
+    candidates: 0,
+    beyond: 0,
+    offView: 0,
+    extents: memory.extents,
+    view: { x: 0, y: 0, width, height },
+    near: options.scope === "view" ? { x: -width / 2, y: -height / 2, width: width * 2, height: height * 2 } : null,
+    tested: (element) => {
+      if (!tested) {
+        const selector = options.testIds.map((name) => `[${name}]`).join(",") || "[]";
+        try {
+          tested = new Set(memory.roots.flatMap((root) => Array.from(cb.queryAll(root, selector))));
+        } catch {
+          tested = { has: () => true };
+        }
       }
-    }
-    if (!entry.inView && run.modal && !cb.contains(run.modal, element)) entry.cover = { ratio: 1, by: describe(run.modal) };
+      return tested.has(element) || (memory.roots.length > 1 && cb.nodeType(cb.rootNode(element)) === 11);
+    },
   };
-  const scrollerOf = (stand) => { const scroller = cb.scrollerOf(stand); return scroller ? describe(scroller) : ""; };
-  const isPageScroller = (element) => element === cb.tools.rootElement() || element === cb.tools.bodyElement();
-
-  const headingOf = (info) => {
-    if (info.heading === undefined) {
-      const text = shortText(cb.nameOf(info.element) || textHead(info.element), 200);
-      info.heading = text && cb.isVisible(info.element) ? { level: cb.statesOf(info.element).level ?? 2, text } : null;
+  const modals = Array.from(
+    cb.queryAll(document, "dialog:modal, [role=dialog][aria-modal=true], [role=alertdialog][aria-modal=true]"),
+  ).filter((dialog) => cb.isVisible(dialog));
+  run.modal = modals.at(-1) ?? null;
+  const visited = [];
+  let unwalked = 0;
+  let stopped = false;
+  const root = cb.rootElement();
+  const stack = [];
+  if (root) {
+    let info = memory.infos.get(root);
+    if (!info) memory.infos.set(root, (info = new Info(root, null)));
+    stack.push(info);
+  }
+  // An explicit stack: a hostile page nests deeper than ours would bear.
+  while (stack.length) {
+    const info = stack.pop();
+    if (stopped || visited.length >= options.elements || info.level > options.depth) {
+      unwalked++;
+      continue;
     }
-    return info.heading;
-  };
-  const landmarkOf = (info) => {
-    const { element, tag, role } = info;
-    const counts = LANDMARKS.has(role) || tag === "form" || role === "list" && itemsOf(element) >= 3;
-    return counts && cb.isVisible(element) ? summaryOf(element, tag, role) : "";
-  };
-  const visit = (run, info) => {
-    const { element, tag, parent } = info;
-    info.within = parent ? parent.within : -1;
-    const cssShifted = info.shifts || parent !== null && parent.placeShifted;
-    info.shifts = false;
-    info.placeShifted = cssShifted;
-    if (!info.fresh) refresh(run, info);
-    if (info.testId) run.testIds.set(info.testId, (run.testIds.get(info.testId) ?? 0) + 1);
-    const crown = parent && info.index > 0 ? crownOf(parent.kids[info.index - 1]) : null;
-    if (crown) parent.lineWithin = context.crowned(parent.lineWithin, crown);
-    info.line = info.lineWithin = parent ? parent.lineWithin : null;
-    if (info.kind === PASSED) return;
-    if (info.place === undefined && info.placeKnown !== null) {
-      const key = placeKey(placeKept(info));
-      if (key !== info.placeKnown) { info.placeVersion = ++versions; info.placeKnown = key; }
+    if ((visited.length & TIME_CHECK) === TIME_CHECK && performance.now() - began > options.budget) {
+      stopped = true;
+      unwalked++;
+      continue;
     }
-    info.contextVersion = parent ? Math.max(parent.contextVersion, parent.placeVersion) : 0;
-    const clipMoved = parent !== null && parent.clipMoved;
-    if (clipMoved || run.extents === "other") info.offer = info.countable = undefined;
-    else if (run.extents === "wider") {
-      if (!info.offer) info.offer = undefined;
-      if (!info.countable) info.countable = undefined;
-    }
-    info.clipMoved = clipMoved || info.moved && info.kids !== null && info.kids.length > 0 && lookOf(element).clips;
-    info.moved = false;
-    if (info.kind === OWNER) {
-      const owner = cb.ownerBox(element);
-      if (cssShifted || info.css === undefined) info.css = cssOf(element, run) ?? "";
-      if (owner) run.owners[info.id ||= cb.idOf(element)] = { ...owner, css: info.css || undefined, name: shortText(attr(element, "title") || attr(element, "name") || attr(element, "aria-label") || "", 200) };
-      return;
-    }
-    if (info.reason) consider(run, info, cssShifted);
-    if (info.kind === CLOSED) return;
-    if (info.role === "dialog" || info.role === "alertdialog") info.lineWithin = null;
-    if (info.role === "heading") {
-      const heading = headingOf(info);
-      if (heading && run.headings.length < LIMITS.headings) run.headings.push(heading);
-    } else if (run.landmarks.length < LIMITS.landmarks) {
-      info.summary ??= landmarkOf(info);
-      if (info.summary) run.landmarks.push(info.summary);
-    }
-    if (info.speaks && run.live.length < LIMITS.live) {
-      info.live ??= cb.isVisible(element) ? shortText(ownText(element, 300), 300) : "";
-      if (info.live) run.live.push({ kind: info.speaks, text: info.live });
-    }
-    if (info.reason && run.live.length < LIMITS.live) {
-      info.error ??= attr(element, "aria-invalid") ? cut(cb.errorMessageOf(element), 300) : "";
-      if (info.error) run.live.push({ kind: "error", text: info.error });
-    }
-    if (info.hosts) watch(cb.shadowOf(element));
-    else if (run.suspects.length < LIMITS.suspects && isHost(tag) && !examined.has(element) && (tag.includes("-") || HOSTABLE.has(tag) && !cb.tools.firstChild(element))) {
-      if (info.shows && (tag.includes("-") || info.height > 0)) run.suspects.push(info.id ||= cb.idOf(element));
-    }
-    if (!info.kids) list(info);
-    info.scroller = parent ? parent.scroller : "";
-    if (info.kids.length && !isPageScroller(element) && (info.scrolls ??= lookOf(element).scrolls) && cb.overflows(element)) info.scroller = describe(element);
-  };
-
-  const walk = (options, began) => {
-    walks++;
-    if (everything || !order) {
-      forgetAll();
-      overflow();
-      roots = [];
-      everything = false;
-      watch(document);
-    }
-    epoch++;
-    const width = globalThis.innerWidth;
-    const height = globalThis.innerHeight;
-    let tested = null;
-    const run = {
-      options, entries: [], owners: {}, headings: [], landmarks: [], live: [], suspects: [], secrets: [], testIds: new Map(), ordinals: new Map(), selectors: new Map(),
-      title: cb.tools.title(document), modal: null, candidates: 0, beyond: 0, offView: 0, extents,
-      view: { x: 0, y: 0, width, height },
-      near: options.scope === "view" ? { x: -width / 2, y: -height / 2, width: width * 2, height: height * 2 } : null,
-      tested: (element) => {
-        if (!tested) { const selector = options.testIds.map((name) => `[${name}]`).join(",") || "[]"; try { tested = new Set(roots.flatMap((root) => Array.from(cb.tools.queryAll(root, selector)))); } catch { tested = { has: () => true }; } }
-        return tested.has(element) || roots.length > 1 && cb.tools.nodeType(cb.tools.rootNode(element)) === 11;
-      },
-    };
-    const modals = Array.from(cb.tools.queryAll(document, "dialog:modal, [role=dialog][aria-modal=true], [role=alertdialog][aria-modal=true]")).filter((dialog) => cb.isVisible(dialog));
-    run.modal = modals.at(-1) ?? null;
-    const visited = [];
-    let unwalked = 0;
-    let stopped = false;
-    const root = cb.tools.rootElement();
-    const stack = [];
-    if (root) {
-      let info = infos.get(root);
-      if (!info) infos.set(root, info = new Info(root, null));
-      stack.push(info);
-    }
-    // An explicit stack: a hostile page nests deeper than ours would bear.
-    while (stack.length) {
-      const info = stack.pop();
-      if (stopped || visited.length >= options.elements || info.level > options.depth) { unwalked++; continue; }
-      if ((visited.length & TIME_CHECK) === TIME_CHECK && performance.now() - began > options.budget) { stopped = true; unwalked++; continue; }
-      visited.push(info);
-      visit(run, info);
-      if (info.kind === WALKED) for (let i = info.kids.length - 1; i >= 0; i--) stack.push(info.kids[i]);
-    }
-    // What stands in what was not walked counts too.
-    if (unwalked) unwalked = Math.max(unwalked, cb.tools.queryAll(document, "*").length - visited.length);
-    order = visited;
-    roots = roots.filter((root) => root === document || cb.tools.isConnected(root));
-    surroundings = readSurroundings();
-    extents = "same";
-    epoch++;
-    return { run, unwalked };
-  };
+    visited.push(info);
+    visit(run, info);
+    if (info.kind === WALKED) for (let i = info.kids.length - 1; i >= 0; i--) stack.push(info.kids[i]);
+  }
+  // What stands in what was not walked counts too.
+  if (unwalked) unwalked = Math.max(unwalked, cb.queryAll(document, "*").length - visited.length);
+  memory.order = visited;
+  memory.roots = memory.roots.filter((root) => root === document || cb.isConnected(root));
+  memory.surroundings = readSurroundings();
+  memory.extents = "same";
+  memory.epoch++;
+  return { run, unwalked };
+};

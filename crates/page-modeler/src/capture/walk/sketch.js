@@ -1,38 +1,70 @@
-  // The page in a few lines: landmarks and what it says about itself.
-  const count = (container, selector) => cb.tools.queryAll(container, selector).length;
-  const plural = (number, one, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;
-  const cellsOf = cb.tools.elementChildren;
-  const summaryOf = (element, tag, role) => {
-    const id = attr(element, "id");
-    const label = attr(element, "aria-label");
-    const name = tag + (id && /^[\w-]{1,40}$/.test(id) ? `#${id}` : "") + (label ? ` ${JSON.stringify(shortText(label, 40))}` : "");
-    if (tag === "form" || role === "form" || role === "search") return `${name}: ${plural(count(element, "input:not([type=hidden]),select,textarea"), "input")}`;
-    if (tag === "table" || role === "table" || role === "grid") {
-      const rows = Array.from(cb.tools.queryAll(element, "tr,[role=row]"));
-      const cells = rows[0] ? cellsOf(rows[0]).length : 0;
-      const headers = rows.filter((row) => cellsOf(row).length && Array.from(cellsOf(row)).every((cell) => tagOf(cell) === "th" || attr(cell, "role") === "columnheader")).length;
-      return `${name}: ${plural(cells, "col")}, ${plural(rows.length - headers, "row")}`;
-    }
-    if (tag === "ul" || tag === "ol" || role === "list") return `${name}: ${plural(count(element, ":scope > li, :scope > [role=listitem]"), "item")}`;
-    if (role === "navigation") return `${name}: ${plural(count(element, "a[href],[role=link]"), "link")}`;
-    if (role === "main" || role === "complementary" || role === "region" || role === "banner" || role === "contentinfo" || role === "dialog" || role === "alertdialog" || role === "tablist" || role === "toolbar" || role === "menu") return `${name}: ${plural(count(element, "a[href],button,input:not([type=hidden]),select,textarea,[role=button],[role=link],[role=tab],[role=menuitem]"), "control")}`;
-    return "";
-  };
-  /** How many items a list has; counting ends at a few. */
-  const itemsOf = (element) => {
-    let items = 0;
-    for (let child = firstElement(element); child && items < 3; child = nextElement(child)) if (tagOf(child) === "li" || attr(child, "role") === "listitem") items++;
-    return items;
-  };
-  const LANDMARKS = new Set(["form", "search", "table", "grid", "navigation", "main", "complementary", "region", "dialog", "alertdialog", "banner", "contentinfo", "tablist", "toolbar", "menu"]);
-  const metaOf = (selector) => {
-    const meta = cb.tools.queryAll(document, selector)[0];
-    return meta ? shortText(attr(meta, "content") ?? "", 300) : "";
-  };
-  const schemaType = () => {
-    for (const script of Array.from(cb.tools.queryAll(document, 'script[type="application/ld+json"]')).slice(0, 5)) {
-      const found = /"@type"\s*:\s*(?:\[\s*)?"([A-Za-z:/.]{2,60})"/.exec(textHead(script, 20000).slice(0, 20000));
-      if (found) return found[1];
-    }
-    return "";
-  };
+// @ts-check
+// The page in a few lines: landmarks and what it says about itself.
+import * as cb from "cuebook:core";
+import { attr, shortText, tagOf, textHead } from "cuebook:core";
+import { firstElement, nextElement } from "./infos.js";
+
+export const count = (container, selector) => cb.queryAll(container, selector).length;
+const plural = (number, one, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;
+const cellsOf = cb.elementChildren;
+const CONTROLS =
+  "a[href],button,input:not([type=hidden]),select,textarea,[role=button],[role=link],[role=tab],[role=menuitem]";
+export const summaryOf = (element, tag, role) => {
+  const id = attr(element, "id");
+  const label = attr(element, "aria-label");
+  const name =
+    tag + (id && /^[\w-]{1,40}$/.test(id) ? `#${id}` : "") + (label ? ` ${JSON.stringify(shortText(label, 40))}` : "");
+  if (tag === "form" || role === "form" || role === "search")
+    return `${name}: ${plural(count(element, "input:not([type=hidden]),select,textarea"), "input")}`;
+  if (tag === "table" || role === "table" || role === "grid") {
+    const rows = Array.from(cb.queryAll(element, "tr,[role=row]"));
+    const cells = rows[0] ? cellsOf(rows[0]).length : 0;
+    const headers = rows.filter(
+      (row) =>
+        cellsOf(row).length &&
+        Array.from(cellsOf(row)).every((cell) => tagOf(cell) === "th" || attr(cell, "role") === "columnheader"),
+    ).length;
+    return `${name}: ${plural(cells, "col")}, ${plural(rows.length - headers, "row")}`;
+  }
+  if (tag === "ul" || tag === "ol" || role === "list")
+    return `${name}: ${plural(count(element, ":scope > li, :scope > [role=listitem]"), "item")}`;
+  if (role === "navigation") return `${name}: ${plural(count(element, "a[href],[role=link]"), "link")}`;
+  if (
+    role === "main" ||
+    role === "complementary" ||
+    role === "region" ||
+    role === "banner" ||
+    role === "contentinfo" ||
+    role === "dialog" ||
+    role === "alertdialog" ||
+    role === "tablist" ||
+    role === "toolbar" ||
+    role === "menu"
+  )
+    return `${name}: ${plural(count(element, CONTROLS), "control")}`;
+  return "";
+};
+/** How many items a list has; counting ends at a few. */
+export const itemsOf = (element) => {
+  let items = 0;
+  for (let child = firstElement(element); child && items < 3; child = nextElement(child))
+    if (tagOf(child) === "li" || attr(child, "role") === "listitem") items++;
+  return items;
+};
+export const LANDMARKS = new Set(
+  (
+    "form search table grid navigation main complementary region dialog alertdialog banner contentinfo " +
+    "tablist toolbar menu"
+  ).split(" "),
+);
+export const metaOf = (selector) => {
+  const meta = cb.queryAll(document, selector)[0];
+  return meta ? shortText(attr(meta, "content") ?? "", 300) : "";
+};
+export const schemaType = () => {
+  for (const script of Array.from(cb.queryAll(document, 'script[type="application/ld+json"]')).slice(0, 5)) {
+    const found = /"@type"\s*:\s*(?:\[\s*)?"([A-Za-z:/.]{2,60})"/.exec(textHead(script, 20000).slice(0, 20000));
+    if (found) return found[1];
+  }
+  return "";
+};

@@ -1,0 +1,21 @@
+// @ts-check
+// What is kept between walks. Several modules change it, so it stands in one place.
+export const memory = {
+  infos: new WeakMap(),
+  /** Everything that the last walk visited, in its order; null if nothing of it can be relied on. */
+  order: null,
+  /** Fields without a name: what stands beside them may change without them. */
+  nameless: new Set(),
+  /** Counts walks, so that one drops each Info once. */
+  epoch: 1,
+  records: [],
+  targets: [],
+  everything: true,
+  roots: [],
+  surroundings: null,
+  animated: [],
+  extents: "same",
+  changedIn: 0,
+  walks: 0,
+  versions: 0,
+};
