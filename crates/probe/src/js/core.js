@@ -20,7 +20,7 @@ export {
 export { bearerOf, factsOf, testIdOf, textOf } from "./facts.js";
 export {
   aboutOf, ACTABLE, beforeArrival, besideOf, calledBy, crowned, crownOf, digestOf, fallbackOf, headingIn, isAbout,
-  meaningOf, onArrival, ownText, partText, placeOf, rankOf, shortText, textHead,
+  meaningOf, onArrival, ownOf, ownText, partText, placeOf, rankOf, shortText, textHead,
 } from "./context.js";
 export { byCss } from "./css.js";
 export { locate, relativeTo } from "./locate.js";
