@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use cuebook_grammar::candidate::About;
 use cuebook_grammar::condition::{Asked, Condition};
 use cuebook_grammar::facts::{ElementFacts, EventFacts, Facts, Sample, TargetFacts};
 use cuebook_grammar::geometry::Rect;
@@ -40,6 +41,8 @@ pub(crate) struct Question {
     pub(crate) target: TargetRef,
     pub(crate) lookup: Lookup,
     pub(crate) ask: Ask,
+    /// What a page draws again in place of the element that was acted on is asked in its place.
+    pub(crate) about: Option<About>,
 }
 
 impl Question {
@@ -51,7 +54,7 @@ impl Question {
         });
         match &self.lookup {
             Lookup::Node(key) => (key.frame == frame && key.document == document)
-                .then(|| json!({"ref": self.target, "id": key.node, "ask": ask})),
+                .then(|| json!({"ref": self.target, "id": key.node, "ask": ask, "about": self.about})),
             Lookup::Live(locator, pinned) => {
                 let id =
                     pinned.as_ref().filter(|key| key.frame == frame && key.document == document).map(|key| key.node);
@@ -608,7 +611,7 @@ mod tests {
     fn gathered() -> Gathered {
         let locator = serde_json::from_value(json!({"strategy": "byRole", "role": "button", "name": "Go"})).unwrap();
         let target = TargetRef::new("go").unwrap();
-        let question = Question { target, lookup: Lookup::Live(locator, None), ask: Ask::default() };
+        let question = Question { target, lookup: Lookup::Live(locator, None), ask: Ask::default(), about: None };
         Gathered::new(vec![question], DigestKey::new([1; 32]), "about:blank".into())
     }
 

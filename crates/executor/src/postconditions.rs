@@ -107,7 +107,13 @@ impl Run<'_> {
                     Some(BoundTarget::Declared(locator)) => Some(locator),
                     _ => None,
                 };
-                Some(Question { ask: ask_for(&target, declared, conditions), lookup, target })
+                let about = match self.step.targets().get(&target) {
+                    Some(BoundTarget::Observed(candidate)) if main == Some(&target) && is_default => {
+                        candidate.about.clone()
+                    }
+                    _ => None,
+                };
+                Some(Question { ask: ask_for(&target, declared, conditions), lookup, about, target })
             })
             .collect()
     }

@@ -134,7 +134,7 @@ act.isAbout = (id, about) =>
     return found && { same: cb.isAbout(found, about), now: told(found) };
   });
 /** The only visible element of a role that is about something, other than `id`. */
-act.findAbout = (id, role, about) =>
+export const findAbout = (id, role, about) =>
   cb.once(() => {
     const found = [];
     cb.everyElement((one) => {
@@ -144,6 +144,7 @@ act.findAbout = (id, role, about) =>
     });
     return found.length === 1 ? cb.idOf(found[0]) : null;
   });
+act.findAbout = findAbout;
 /** Whether an element stands where a context label says, such as `row: john@example.com, dialog: Users`. */
 act.standsIn = (id, label) =>
   cb.once(() => {

@@ -5,7 +5,7 @@ import { act, bodyOf, isConnected, matches, tagOf, titleOf } from "./reads.js";
 import { activeElement, describe, element, originOf, reaches } from "./common.js";
 import { arrival, awaitInput, endsAt, forgetMeanings, gesture, guard, openGesture, reportGesture } from "./gesture.js";
 import { ANY_CHANGE, DONE, lookOn, MAX_WORDS, PRESSED, startSummary } from "./summary.js";
-import { mean } from "./meant.js";
+import { findAbout, mean } from "./meant.js";
 
 const MAX_SAMPLES = 300;
 /** Milliseconds that questions may take in a row. */
@@ -57,11 +57,21 @@ const followRelative = (elements, inner) => {
   const rows = all.map((one) => ({ facts: { ...cb.factsOf(one, {}), relations: { selector: true } } }));
   return { target: { rows, skipped: 0 }, of: found.map((of) => of.map((one) => all.indexOf(one))) };
 };
+/** Milliseconds between two looks for what a page draws again. */
+const SEARCH = 100;
+/** What a page put in the place of an element that was acted on, if it is about the same. */
+const drawnAgain = (question) => {
+  const { id, about, again } = question;
+  if (!about || again?.id || performance.now() - (again?.at ?? 0) < SEARCH) return again?.id ? element(again.id) : null;
+  question.again = { at: performance.now(), id: findAbout(id, about.role, about) };
+  return question.again.id ? element(question.again.id) : null;
+};
 const sampleTargets = (watch) => {
   const targets = {};
-  for (const { ref, id, filter, ask } of watch.targets) {
+  for (const question of watch.targets) {
+    const { ref, id, filter, ask } = question;
     if (id !== undefined) {
-      const found = element(id);
+      const found = element(id) ?? drawnAgain(question);
       targets[ref] = { rows: found ? [{ facts: cb.factsOf(found, ask) }] : [] };
     } else if (filter) {
       try {
