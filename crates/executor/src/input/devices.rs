@@ -181,7 +181,11 @@ impl Held {
         for place in &self.intercepting {
             drop(wire.send(place, "Input.setInterceptDrags", json!({"enabled": false})));
         }
-        if let Some((place, point, data)) = self.drag {
+        // A drag that began too late to be handed over still goes on in the page.
+        let nothing = || json!({"items": [], "dragOperationsMask": 0});
+        let unknown = self.button.filter(|_| self.drag.is_none() && !self.intercepting.is_empty());
+        let drag = self.drag.or_else(|| unknown.map(|(point, _)| (Place::Tab, point, nothing())));
+        if let Some((place, point, data)) = drag {
             drop(wire.send(&place, "Input.dispatchDragEvent", DragKind::Cancel.event(point, &data)));
         }
         if let Some((point, button)) = self.button {

@@ -203,19 +203,19 @@ const isCarriedTo = (end, origin, event) => {
   );
   return !below || reaches(end, below) || cb.contains(below, end);
 };
+/** A button that Space pressed stays down until it loses the focus. */
+const comeUp = (found) => {
+  if (!(found instanceof HTMLElement) || !matches(found, ":active")) return;
+  blurOf(found);
+  focusOf(found);
+};
 /**
  * A drag that may not end where it was to end is let go where it began, for the page to leave it: by an event of
  * ours, which reaches nothing else.
  */
 const letGo = (event) => {
   const from = gesture.target;
-  if (event.type === "keyup") {
-    // A button that Space pressed stays down until it loses the focus.
-    if (!(from instanceof HTMLElement) || !gesture.seen.includes("keydown") || !matches(from, ":active")) return;
-    blurOf(from);
-    focusOf(from);
-    return;
-  }
+  if (event.type === "keyup") return comeUp(from);
   if (!gesture.ends || gesture.isData || !from || !isConnected(from) || !gesture.seen.includes("pointerdown")) return;
   const { x, y } = gesture.from;
   const at = { bubbles: true, cancelable: true, composed: true, clientX: x, clientY: y, view: window };
@@ -246,6 +246,7 @@ const block = (event, reason) => {
 };
 /** No gesture is under way: what comes now is a person's, or late. */
 const handleAlone = (event) => {
+  if (event.type === "keyup" && awaitsInput()) comeUp(activeElement());
   // A document that nobody has spoken to yet: what comes now was meant for the one before it.
   if (guard.closed || awaitsInput() || (!isKnown && guard.isForFormer(event))) guard.block(event);
 };

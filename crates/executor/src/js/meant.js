@@ -123,10 +123,10 @@ const firstChange = (isFirst) => {
 };
 /**
  * What a target has become, in words; null while all are what they were. What only the pointer brings out does not
- * count.
+ * count, and once it was pressed nothing that was added.
  */
 export const changedMeaning = (isFirst) =>
-  cb.once(() => firstChange(isFirst)) && cb.onArrival(before, () => firstChange(isFirst));
+  cb.once(() => firstChange(isFirst)) && cb.onArrival(before, !isFirst, () => firstChange(isFirst));
 /** Whether an element is still about what it was, and what it is called now. */
 act.isAbout = (id, about) =>
   cb.once(() => {

@@ -33,6 +33,8 @@ export const PRESSED = 1;
 export const DONE = 2;
 /** Words of errors, for live regions that tell of other things too; the class is a hint in any language. */
 const ERROR_CLASS = /(?:^|[-_ ])(?:error|danger|invalid|fail|failed|failure)(?:$|[-_ ])/i;
+const SUCCESS_CLASS = /(?:^|[-_ ])(?:success|info|ok)(?:$|[-_ ])/i;
+const SUCCESS_WORDS = /\b(?:success(?:ful(?:ly)?)?|saved|added|updated|created|sent|copied|removed|deleted|thanks?)\b/i;
 const ERROR_PHRASES = [
   "error|failed|failure|invalid|incorrect|wrong|denied|forbidden|unauthori[sz]ed|expired|unable to",
   "could not|couldn['’]t|cannot|can['’]t|not found|went wrong|try again",
@@ -54,10 +56,10 @@ const alertsOf = (regions, before) => {
     const text = cb.cut(cb.collapse(cb.textOf(found)), 200);
     if (!text || before.get(found) === text || told.some((other) => other.includes(JSON.stringify(text)))) continue;
     const inner = [found, ...queryWithin(found, "[class]")].slice(0, 5);
-    const isError =
-      matches(found, ALERTS) ||
-      ERROR_WORDS.test(text) ||
-      inner.some((part) => ERROR_CLASS.test(attr(part, "class") ?? ""));
+    const isCalled = (kind) => inner.some((part) => kind.test(attr(part, "class") ?? ""));
+    const isBad = ERROR_WORDS.test(text) || isCalled(ERROR_CLASS);
+    const isGood = SUCCESS_WORDS.test(text) || isCalled(SUCCESS_CLASS);
+    const isError = isBad || (matches(found, ALERTS) && !isGood);
     if (isError) told.push(`the page says ${JSON.stringify(text)}`);
   }
   return told;

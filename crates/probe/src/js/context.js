@@ -62,7 +62,7 @@ let arrival = null;
 /** Whether an element is shown since a gesture arrives, and of a kind that adds nothing to what is said. */
 export const hasAppeared = (element, isKind) => {
   if (!arrival) return false;
-  if (arrival.isHere) return !arrival.shown.has(element) && isKind(element);
+  if (arrival.isHere) return !arrival.shown.has(element) && (arrival.isPressed || isKind(element));
   if (!isHidden(element)) arrival.shown.add(element);
   return false;
 };
@@ -86,9 +86,12 @@ export const beforeArrival = (noted, work) => {
     arrival = null;
   }
 };
-/** Does `work` as if what the pointer has brought out since were not there. */
-export const onArrival = (noted, work) => {
-  arrival = { ...noted, isHere: true };
+/**
+ * Does `work` as if what the pointer has brought out since were not there, nor, once the thing `isPressed`, anything
+ * that was added.
+ */
+export const onArrival = (noted, isPressed, work) => {
+  arrival = { ...noted, isHere: true, isPressed };
   try {
     return once(work);
   } finally {
@@ -204,6 +207,21 @@ const itemText = (element, items = false) => {
     ? words
     : Array.from(queryAll(element, "button,a,[role=button]")).slice(0, 5).map(nameOf).join(" ");
 };
+/**
+ * The words of an element without the numbers in them, once those have changed by themselves: a countdown. Only of
+ * headings and dialogs: in a row or an item a number may be what names it, and a list that shifts changes it too.
+ */
+const withoutTicks = (element, kind, text) => {
+  let kinds = ticks.get(element);
+  if (!kinds) ticks.set(element, (kinds = new Map()));
+  const bare = text.replace(/\d+/g, "#");
+  const last = kinds.get(kind);
+  const changes = !last || last.bare !== bare ? 0 : last.changes + (last.text === text ? 0 : 1);
+  kinds.set(kind, { text, bare, changes });
+  return changes >= TICKS ? bare : text;
+};
+const TICKS = 2;
+const ticks = new WeakMap();
 /** Counts in brackets tick: "Inbox (3)". */
 const withoutCounts = (text) => collapse(text.replace(/[([]\s*\d+\s*[)\]]/g, " ").replace(LONE_SIGNS, " ")) || text;
 /** Signs that stand alone turn in their place: a spinner made of text. */
@@ -278,7 +296,8 @@ export const placeOf = (element, tag = tagOf(element), role = roleOf(element)) =
     const name = nameOf(element) || headingIn(element);
     add("dialog", shortText(name));
     // What a dialog lists is what it asks about.
-    return item("dialog", itemText(element, true), name, true);
+    const words = withoutTicks(element, "words", itemText(element, true));
+    return item("dialog", words, withoutTicks(element, "name", name), true);
   }
   if (MENUS.has(role)) return plain(role, nameOf(element));
   if (role === "group" || role === "radiogroup")
@@ -322,7 +341,7 @@ const headedIn = (root) => {
 };
 const headingFact = (element) => {
   const text = isVisible(element) ? nameOf(element) || shortText(textHead(element), 200) : "";
-  return text ? { level: statesOf(element).level ?? 2, text } : null;
+  return text ? { level: statesOf(element).level ?? 2, text, words: withoutTicks(element, "words", text) } : null;
 };
 /** The heading that an element gives to what follows it: itself, or the only one of the highest rank in it. */
 export const crownOf = (element) => {
@@ -344,7 +363,7 @@ export const crownOf = (element) => {
 export const crowned = (line, crown) => {
   let up = line;
   while (up && up.level >= crown.level) up = up.up;
-  return { ...crown, up, key: digestOf(`${crown.level} ${withoutCounts(crown.text)} ${up?.key ?? ""}`) };
+  return { ...crown, up, key: digestOf(`${crown.level} ${withoutCounts(crown.words)} ${up?.key ?? ""}`) };
 };
 /** The headings above an element: those before it in what holds it, and in what holds that, up to a dialog. */
 const lineOf = (element) => {
