@@ -1,16 +1,54 @@
-//! Pages that tick: a few trials. `cargo xtask soak --hostile N` runs many, of every kind of page that misleads.
+//! Pages that mislead and pages that tick: some of each. `cargo xtask soak --hostile N` runs many, of every kind.
 
 use anyhow::Result;
-use cuebook_tests::hostile::{Kind, Trials, chrome};
+use cuebook_tests::hostile::{Kind, Tally, Trials, chrome};
 
-/// Pages whose own clocks, counters and lists must never make a step stale.
-const STEADY: [&str; 3] = ["clock", "counter", "titleCounter"];
+/// Runs each of the pages of a kind with these names, once for each moment at which it may change.
+async fn tally(kind: Kind, names: &[&str]) -> Result<Tally> {
+    let few = Trials::few(chrome(None)?, kind, names.len());
+    let names = names.iter().map(|&name| name.to_owned()).collect();
+    Ok(Trials { names, ..few }.run().await?.remove(kind.name()).unwrap_or_default())
+}
 
 #[tokio::test]
 async fn what_ticks_elsewhere_fails_no_step() -> Result<()> {
-    let few = Trials::few(chrome(None)?, Kind::Ticking, STEADY.len());
-    let tallies = Trials { names: STEADY.map(str::to_owned).to_vec(), ..few }.run().await?;
-    let tally = tallies.get(Kind::Ticking.name()).cloned().unwrap_or_default();
-    assert_eq!((tally.trials, tally.faults()), (STEADY.len(), 0), "{:#?}", tally.examples);
+    let names = ["clock", "counter", "titleCounter", "fieldWhileOthersTick", "countdownInDialog", "spinner"];
+    let tally = tally(Kind::Ticking, &names).await?;
+    assert_eq!((tally.trials, tally.faults()), (names.len(), 0), "{:#?}", tally.examples);
+    Ok(())
+}
+
+#[tokio::test]
+async fn nothing_within_or_about_a_target_is_hit_in_its_place() -> Result<()> {
+    let nested = [
+        "fills",
+        "summaryLink",
+        "divLater",
+        "labelOfOther",
+        "editableFocus",
+        "innerDraggable",
+        "hoverOfCard",
+        "hrefOnHover",
+        "popoverOnPress",
+        "renamedOnPress",
+        "rowOnPress",
+        "defaultButton",
+        "optionValue",
+    ];
+    let meaning = ["href", "action", "description", "menu", "dialogList"];
+    for (kind, names) in [(Kind::Nested, &nested[..]), (Kind::Meaning, &meaning)] {
+        let tally = tally(kind, names).await?;
+        assert_eq!((tally.trials, tally.broken), (names.len(), 0), "{:#?}", tally.examples);
+        assert_eq!((tally.wrong, tally.false_success, tally.double), (0, 0, 0), "{:#?}", tally.examples);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_page_takes_back_at_once_is_no_success() -> Result<()> {
+    let names =
+        ["busyFlip", "activeStyleLater", "snapsBack", "debounced", "rippleAtBody", "textReplaced", "checkReplaced"];
+    let tally = tally(Kind::Empty, &names).await?;
+    assert_eq!((tally.trials, tally.false_success), (names.len(), 0), "{:#?}", tally.examples);
     Ok(())
 }

@@ -2,7 +2,8 @@
 // What the guard lets through while a gesture of ours is under way.
 import * as cb from "cuebook:core";
 import {
-  act, attr, blurOf, controlOf, dispatch, focusOf, getter, isConnected, isElement, matches, method, queryWithin, rectOf,
+  act, attr, blurOf, bodyOf, controlOf, dispatch, focusOf, getter, isConnected, isElement, matches, method,
+  queryWithin, rectOf, rootElement,
 } from "./reads.js";
 import { boxOf, isThere } from "./boxes.js";
 import {
@@ -86,7 +87,7 @@ const meaningOf = (target) => {
     opens: OPENERS.map((name) => attr(found, name) ?? "").join(" "),
     text: CHOSEN.has(cb.roleOf(found)) ? cb.textOf(found) : null,
     // Numbers count up and down by themselves.
-    name: matches(found, INTERACTIVE) ? cb.nameOf(found).replace(/\d+/g, "") : null,
+    called: matches(found, INTERACTIVE) ? cb.nameOf(found).replace(/\d+/g, "") : null,
   };
 };
 /** What of the target's meaning is another than when the gesture was opened; null if nothing is. */
@@ -94,7 +95,7 @@ const changeOf = (target) => {
   const now = meaningOf(target);
   const name = Object.keys(now).find((name) => now[name] !== gesture.meaning[name]);
   if (!name) return null;
-  return { name, words: `${name} ${JSON.stringify(gesture.meaning[name])} → ${JSON.stringify(now[name])}` };
+  return { what: name, words: `${name} ${JSON.stringify(gesture.meaning[name])} → ${JSON.stringify(now[name])}` };
 };
 /**
  * What the targets of this step meant when its first gesture was opened: one that was stopped before anything saw it
@@ -118,7 +119,7 @@ const objection = (event, target) => {
   if (KEYS.has(event.type) && !ACTIVATES.has(event.key)) return null;
   const change = changeOf(target);
   // What calls itself something else once it was pressed may have answered the press.
-  const popped = gesture.seen.includes("mousedown") && change?.name === "name";
+  const popped = gesture.seen.includes("mousedown") && change?.what === "called";
   return change && { type: event.type, reason: "changed", by: cb.cut(change.words, 200), popped };
 };
 
@@ -136,10 +137,12 @@ const isAnswer = (origin) => {
  * target stands in its place.
  */
 const isRedrawn = (origin) => {
-  const found = gesture.seen.length ? closestInteractive(origin) : null;
-  const name = gesture.meaning?.name ?? null;
-  if (!found || name === null || meaningOf(found).name !== name || cb.roleOf(found) !== gesture.role) return false;
-  return !watching?.hasEffectElsewhere();
+  const called = gesture.meaning?.called ?? null;
+  if (called === null || !gesture.seen.length) return false;
+  const isTwin = (found) => cb.roleOf(found) === gesture.targetRole && meaningOf(found).called === called;
+  // What was put in at this moment may not be hit yet.
+  const there = [closestInteractive(origin), ...Array.from(queryWithin(origin, INTERACTIVE)).slice(0, 20)];
+  return there.some((found) => found && isTwin(found)) && !watching?.hasEffectElsewhere();
 };
 const why = (event, origin) => {
   const target = aimOf(event);
@@ -203,11 +206,15 @@ const isCarriedTo = (end, origin, event) => {
   );
   return !below || reaches(end, below) || cb.contains(below, end);
 };
-/** A button that Space pressed stays down until it loses the focus. */
-const comeUp = (found) => {
-  if (!(found instanceof HTMLElement) || !matches(found, ":active")) return;
-  blurOf(found);
-  focusOf(found);
+/** A button that Space pressed stays down until it loses the focus, which it may have lost before. */
+const comeUp = () => {
+  const root = rootElement(document);
+  const pressed = root ? Array.from(queryWithin(root, ":active")).pop() : null;
+  if (!(pressed instanceof HTMLElement)) return;
+  const had = activeElement();
+  focusOf(pressed);
+  blurOf(pressed);
+  if (had instanceof HTMLElement && had !== bodyOf(document)) focusOf(had);
 };
 /**
  * A drag that may not end where it was to end is let go where it began, for the page to leave it: by an event of
@@ -215,7 +222,7 @@ const comeUp = (found) => {
  */
 const letGo = (event) => {
   const from = gesture.target;
-  if (event.type === "keyup") return comeUp(from);
+  if (event.type === "keyup") return comeUp();
   if (!gesture.ends || gesture.isData || !from || !isConnected(from) || !gesture.seen.includes("pointerdown")) return;
   const { x, y } = gesture.from;
   const at = { bubbles: true, cancelable: true, composed: true, clientX: x, clientY: y, view: window };
@@ -246,7 +253,7 @@ const block = (event, reason) => {
 };
 /** No gesture is under way: what comes now is a person's, or late. */
 const handleAlone = (event) => {
-  if (event.type === "keyup" && awaitsInput()) comeUp(activeElement());
+  if (event.type === "keyup" && awaitsInput()) comeUp();
   // A document that nobody has spoken to yet: what comes now was meant for the one before it.
   if (guard.closed || awaitsInput() || (!isKnown && guard.isForFormer(event))) guard.block(event);
 };
@@ -332,7 +339,7 @@ export const openGesture = (spec) => {
     ends: spec.ends,
     box: target ? boxOf(target) : null,
     meaning: null,
-    role: target ? cb.roleOf(target) : null,
+    targetRole: target ? cb.roleOf(target) : null,
     inner: target && spec.kind === "mouse" ? new WeakSet(queryWithin(target, "*")) : null,
     // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
     holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null,

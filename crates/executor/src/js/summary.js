@@ -24,9 +24,12 @@ const MAX_LOOKS = 500;
 /** States that pages set for a moment while they work, or while a control is held: they count once they have lasted. */
 const isBrief = (name) => isLook(name) || ["aria-busy", "aria-pressed", "aria-disabled", "disabled"].includes(name);
 const BRIEF = 350;
-/** A style as it is compared: the browser writes it in its own spelling once script has set a part of it. */
-const spelt = (name, value) =>
-  name === "style" ? (value ?? "").replace(/\s*([:;,])\s*/g, "$1").replace(/;$/, "") : value;
+/** A value as it is compared: what is empty or off counts as absent; the browser spells a style its own way. */
+const spelt = (name, value) => {
+  if (name === "style") return (value ?? "").replace(/\s*([:;,])\s*/g, "$1").replace(/;$/, "");
+  if (name === "class") return cb.collapse(value ?? "");
+  return name.startsWith("aria-") ? (value ?? "false") : value;
+};
 /** How far a gesture got: the pointer comes; it is pressed; the event came that makes it the gesture that it is. */
 const COMING = 0;
 export const PRESSED = 1;
@@ -160,11 +163,25 @@ export const lookOn = () => {
   for (const root of cb.notedRoots()) idle.observe(root, ANY_CHANGE);
 };
 
+/** Before the first step: texts that keep changing, such as a clock. What a page builds as it loads is none. */
+const noteTexts = (records) => {
+  const now = performance.now();
+  const isText = (node) => nodeType(node) === 3;
+  for (const { target, addedNodes, removedNodes } of records)
+    if ([...addedNodes, ...removedNodes].every(isText)) fidgets(target, now);
+};
+let first = new MutationObserver(noteTexts);
+first.observe(document, { subtree: true, childList: true, characterData: true });
 /**
  * Keeps account of what mutations mean, from now on. `main`: what the step acts on; `hovers`: all that it does is to
  * come with the pointer.
  */
 export const startSummary = (main, hovers) => {
+  if (first) {
+    noteTexts(first.takeRecords());
+    first.disconnect();
+    first = null;
+  }
   if (idle) {
     lookedOn(idle.takeRecords());
     idle.disconnect();
@@ -251,13 +268,16 @@ export const startSummary = (main, hovers) => {
     return now - elseSince >= BRIEF;
   };
   /** A gesture begins. What happens until a pointer is pressed is no effect of it. */
-  summary.comes = (kind) => {
-    phase = kind === "keys" ? PRESSED : COMING;
+  summary.comes = (kind, isDrag) => {
+    phase = kind === "keys" || isDrag ? PRESSED : COMING;
+    drags = isDrag;
   };
+  // What a drag moves stays where it was moved to.
+  let drags = false;
   summary.goesOn = (to) => {
     if (to <= phase) return;
     phase = to;
-    if (phase === DONE)
+    if (phase === DONE && !drags)
       for (const [found, seen] of looks) for (const [name, known] of seen) known.push(spelt(name, attr(found, name)));
   };
   summary.hasEffect = () => (counted ||= phase === DONE && looksElse());

@@ -61,10 +61,13 @@ const followRelative = (elements, inner) => {
 const SEARCH = 100;
 /** What a page put in the place of an element that was acted on, if it is about the same. */
 const drawnAgain = (question) => {
-  const { id, about, again } = question;
-  if (!about || again?.id || performance.now() - (again?.at ?? 0) < SEARCH) return again?.id ? element(again.id) : null;
-  question.again = { at: performance.now(), id: findAbout(id, about.role, about) };
-  return question.again.id ? element(question.again.id) : null;
+  const { id: former, about, twin, lookedAt = -SEARCH } = question;
+  if (twin) return element(twin);
+  if (!about || performance.now() - lookedAt < SEARCH) return null;
+  const { role } = about;
+  question.lookedAt = performance.now();
+  question.twin = findAbout(former, role, about);
+  return question.twin ? element(question.twin) : null;
 };
 const sampleTargets = (watch) => {
   const targets = {};
@@ -302,7 +305,7 @@ act.arm = ({ watch, gesture: spec, by, ms, shut, meant: wanted }) => {
   if (opened && watching && gesture?.target) {
     watching.hit = gesture.target;
     const decides = gesture.kind === "keys" || !!gesture.expects?.type.length;
-    if (decides && !gesture.ends) watching.summary.comes(gesture.kind);
+    if (decides) watching.summary.comes(gesture.kind, gesture.ends);
   }
   return { opened, sample: watch ? watching.first : null, meaning };
 };

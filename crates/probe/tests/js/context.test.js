@@ -24,7 +24,7 @@ export const tests = {
   "a heading ends those of its rank and below"() {
     const line = ["1 a", "2 b", "3 c", "2 d"].reduce((above, heading) => {
       const [level, text] = heading.split(" ");
-      return crowned(above, { level: Number(level), text });
+      return crowned(above, { level: Number(level), text, words: text });
     }, null);
     same([line.text, line.up.text, line.up.up], ["d", "a", null]);
   },
