@@ -1,6 +1,6 @@
 //! An agent from the crates, without the command line: the built-in site, a browser, the lexical planner.
 //!
-//! Run it with `cargo run -p cuebook-tests --example compose`.
+//! Run it with `cargo run -p cuebook --example compose`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! A registered action: a model may plan it, it is checked like any other, and this code carries it out.
 //!
-//! Run it with `cargo run -p cuebook-tests --example own_action`. The model's answer is a recorded one; with an
+//! Run it with `cargo run -p cuebook --example own_action`. The model's answer is a recorded one; with an
 //! engine instead of `Recorded` it is a live one. `Controller::with_handler(registry)` makes it part of a run.
 
 use std::time::{Duration, Instant};

@@ -3,6 +3,7 @@
 mod contract;
 mod durability;
 mod engines;
+mod facade;
 mod hostile;
 mod identity;
 mod login;

@@ -14,7 +14,7 @@ pub fn root() -> PathBuf {
 }
 
 /// A variable of the environment, if it is set to something.
-#[expect(clippy::disallowed_methods, reason = "xtask is one of the two crates that may")]
+#[expect(clippy::disallowed_methods, reason = "xtask is one of the crates that may")]
 pub fn environment(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -9,6 +9,8 @@ mod check_deps;
 mod conformance;
 mod demo;
 mod gen_schema;
+#[cfg(test)]
+mod house;
 mod interop;
 mod lint;
 mod test;

@@ -5,17 +5,19 @@
 
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use cuebook_cdp::{Browser, LaunchOptions, Sandbox, Window, find_chrome};
+use cuebook::environment::{self, EnvironmentSecrets, FromEnv as _};
+use cuebook::{BrowserSource, SETTLING, Tab, fresh, upload_roots};
+use cuebook_cdp::{LaunchOptions, Sandbox, SearchPlaces, Window, find_chrome};
 use cuebook_datalayer::{ArtifactStore, JsonlLog, RunDir, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
-use cuebook_grammar::id::{CredentialRef, PageId};
+use cuebook_grammar::id::RunId;
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
-use cuebook_grammar::seam::{Redactor, SecretRefusal, SecretScope, SecretSource};
-use cuebook_grammar::secret::{DigestKey, Secret};
+use cuebook_grammar::seam::Redactor;
+use cuebook_grammar::secret::DigestKey;
 use cuebook_outside::{OutsideHandler, OutsideOptions};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_repair::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Sight, Work};
@@ -23,10 +25,8 @@ use url::Url;
 
 use crate::args::{BrowserArgs, RunOptions};
 use crate::confirm::Terminal;
-use crate::environment;
 use crate::exit::{Exit, Output, Refusal, print_json};
 use crate::explain::Explainer;
-use crate::opening::SETTLING;
 use crate::planner::AnyPlanner;
 use crate::progress::{self, Narrator};
 use crate::text::plain;
@@ -40,63 +40,37 @@ const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
 /// The viewport in CSS pixels where neither a flag nor a plan states one.
 const VIEWPORT: (u32, u32) = (1280, 720);
 
-/// A browser and the tab of this run in it.
-pub(crate) struct Stage {
-    pub(crate) browser: Arc<Browser>,
-    pub(crate) page: PageId,
-    is_ours: bool,
+/// Starts or reaches the browser that the flags state, and opens a tab.
+pub(crate) async fn open_tab(args: &BrowserArgs) -> Result<Tab, Refusal> {
+    let until = Instant::now() + BROWSER_PATIENCE;
+    let source = match &args.cdp {
+        Some(endpoint) => BrowserSource::Attach(endpoint.clone()),
+        None => launch_options(args)?.into(),
+    };
+    Tab::open(source, until).await.map_err(|error| Refusal::unusable(ErrorCode::NoBrowser, with_sources(&error)))
 }
 
-impl Stage {
-    /// Starts or reaches a browser, and opens a tab.
-    pub(crate) async fn open(args: &BrowserArgs) -> Result<Self, Refusal> {
-        let until = Instant::now() + BROWSER_PATIENCE;
-        let unusable = |error: &dyn std::error::Error| Refusal::unusable(ErrorCode::NoBrowser, with_sources(error));
-        let browser = match &args.cdp {
-            Some(endpoint) => Browser::attach(endpoint, until).await.map_err(|error| unusable(&error))?,
-            None => {
-                let binary = find_chrome(&environment::search_places(args.chrome.clone())).map_err(|error| {
-                    let hint =
-                        "install Chrome or Chromium (Debian: apt-get install chromium), set $CHROME, or use --chrome";
-                    Refusal::unusable(ErrorCode::NoBrowser, format!("{}; {hint}", with_sources(&error)))
-                })?;
-                let root = environment::profile_root();
-                if let Err(error) = cuebook_cdp::sweep(&root) {
-                    progress::say(&format!("note: what a former run left behind cannot be cleared: {error}"));
-                }
-                let mut options = LaunchOptions::new(binary, root);
-                options.window = if args.headed { Window::Headed } else { Window::Headless };
-                options.viewport = args.viewport.unwrap_or(VIEWPORT);
-                options.sandbox = if args.no_sandbox { Sandbox::Off } else { Sandbox::Default };
-                Browser::launch(&options, until).await.map_err(|error| unusable(&error))?
-            }
-        };
-        let page = browser.new_page("about:blank", until).await.map_err(|error| unusable(&error))?;
-        if args.cdp.is_none() {
-            // The tab that a browser opens by itself is nobody's.
-            for other in browser.pages().into_iter().filter(|other| other.target_id() != page.target_id()) {
-                other.close(until).await.ok();
-            }
-        }
-        let page = PageId::new(page.target_id().as_str());
-        Ok(Self { browser: Arc::new(browser), page, is_ours: args.cdp.is_none() })
-    }
+fn launch_options(args: &BrowserArgs) -> Result<LaunchOptions, Refusal> {
+    let binary = find_chrome(&search_places(args)).map_err(|error| {
+        let hint = "install Chrome or Chromium (Debian: apt-get install chromium), set $CHROME, or use --chrome";
+        Refusal::unusable(ErrorCode::NoBrowser, format!("{}; {hint}", with_sources(&error)))
+    })?;
+    let mut options = LaunchOptions::new(binary, environment::profile_root());
+    options.window = if args.headed { Window::Headed } else { Window::Headless };
+    options.viewport = args.viewport.unwrap_or(VIEWPORT);
+    options.sandbox = if args.no_sandbox { Sandbox::Off } else { Sandbox::Default };
+    Ok(options)
+}
 
-    /// Ends the browser if we started it; else closes our tab only.
-    pub(crate) async fn close(self) {
-        let until = Instant::now() + CLOSING_PATIENCE;
-        let closed = if self.is_ours {
-            self.browser.close(until).await.map_err(|error| error.to_string())
-        } else {
-            let page = self.browser.pages().into_iter().find(|page| page.target_id().as_str() == self.page.as_str());
-            match page {
-                Some(page) => page.close(until).await.map_err(|error| error.to_string()),
-                None => Ok(()),
-            }
-        };
-        if let Err(error) = closed {
-            tracing::debug!(error, "the browser did not close in order");
-        }
+/// Where a browser may be: where the flag says, or as this machine tells.
+pub(crate) fn search_places(args: &BrowserArgs) -> SearchPlaces {
+    SearchPlaces { explicit: args.chrome.clone(), ..SearchPlaces::from_env() }
+}
+
+/// Ends the browser if we started it; else closes our tab only.
+pub(crate) async fn close_tab(tab: Tab) {
+    if let Err(error) = tab.close(Instant::now() + CLOSING_PATIENCE).await {
+        tracing::debug!(%error, "the browser did not close in order");
     }
 }
 
@@ -113,23 +87,6 @@ pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     plain(&text)
-}
-
-/// Secrets from the environment, bound to the origin that the run starts on.
-pub(crate) struct EnvironmentSecrets {
-    origin: Option<String>,
-}
-
-impl SecretSource for EnvironmentSecrets {
-    async fn resolve(&self, reference: &CredentialRef, scope: &SecretScope) -> Result<Secret, SecretRefusal> {
-        let bound_here = self.origin.as_deref() == Some(scope.origin.as_str()) && scope.page_origin == scope.origin;
-        if !bound_here {
-            return Err(SecretRefusal::OutOfScope { reference: reference.clone(), origin: scope.origin.clone() });
-        }
-        environment::secret(reference.as_str())
-            .map(Secret::new)
-            .ok_or_else(|| SecretRefusal::Unknown(reference.clone()))
-    }
 }
 
 /// Makes the browser as large as the plan wants it, where no flag says otherwise; what the plan does not get is said.
@@ -183,10 +140,8 @@ fn budgets(options: &RunOptions) -> Budgets {
 
 /// The executor's options that the flags state.
 pub(crate) fn executor_options(options: &RunOptions, policy: &Policy) -> ExecutorOptions {
-    let outside = policy.outside();
-    let upload_roots = outside.read_roots.iter().chain(&outside.write_roots).map(Into::into).collect();
     let screenshots = if options.record { ScreenshotMode::Every } else { ScreenshotMode::FirstFailurePageChange };
-    ExecutorOptions { screenshots, upload_roots, ..ExecutorOptions::default() }
+    ExecutorOptions { screenshots, upload_roots: upload_roots(policy), ..ExecutorOptions::default() }
 }
 
 /// A planner is shown a page that has settled; the steps of a plan wait for what they need themselves.
@@ -197,19 +152,18 @@ fn modeler_options(work: &Work) -> ModelerOptions {
     }
 }
 
-/// Random bytes of the operating system.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], Refusal> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        Refusal::unusable(ErrorCode::NoRandomness, format!("the system gives no random bytes: {error}"))
-    })?;
-    Ok(bytes)
+/// A key for the digests of a run.
+pub(crate) fn digest_key() -> Result<DigestKey, Refusal> {
+    fresh::digest_key().map_err(no_randomness)
+}
+
+fn no_randomness(error: std::io::Error) -> Refusal {
+    Refusal::unusable(ErrorCode::NoRandomness, format!("the system gives no random bytes: {error}"))
 }
 
 /// The folder of a new run, with its log writable.
-pub(crate) fn run_dir(options: &RunOptions) -> Result<(RunDir, cuebook_grammar::id::RunId), Refusal> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let run_id = cuebook_datalayer::run_id(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), random()?);
+pub(crate) fn run_dir(options: &RunOptions) -> Result<(RunDir, RunId), Refusal> {
+    let run_id = fresh::run_id().map_err(no_randomness)?;
     let dir = RunDir::create(&options.out, &run_id)
         .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
     Ok((dir, run_id))
@@ -251,7 +205,7 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
     let Job { work, planner, url, plan_timeout, telling, sight, wait_for } = job;
     let policy = policy(options, url.as_deref())?;
     let (dir, run_id) = run_dir(options)?;
-    let digest = DigestKey::new(random()?);
+    let digest = digest_key()?;
     let redactor = Arc::new(ValueRedactor::default());
     let log = JsonlLog::create(&dir, Some(redactor.clone()))
         .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
@@ -259,15 +213,15 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
     let interrupt = Interrupt::default();
     tokio::spawn(interrupt_on_signals(interrupt.clone()));
 
-    let stage = Stage::open(&options.browser).await?;
+    let tab = open_tab(&options.browser).await?;
     let origin = url.as_deref().and_then(|url| Url::parse(url).ok()).map(|url| url.origin().ascii_serialization());
-    let secrets = EnvironmentSecrets { origin };
-    let browser_version = stage.browser.version().product.clone();
+    let secrets = EnvironmentSecrets::on(origin);
+    let browser_version = tab.browser.version().product.clone();
     let layers = Layers {
-        modeler: LivePageModeler::new(stage.browser.clone(), digest.clone(), modeler_options(&work)),
+        modeler: LivePageModeler::new(tab.browser.clone(), digest.clone(), modeler_options(&work)),
         planner,
         executor: LiveExecutor::new(
-            stage.browser.clone(),
+            tab.browser.clone(),
             digest.clone(),
             secrets,
             artifacts,
@@ -302,7 +256,7 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
             run_dir: Some(dir.path().display().to_string()),
             work,
             start_url: url,
-            page: stage.page.clone(),
+            page: tab.page.clone(),
             policy,
             sight,
             program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -310,7 +264,7 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
         })
         .await;
     drop(controller);
-    stage.close().await;
+    close_tab(tab).await;
     if let Err(error) = cuebook_datalayer::write_report(&dir, &report, Some(kept_redactor.as_ref())) {
         progress::say(&format!("note: the report could not be stored: {}", with_sources(&error)));
     }

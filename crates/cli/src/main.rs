@@ -1,6 +1,6 @@
 //! The command line: flags and files to concrete layers to the controller.
 //!
-//! The only crate that reads the environment, prints, or exits. With `--json`, standard output is one JSON
+//! The only crate that prints or exits; the environment it reads through the facade. With `--json`, standard output is one JSON
 //! document and nothing else; progress for people goes to standard error.
 
 mod args;
@@ -8,7 +8,6 @@ mod commands;
 mod compose;
 mod confirm;
 mod engines;
-mod environment;
 mod exit;
 mod explain;
 mod input;

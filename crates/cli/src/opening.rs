@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use cuebook::{SETTLING, Tab};
 use cuebook_datalayer::MemoryArtifacts;
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::action::{Action, Navigate};
@@ -14,15 +15,15 @@ use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 use cuebook_grammar::seam::{Executor as _, Image, NoSecrets, PageModeler as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions, Settling};
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 
-use crate::compose::{Stage, with_sources};
+use crate::compose::with_sources;
 use crate::exit::Refusal;
 use crate::wait_for::WaitFor;
 
-/// Opens `url` in the stage's tab, and waits for what is `awaited` there.
+/// Opens `url` in the tab, and waits for what is `awaited` there.
 pub(crate) async fn open(
-    stage: &Stage,
+    tab: &Tab,
     url: &str,
     policy: &Policy,
     digest: DigestKey,
@@ -30,13 +31,13 @@ pub(crate) async fn open(
     deadline: Deadline,
 ) -> Result<(), Refusal> {
     let mut executor = LiveExecutor::new(
-        stage.browser.clone(),
+        tab.browser.clone(),
         digest,
         NoSecrets,
         MemoryArtifacts::default(),
         ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() },
     );
-    let blank = Observation::blank(stage.page.clone(), "about:blank");
+    let blank = Observation::blank(tab.page.clone(), "about:blank");
     let open = Step::from(Action::Navigate(Navigate::to(url)));
     // A page that hangs has to be looked at as well, within the same time.
     let now = Instant::now();
@@ -49,7 +50,7 @@ pub(crate) async fn open(
             let error = RunError { code: ErrorCode::PolicyBlocked, message, violations };
             Refusal { result: RunResult::Blocked, error }
         })?;
-        let outcome = executor.run_step(&stage.page, &bound, &blank, deadline).await.map_err(|error| broken(&error))?;
+        let outcome = executor.run_step(&tab.page, &bound, &blank, deadline).await.map_err(|error| broken(&error))?;
         if let StepOutcome::Failed(failure) = outcome
             && failure.cause != Cause::HttpError
         {
@@ -64,24 +65,20 @@ pub(crate) async fn open(
 /// The most time that is kept for looking at a page that was slow to open.
 const LOOKING: Duration = Duration::from_secs(2);
 
-/// How long a page is waited for before somebody or a planner sees it: until it has something to look at and has
-/// been quiet for a while.
-pub(crate) const SETTLING: Settling = Settling { quiet: Duration::from_millis(300), limit: Duration::from_secs(10) };
-
-/// A modeler for the stage's browser.
-pub(crate) fn modeler(stage: &Stage, digest: DigestKey) -> LivePageModeler {
+/// A modeler for the browser of a tab.
+pub(crate) fn modeler(tab: &Tab, digest: DigestKey) -> LivePageModeler {
     let options = ModelerOptions { settling: SETTLING, ..ModelerOptions::default() };
-    LivePageModeler::new(stage.browser.clone(), digest, options)
+    LivePageModeler::new(tab.browser.clone(), digest, options)
 }
 
-/// Looks at the stage's tab.
+/// Looks at the tab.
 pub(crate) async fn look(
     modeler: &mut LivePageModeler,
-    stage: &Stage,
+    tab: &Tab,
     scope: Scope,
     deadline: Deadline,
 ) -> Result<Observation, Refusal> {
-    modeler.observe(&stage.page, scope, deadline).await.map_err(|error| broken(&error))
+    modeler.observe(&tab.page, scope, deadline).await.map_err(|error| broken(&error))
 }
 
 /// Pictures of what was looked at, for a planner that sees.

@@ -1,28 +1,30 @@
-//! The planners that the command line knows: a closed list.
+//! A planner of any kind, and what to do where it does not answer.
 
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::plan::Violation;
+use cuebook_grammar::seam::boxed::{BoxError, BoxedPlanner};
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
-use cuebook_lexical::Lexical;
+use cuebook_planner::ModelError;
 use cuebook_planner::converse::EngineError;
-use cuebook_planner::{Anthropic, ModelError, ModelPlanner, Ollama, OpenAi, Scripted};
-use cuebook_repair::NoPlanner;
 
 use crate::compose::with_sources;
 
-/// One of the planners.
-pub(crate) enum AnyPlanner {
-    /// No model.
-    Lexical(Lexical),
-    /// A plan from a file.
-    Scripted(Box<Scripted>),
-    /// A model of Ollama, and what to do where it does not answer.
-    Ollama(Box<ModelPlanner<Ollama>>, Advice),
-    /// A model of OpenAI or of what speaks like it.
-    OpenAi(Box<ModelPlanner<OpenAi>>, Advice),
-    /// A model of Anthropic or of what speaks like it.
-    Anthropic(Box<ModelPlanner<Anthropic>>, Advice),
-    /// The run has its plan.
-    Given(NoPlanner),
+/// A planner of any kind.
+pub(crate) struct AnyPlanner {
+    planner: Box<dyn BoxedPlanner>,
+    advice: Option<Advice>,
+}
+
+impl AnyPlanner {
+    /// A planner whose errors speak for themselves.
+    pub(crate) fn plain(planner: impl Planner + 'static) -> Self {
+        Self { planner: Box::new(planner), advice: None }
+    }
+
+    /// A planner over a model.
+    pub(crate) fn advised(planner: Box<dyn BoxedPlanner>, advice: Advice) -> Self {
+        Self { planner, advice: Some(advice) }
+    }
 }
 
 /// What to do where a model does not answer.
@@ -45,18 +47,22 @@ impl Advice {
     }
 }
 
-/// Why a model gave no plan, and what to do about it.
+/// Why there is no plan, and what to do about it.
 #[derive(Debug)]
 pub(crate) struct NoAnswer {
-    error: ModelError,
+    error: BoxError,
     advice: Option<String>,
 }
 
 impl NoAnswer {
+    fn model_error(&self) -> Option<&ModelError> {
+        self.error.get_ref().downcast_ref()
+    }
+
     /// The violations of an answer that was no valid plan.
-    pub(crate) fn violations(&self) -> &[cuebook_grammar::plan::Violation] {
-        match &self.error {
-            ModelError::Invalid { violations } => violations,
+    pub(crate) fn violations(&self) -> &[Violation] {
+        match self.model_error() {
+            Some(ModelError::Invalid { violations }) => violations,
             _ => &[],
         }
     }
@@ -64,12 +70,12 @@ impl NoAnswer {
 
 impl std::fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.error {
+        match self.model_error() {
             // Whose request it was matters less than where nobody is.
-            ModelError::Engine { source: source @ EngineError::Unreachable { .. }, .. } => {
+            Some(ModelError::Engine { source: source @ EngineError::Unreachable { .. }, .. }) => {
                 f.write_str(&with_sources(source))?;
             }
-            error => f.write_str(&with_sources(error))?,
+            _ => f.write_str(&with_sources(&self.error))?,
         }
         match &self.advice {
             Some(advice) => write!(f, "; {advice}"),
@@ -80,42 +86,20 @@ impl std::fmt::Display for NoAnswer {
 
 impl std::error::Error for NoAnswer {}
 
-/// Whichever planner broke.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum AnyPlannerError {
-    #[error(transparent)]
-    Lexical(<Lexical as Planner>::Error),
-    #[error(transparent)]
-    Scripted(<Scripted as Planner>::Error),
-    #[error(transparent)]
-    Model(NoAnswer),
-    #[error(transparent)]
-    Given(<NoPlanner as Planner>::Error),
-}
-
 impl Planner for AnyPlanner {
-    type Error = AnyPlannerError;
+    type Error = NoAnswer;
 
     async fn plan(
         &self,
         request: &PlanRequest<'_>,
         sink: &mut dyn PlanSink,
         deadline: Deadline,
-    ) -> Result<PlanReply, Self::Error> {
-        let advised = |advice: &Advice| {
-            let advice = advice.clone();
-            move |error: ModelError| {
-                let advice = advice.on(&error).map(str::to_owned);
-                AnyPlannerError::Model(NoAnswer { error, advice })
-            }
-        };
-        match self {
-            Self::Lexical(planner) => planner.plan(request, sink, deadline).await.map_err(AnyPlannerError::Lexical),
-            Self::Scripted(planner) => planner.plan(request, sink, deadline).await.map_err(AnyPlannerError::Scripted),
-            Self::Ollama(planner, advice) => planner.plan(request, sink, deadline).await.map_err(advised(advice)),
-            Self::OpenAi(planner, advice) => planner.plan(request, sink, deadline).await.map_err(advised(advice)),
-            Self::Anthropic(planner, advice) => planner.plan(request, sink, deadline).await.map_err(advised(advice)),
-            Self::Given(planner) => planner.plan(request, sink, deadline).await.map_err(AnyPlannerError::Given),
-        }
+    ) -> Result<PlanReply, NoAnswer> {
+        Planner::plan(&self.planner, request, sink, deadline).await.map_err(|error| {
+            let model_error = error.get_ref().downcast_ref::<ModelError>();
+            let advice = self.advice.as_ref().zip(model_error).and_then(|(advice, error)| advice.on(error));
+            let advice = advice.map(str::to_owned);
+            NoAnswer { error, advice }
+        })
     }
 }

@@ -11,7 +11,7 @@ use crate::artifact_name::reference;
 use crate::error::DataError;
 use crate::log::{Entry, Ledger};
 
-/// A log in memory. Clones share it.
+/// A log in memory, of one run or of several, one after the other. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLog {
     inner: Arc<Mutex<(Ledger, Vec<Entry>)>>,
@@ -54,6 +54,9 @@ impl StepLog for MemoryLog {
 
     async fn open(&mut self, header: &RunHeader) -> Result<(), DataError> {
         let (ledger, entries) = &mut *self.lock();
+        if ledger.is_closed() {
+            *ledger = Ledger::default();
+        }
         ledger.open(header)?;
         entries.push(Entry::Header(Box::new(header.clone())));
         Ok(())
@@ -119,5 +122,36 @@ impl ArtifactSink for MemoryArtifacts {
         let reference = reference(kind, media_type, &bytes);
         self.lock().insert(reference.sha256.clone(), bytes);
         Ok(reference)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebook_grammar::id::RunId;
+    use cuebook_grammar::record::{RECORD_VERSION, RunResult};
+
+    use super::*;
+
+    fn header(run: &str) -> RunHeader {
+        RunHeader {
+            schema_version: RECORD_VERSION.to_owned(),
+            run_id: RunId::new(run),
+            ts_ms: 0,
+            cuebook: "test".to_owned(),
+            browser: None,
+            command: "exec".to_owned(),
+            task: None,
+            url: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_second_run_begins_after_the_first_has_ended_and_not_before() {
+        let mut log = MemoryLog::default();
+        log.open(&header("r1")).await.unwrap();
+        log.close(&RunEnd { run_id: RunId::new("r1"), ts_ms: 1, result: RunResult::Ok }).await.unwrap();
+        log.open(&header("r2")).await.unwrap();
+        assert_eq!(log.entries().len(), 3);
+        assert!(log.open(&header("r3")).await.is_err());
     }
 }

@@ -13,7 +13,11 @@
 //! assert_eq!(serde_json::to_value(&plan[0]).unwrap()["type"], "setValue");
 //! ```
 
-use crate::action::{Action, Click, DragTo, Finish, Hover, Navigate, OptionChoices, Press, Select, SetValue, TypeText};
+use serde_json::Value;
+
+use crate::action::{
+    Action, Call, Click, DragTo, Finish, Hover, Navigate, OptionChoices, Press, Select, SetValue, TypeText,
+};
 use crate::condition::{Condition, UrlChanges};
 use crate::id::{CredentialRef, TargetRef};
 use crate::secret::WireText;
@@ -116,6 +120,15 @@ impl DragTo {
     }
 }
 
+impl Call {
+    /// Calls the registered action `name`. What is no object gives no arguments, which the action's schema judges.
+    #[must_use]
+    pub fn named(name: &str, args: Value) -> Self {
+        let args = if let Value::Object(args) = args { Some(args) } else { None };
+        Self { name: ShortText::cut(name), args }
+    }
+}
+
 impl Condition {
     /// The URL becomes another one that contains `part`.
     #[must_use]
@@ -168,4 +181,5 @@ into_step!(
     Navigate as Navigate,
     DragTo as DragTo,
     Finish as Finish,
+    Call as Call,
 );

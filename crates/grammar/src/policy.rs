@@ -319,6 +319,14 @@ pub struct RegisteredAction {
     pub description: ShortText,
 }
 
+impl RegisteredAction {
+    /// An action that a policy can open to planners. `schema` is the JSON Schema of its arguments.
+    #[must_use]
+    pub fn new(name: &str, description: &str, effect: EffectClass, schema: serde_json::Value) -> Self {
+        Self { name: ShortText::cut(name), schema, effect, description: ShortText::cut(description) }
+    }
+}
+
 /// What must happen before a step may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Consent {

@@ -129,8 +129,9 @@ impl fmt::Display for ErrorCode {
 }
 
 /// Why a run did not end well.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "camelCase")]
+#[error("{message} ({code})")]
 pub struct RunError {
     /// The stable code: tools match on it.
     pub code: ErrorCode,
@@ -265,5 +266,35 @@ impl RunReport {
             usage: Usage::default(),
             enforcement: "navigation".to_owned(),
         }
+    }
+
+    /// The report if the run ended well, so that `?` ends whoever wanted that.
+    ///
+    /// # Errors
+    /// [`RunReport::error`], or [`ErrorCode::TaskFailed`] where the report states none.
+    pub fn into_result(self) -> Result<Self, RunError> {
+        match self.result {
+            RunResult::Ok => Ok(self),
+            result => Err(self.error.unwrap_or_else(|| {
+                let message = format!("expected a run that ends well, saw {result:?}");
+                RunError::new(ErrorCode::TaskFailed, message)
+            })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_a_result_by_how_the_run_ended() {
+        assert!(RunReport::without_run(RunResult::Ok, None).into_result().is_ok());
+        let error = RunError::new(Cause::Covered, "expected a button in the open, saw a banner over it");
+        let failed = RunReport::without_run(RunResult::Failed, Some(error.clone()));
+        assert_eq!(failed.into_result(), Err(error.clone()));
+        assert_eq!(error.to_string(), "expected a button in the open, saw a banner over it (covered)");
+        let unstated = RunReport::without_run(RunResult::Blocked, None).into_result().unwrap_err();
+        assert_eq!(unstated.code, ErrorCode::TaskFailed);
     }
 }

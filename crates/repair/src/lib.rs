@@ -21,5 +21,5 @@ mod task_words;
 pub use budget::Budgets;
 pub use controller::{Controller, Layers, NoPlanner, Seams};
 pub use ladder::Ladder;
-pub use recording::record_of;
+pub use recording::{now_ms, record_of};
 pub use request::{Interrupt, Listener, RunEvent, RunRequest, Sight, Work};

@@ -20,8 +20,10 @@ use serde_json::Value;
 /// The most characters of JSON that a step's data may have in a record.
 const MAX_DATA: usize = 100_000;
 
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
+/// Milliseconds since 1970: the wall clock of every log and of the names of runs. Spans are measured with
+/// [`std::time::Instant`].
+#[must_use]
+pub fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis)
 }
 

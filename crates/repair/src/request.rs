@@ -92,6 +92,12 @@ impl Listener for () {
     fn event(&mut self, _: RunEvent<'_>) {}
 }
 
+impl<T: Listener + ?Sized> Listener for Box<T> {
+    fn event(&mut self, event: RunEvent<'_>) {
+        (**self).event(event);
+    }
+}
+
 /// Interrupts a run from outside. Clones interrupt the same run.
 #[derive(Clone, Debug)]
 pub struct Interrupt {

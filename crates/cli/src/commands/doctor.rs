@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
+use cuebook::environment;
 use cuebook_cdp::find_chrome;
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
-use crate::compose::{Stage, with_sources};
-use crate::environment;
+use crate::compose::{close_tab, open_tab, search_places, with_sources};
 use crate::exit::{Exit, Output, print_json, print_text};
 use crate::text::plain;
 
@@ -29,7 +29,7 @@ struct Diagnosis {
 
 pub(crate) async fn run(args: DoctorArgs, output: Output) -> Exit {
     let mut checks = Vec::new();
-    let found = find_chrome(&environment::search_places(args.browser.chrome.clone()));
+    let found = find_chrome(&search_places(&args.browser));
     let has_browser = args.browser.cdp.is_some() || found.is_ok();
     match &found {
         Ok(binary) => {
@@ -70,11 +70,11 @@ pub(crate) async fn run(args: DoctorArgs, output: Output) -> Exit {
 
 async fn start(args: &DoctorArgs) -> Check {
     let began = Instant::now();
-    match Stage::open(&args.browser).await {
-        Ok(stage) => {
-            let version = plain(&stage.browser.version().product);
-            let transport = stage.browser.transport();
-            stage.close().await;
+    match open_tab(&args.browser).await {
+        Ok(tab) => {
+            let version = plain(&tab.browser.version().product);
+            let transport = tab.browser.transport();
+            close_tab(tab).await;
             Check {
                 name: "start",
                 ok: true,

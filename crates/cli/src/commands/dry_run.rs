@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use cuebook::Tab;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Plan, PlanDraft};
@@ -14,11 +15,11 @@ use serde::Serialize;
 
 use crate::args::RunArgs;
 use crate::commands::run::{invalid_plan, sight};
-use crate::compose::{self, Stage, random};
+use crate::compose::{self, close_tab, digest_key, open_tab};
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::explain::{ExplainedStep, explained, lines};
 use crate::opening;
-use crate::planner::{AnyPlanner, AnyPlannerError};
+use crate::planner::{AnyPlanner, NoAnswer};
 use crate::progress::{self, counted};
 use crate::text::plain;
 
@@ -57,24 +58,24 @@ struct Planned {
 
 async fn plan(args: &RunArgs, planner: &AnyPlanner) -> Result<Planned, Refusal> {
     let policy = compose::policy(&args.options, Some(&args.url))?;
-    let key = DigestKey::new(random()?);
-    let stage = Stage::open(&args.options.browser).await?;
-    let planned = plan_on(&stage, args, planner, &policy, key).await;
-    stage.close().await;
+    let key = digest_key()?;
+    let tab = open_tab(&args.options.browser).await?;
+    let planned = plan_on(&tab, args, planner, &policy, key).await;
+    close_tab(tab).await;
     planned
 }
 
 async fn plan_on(
-    stage: &Stage,
+    tab: &Tab,
     args: &RunArgs,
     planner: &AnyPlanner,
     policy: &Policy,
     key: DigestKey,
 ) -> Result<Planned, Refusal> {
     let looking = Deadline::after(Instant::now(), LOOKING);
-    opening::open(stage, &args.url, policy, key.clone(), args.wait_for.as_ref(), looking).await?;
-    let mut modeler = opening::modeler(stage, key.clone());
-    let observation = opening::look(&mut modeler, stage, Scope::View, looking).await?;
+    opening::open(tab, &args.url, policy, key.clone(), args.wait_for.as_ref(), looking).await?;
+    let mut modeler = opening::modeler(tab, key.clone());
+    let observation = opening::look(&mut modeler, tab, Scope::View, looking).await?;
     let images = match sight(&args.engine) {
         Sight::Pictures => opening::picture(&mut modeler, &observation, looking).await,
         Sight::Words => Vec::new(),
@@ -89,11 +90,9 @@ async fn plan_on(
     Ok(Planned { observation, reply, checked, key })
 }
 
-fn unanswered(error: AnyPlannerError) -> Refusal {
+fn unanswered(error: NoAnswer) -> Refusal {
     let mut refusal = Refusal::unusable(ErrorCode::PlannerUnavailable, compose::with_sources(&error));
-    if let AnyPlannerError::Model(answer) = &error {
-        refusal.error.violations = answer.violations().to_vec();
-    }
+    refusal.error.violations = error.violations().to_vec();
     refusal
 }
 

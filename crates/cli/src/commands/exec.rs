@@ -20,7 +20,7 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
     compose::fit_viewport(&mut options.browser, &draft);
     let job = Job {
         work: Work::Plan(Box::new(draft)),
-        planner: AnyPlanner::Given(NoPlanner),
+        planner: AnyPlanner::plain(NoPlanner),
         url: args.url,
         plan_timeout: None,
         telling: Telling::Steps,

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use cuebook::Tab;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::policy::Policy;
@@ -10,7 +11,7 @@ use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::secret::DigestKey;
 
 use crate::args::{ObservationFormat, ObserveArgs, ScopeName};
-use crate::compose::{Stage, random};
+use crate::compose::{close_tab, digest_key, open_tab};
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::opening;
 use crate::progress;
@@ -72,33 +73,33 @@ async fn observe(args: &ObserveArgs, output: Output) -> Result<Seen, Refusal> {
     let policy = crate::input::page_roots(&args.file_root, Policy::default())?
         .starting_at(&args.url)
         .map_err(|error| Refusal::invalid(ErrorCode::InvalidUrl, error.to_string()))?;
-    let digest = DigestKey::new(random()?);
+    let digest = digest_key()?;
     let deadline = Deadline::after(Instant::now(), args.timeout);
-    let stage = Stage::open(&args.browser).await?;
-    let observed = look(&stage, args, output, &policy, digest, deadline).await;
-    stage.close().await;
+    let tab = open_tab(&args.browser).await?;
+    let observed = look(&tab, args, output, &policy, digest, deadline).await;
+    close_tab(tab).await;
     observed
 }
 
 async fn look(
-    stage: &Stage,
+    tab: &Tab,
     args: &ObserveArgs,
     output: Output,
     policy: &Policy,
     digest: DigestKey,
     deadline: Deadline,
 ) -> Result<Seen, Refusal> {
-    let mut modeler = opening::modeler(stage, digest.clone());
-    opening::open(stage, &args.url, policy, digest, args.wait_for.as_ref(), deadline).await?;
+    let mut modeler = opening::modeler(tab, digest.clone());
+    opening::open(tab, &args.url, policy, digest, args.wait_for.as_ref(), deadline).await?;
     let scope = match args.scope {
         ScopeName::View => Scope::View,
         ScopeName::Full => Scope::Full,
     };
-    let observation = opening::look(&mut modeler, stage, scope, deadline).await?;
+    let observation = opening::look(&mut modeler, tab, scope, deadline).await?;
     if matches!(args.format, ObservationFormat::Aria) && !output.json {
         // After the observation: closed shadow roots are known by then.
         let snapshot = modeler
-            .aria_snapshot(&stage.page, None, deadline.instant())
+            .aria_snapshot(&tab.page, None, deadline.instant())
             .await
             .map_err(|error| opening::broken(&error))?;
         return Ok(Seen::Aria(snapshot.yaml, Box::new(observation)));

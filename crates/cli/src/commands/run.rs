@@ -1,5 +1,6 @@
 //! `cuebook run`: a task in words.
 
+use cuebook::Engine;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 use cuebook_lexical::Lexical;
@@ -49,18 +50,18 @@ fn planner(args: &mut RunArgs) -> Result<AnyPlanner, Refusal> {
         return Err(Refusal::invalid(ErrorCode::Usage, message));
     }
     match (args.planner, &args.plan) {
-        (PlannerName::Lexical, _) => Ok(AnyPlanner::Lexical(Lexical)),
+        (PlannerName::Lexical, _) => Ok(AnyPlanner::plain(Lexical)),
         (PlannerName::Scripted, Some(path)) => {
             let draft = PlanDraft::read(&input::text(path)?, Author::Operator).map_err(invalid_plan)?;
             compose::fit_viewport(&mut args.options.browser, &draft);
-            Ok(AnyPlanner::Scripted(Box::new(Scripted::new(draft))))
+            Ok(AnyPlanner::plain(Scripted::new(draft)))
         }
         (PlannerName::Scripted, None) => {
             Err(Refusal::invalid(ErrorCode::Usage, "expected --plan FILE with the scripted planner"))
         }
-        (PlannerName::Ollama, _) => engines::ollama(&args.engine),
-        (PlannerName::OpenAi, _) => engines::openai(&args.engine),
-        (PlannerName::Anthropic, _) => engines::anthropic(&args.engine),
+        (PlannerName::Ollama, _) => engines::planner(Engine::Ollama, &args.engine),
+        (PlannerName::OpenAi, _) => engines::planner(Engine::OpenAi, &args.engine),
+        (PlannerName::Anthropic, _) => engines::planner(Engine::Anthropic, &args.engine),
     }
 }
 

@@ -91,6 +91,11 @@ impl Ledger {
         Ok(())
     }
 
+    /// Whether the run has ended in order.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.phase == Phase::Closed
+    }
+
     pub(crate) fn fail(&mut self) {
         self.phase = Phase::Failed;
     }

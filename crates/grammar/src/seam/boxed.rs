@@ -19,8 +19,8 @@ use std::pin::Pin;
 
 use super::{
     ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, Executor, Finding, Image,
-    PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, SecretRefusal, SecretScope, SecretSource, StepLog,
-    StepTicket,
+    PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Repair, RepairBudget, RepairCase, RepairPolicy,
+    SecretRefusal, SecretScope, SecretSource, StepLog, StepTicket,
 };
 use crate::deadline::Deadline;
 use crate::id::{CredentialRef, PageId};
@@ -392,5 +392,12 @@ impl<T: Confirm> BoxedConfirm for T {
 impl Confirm for Box<dyn BoxedConfirm> {
     async fn confirm(&mut self, request: &ConfirmRequest, deadline: Deadline) -> ConfirmReply {
         BoxedConfirm::confirm(&mut **self, request, deadline).await
+    }
+}
+
+/// [`RepairPolicy`] waits for nothing and has no error: the trait itself can stand in a box.
+impl<T: RepairPolicy + ?Sized> RepairPolicy for Box<T> {
+    fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair {
+        (**self).next(case, observation, budget)
     }
 }

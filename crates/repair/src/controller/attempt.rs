@@ -146,10 +146,7 @@ impl<S: Seams> Controller<S> {
             Owner::Handler => {
                 let Some(handler) = &mut self.handler else { return Ok(unsupported(bound.action().kind())) };
                 let handling = handler.handle(bound, deadline);
-                self.interrupt
-                    .guard(handling)
-                    .await?
-                    .map_err(|error| Stop::broken(ErrorCode::HandlerBroken, error.as_ref() as &dyn std::error::Error))
+                self.interrupt.guard(handling).await?.map_err(|error| Stop::broken(ErrorCode::HandlerBroken, &error))
             }
             Owner::Controller => Ok(unsupported(bound.action().kind())),
         }

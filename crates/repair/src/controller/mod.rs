@@ -10,7 +10,6 @@ mod attempt;
 mod end;
 mod layers;
 mod look;
-mod outside;
 mod plans;
 mod run;
 mod steps;

@@ -6,10 +6,12 @@ use std::time::Instant;
 
 use cuebook_grammar::action::{Action, Navigate};
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::record::{RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
 use cuebook_grammar::report::{ErrorCode, REPORT_VERSION, RunError, RunReport, RunResult, Usage};
+use cuebook_grammar::seam::boxed::BoxedActionHandler;
 use cuebook_grammar::seam::{ActionHandler, Redactor, StepLog as _, Stuck};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
@@ -17,7 +19,6 @@ use tracing::{Instrument as _, debug, info_span};
 
 use super::end::{StepEnd, Stop, ended_by, invalid};
 use super::layers::Seams;
-use super::outside::AnyHandler;
 use crate::budget::Budgets;
 use crate::recording;
 use crate::request::{Interrupt, Listener, RunRequest, Work};
@@ -33,8 +34,10 @@ pub struct Controller<S> {
     pub(super) redactor: Arc<dyn Redactor>,
     pub(super) interrupt: Interrupt,
     pub(super) listener: Box<dyn Listener>,
-    pub(super) handler: Option<Box<dyn AnyHandler>>,
+    pub(super) handler: Option<Box<dyn BoxedActionHandler>>,
     pub(super) opening: Option<PlanDraft>,
+    /// The tab where the last run ended.
+    page: Option<PageId>,
 }
 
 impl<S: fmt::Debug> fmt::Debug for Controller<S> {
@@ -59,6 +62,7 @@ impl<S: Seams> Controller<S> {
             listener: Box::new(()),
             handler: None,
             opening: None,
+            page: None,
         }
     }
 
@@ -97,6 +101,17 @@ impl<S: Seams> Controller<S> {
         self
     }
 
+    /// The layers, between runs: a log of its own for each run, or a look at the page.
+    pub const fn layers_mut(&mut self) -> &mut S {
+        &mut self.layers
+    }
+
+    /// The tab where the last run ended: a step may open another one. None before the first run.
+    #[must_use]
+    pub const fn page(&self) -> Option<&PageId> {
+        self.page.as_ref()
+    }
+
     /// The layers, once the run is over.
     pub fn into_layers(self) -> S {
         self.layers
@@ -130,6 +145,7 @@ impl<S: Seams> Controller<S> {
                 Ok(()) => Stop::Ended { result: RunResult::Ok, error: None, answer: None },
                 Err(stop) => stop,
             };
+            self.page = Some(run.page.clone());
             self.report(run, stop).await
         }
         .instrument(span)

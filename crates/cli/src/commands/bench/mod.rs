@@ -8,6 +8,7 @@ mod samples;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use cuebook::Tab;
 use cuebook_cdp::TargetId;
 use cuebook_datalayer::{ArtifactStore, JsonlLog};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
@@ -25,14 +26,14 @@ use cuebook_grammar::render::{self, TextOptions};
 use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::role::Role;
 use cuebook_grammar::seam::{Executor as _, NoSecrets, PageModeler as _, StepLog as _};
-use cuebook_grammar::secret::{DigestKey, WireText};
+use cuebook_grammar::secret::WireText;
 use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use samples::{Samples, peak_memory};
 use serde_json::json;
 
 use crate::args::BenchArgs;
-use crate::compose::{self, Stage, random, with_sources};
+use crate::compose::{self, close_tab, digest_key, open_tab, with_sources};
 use crate::exit::{Exit, Output, Refusal, print_json};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -41,12 +42,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const TYPED: &str = "the quick brown fox.";
 
 pub(crate) async fn run(args: BenchArgs, output: Output) -> Exit {
-    let stage = match Stage::open(&args.options.browser).await {
-        Ok(stage) => stage,
+    let tab = match open_tab(&args.options.browser).await {
+        Ok(tab) => tab,
         Err(refusal) => return refusal.tell(output),
     };
-    let measured = measure(&stage, &args).await;
-    stage.close().await;
+    let measured = measure(&tab, &args).await;
+    close_tab(tab).await;
     match measured {
         Ok(samples) => {
             print_json(&samples.spreads());
@@ -58,7 +59,7 @@ pub(crate) async fn run(args: BenchArgs, output: Output) -> Exit {
 
 /// A run that is measured.
 struct Bench<'a> {
-    stage: &'a Stage,
+    tab: &'a Tab,
     args: &'a BenchArgs,
     policy: Policy,
     modeler: LivePageModeler,
@@ -77,10 +78,10 @@ fn deadline() -> Deadline {
     Deadline::after(Instant::now(), PATIENCE)
 }
 
-async fn measure(stage: &Stage, args: &BenchArgs) -> Result<Samples, Refusal> {
+async fn measure(tab: &Tab, args: &BenchArgs) -> Result<Samples, Refusal> {
     let policy = compose::policy(&args.options, Some(&args.url))?;
     let (dir, run_id) = compose::run_dir(&args.options)?;
-    let digest = DigestKey::new(random()?);
+    let digest = digest_key()?;
     let mut log = JsonlLog::create(&dir, None).map_err(|error| broken(&error))?;
     let header = RunHeader {
         schema_version: RECORD_VERSION.to_owned(),
@@ -93,12 +94,11 @@ async fn measure(stage: &Stage, args: &BenchArgs) -> Result<Samples, Refusal> {
         url: Some(args.url.clone()),
     };
     log.open(&header).await.map_err(|error| broken(&error))?;
-    let modeler = LivePageModeler::new(stage.browser.clone(), digest.clone(), ModelerOptions::default());
+    let modeler = LivePageModeler::new(tab.browser.clone(), digest.clone(), ModelerOptions::default());
     let options = ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() };
     let artifacts = ArtifactStore::new(&dir, None);
-    let executor = LiveExecutor::new(stage.browser.clone(), digest, NoSecrets, artifacts, options);
-    let mut bench =
-        Bench { stage, args, policy, modeler, executor, log, run_id, steps: 0, samples: Samples::default() };
+    let executor = LiveExecutor::new(tab.browser.clone(), digest, NoSecrets, artifacts, options);
+    let mut bench = Bench { tab, args, policy, modeler, executor, log, run_id, steps: 0, samples: Samples::default() };
     bench.first_observations().await?;
     bench.changed_observations().await?;
     bench.steps().await?;
@@ -111,13 +111,13 @@ async fn measure(stage: &Stage, args: &BenchArgs) -> Result<Samples, Refusal> {
 impl Bench<'_> {
     async fn observe(&mut self, scope: Scope) -> Result<(Observation, Duration), Refusal> {
         let began = Instant::now();
-        let seen = self.modeler.observe(&self.stage.page, scope, deadline()).await.map_err(|error| broken(&error))?;
+        let seen = self.modeler.observe(&self.tab.page, scope, deadline()).await.map_err(|error| broken(&error))?;
         Ok((seen, began.elapsed()))
     }
 
     /// A page that was loaded afresh: nothing of the former observation helps.
     async fn first_observations(&mut self) -> Result<(), Refusal> {
-        let blank = Observation::blank(self.stage.page.clone(), "about:blank");
+        let blank = Observation::blank(self.tab.page.clone(), "about:blank");
         for (metric, scope) in [("observe.view", Scope::View), ("observe.full", Scope::Full)] {
             for round in 0..=self.args.rounds {
                 let open = Step::from(Action::Navigate(Navigate::to(&self.args.url)));
@@ -137,9 +137,9 @@ impl Bench<'_> {
 
     /// The whole page again after one button of it changed.
     async fn changed_observations(&mut self) -> Result<(), Refusal> {
-        let target = TargetId::from(self.stage.page.as_str());
+        let target = TargetId::from(self.tab.page.as_str());
         let page = self
-            .stage
+            .tab
             .browser
             .page(&target)
             .ok_or_else(|| Refusal::unusable(ErrorCode::BenchBroken, "expected the tab, saw none"))?;
@@ -248,11 +248,8 @@ impl Bench<'_> {
             .check(ground, &self.policy)
             .and_then(|plan| plan.bind(0, ground))
             .map_err(crate::commands::run::invalid_plan)?;
-        let outcome = self
-            .executor
-            .run_step(&self.stage.page, &bound, ground, deadline())
-            .await
-            .map_err(|error| broken(&error))?;
+        let outcome =
+            self.executor.run_step(&self.tab.page, &bound, ground, deadline()).await.map_err(|error| broken(&error))?;
         match outcome {
             StepOutcome::Failed(failure) => {
                 Err(Refusal::unusable(failure.cause, format!("the step failed: {}", failure.message)))

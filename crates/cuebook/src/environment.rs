@@ -1,0 +1,97 @@
+//! The environment of the process: where a browser may be, where its profiles go, keys and secrets.
+//!
+//! The only file of the libraries that reads it. The layers below are given what they need.
+
+#![expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use cuebook_cdp::SearchPlaces;
+use cuebook_grammar::id::CredentialRef;
+use cuebook_grammar::seam::{SecretRefusal, SecretScope, SecretSource};
+use cuebook_grammar::secret::Secret;
+
+/// Adds [`from_env`](FromEnv::from_env) to [`SearchPlaces`], whose own crate reads no environment.
+///
+/// ```
+/// use cuebook::cdp::SearchPlaces;
+/// use cuebook::environment::FromEnv;
+///
+/// let places = SearchPlaces { explicit: Some("/opt/chrome".into()), ..SearchPlaces::from_env() };
+/// ```
+pub trait FromEnv {
+    /// The places that `$CHROME`, `$PATH` and the home directory name.
+    #[must_use]
+    fn from_env() -> Self;
+}
+
+impl FromEnv for SearchPlaces {
+    fn from_env() -> Self {
+        let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
+        let chrome_variable = std::env::var_os("CHROME");
+        Self { explicit: None, chrome_variable, path: path(), home: home.map(PathBuf::from) }
+    }
+}
+
+/// Where commands are looked for: `$PATH`.
+#[must_use]
+pub fn path() -> Option<OsString> {
+    std::env::var_os("PATH")
+}
+
+/// Where fresh browser profiles are made. The same for every run of a user, so that the next start finds what a
+/// killed one left behind.
+#[must_use]
+pub fn profile_root() -> PathBuf {
+    let user = std::env::var("USER").or_else(|_| std::env::var("USERNAME")).unwrap_or_else(|_| "user".to_owned());
+    let safe: String = user.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == '_').collect();
+    std::env::temp_dir().join(format!("cuebook-{safe}"))
+}
+
+/// A variable that is neither unset nor blank.
+#[must_use]
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// The names of the secrets that there are, as plans write them: `CUEBOOK_SECRET_SHOP_PASSWORD` is `shop_password`.
+#[must_use]
+pub fn secret_names() -> Vec<String> {
+    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut names: Vec<String> =
+        variables.filter_map(|name| Some(name.strip_prefix(SECRET)?.to_ascii_lowercase())).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort();
+    names
+}
+
+const SECRET: &str = "CUEBOOK_SECRET_";
+
+/// Secrets from variables, given out on one origin only. The secret `shop` is `CUEBOOK_SECRET_SHOP`: capitals, and `_`
+/// for what is no letter or digit.
+#[derive(Clone, Debug)]
+pub struct EnvironmentSecrets {
+    origin: Option<String>,
+}
+
+impl EnvironmentSecrets {
+    /// For fields of pages of `origin`, such as `https://shop.test`; with none, every secret is refused.
+    #[must_use]
+    pub const fn on(origin: Option<String>) -> Self {
+        Self { origin }
+    }
+}
+
+impl SecretSource for EnvironmentSecrets {
+    async fn resolve(&self, reference: &CredentialRef, scope: &SecretScope) -> Result<Secret, SecretRefusal> {
+        let bound_here = self.origin.as_deref() == Some(scope.origin.as_str()) && scope.page_origin == scope.origin;
+        if !bound_here {
+            return Err(SecretRefusal::OutOfScope { reference: reference.clone(), origin: scope.origin.clone() });
+        }
+        let in_capitals = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+        let variable: String = reference.as_str().chars().map(in_capitals).collect();
+        let value = std::env::var(format!("{SECRET}{variable}")).ok();
+        value.map(Secret::new).ok_or_else(|| SecretRefusal::Unknown(reference.clone()))
+    }
+}

@@ -1,0 +1,30 @@
+//! Values that no two runs share: names of runs and keys of digests.
+
+use std::io;
+
+use cuebook_datalayer::run_id as named;
+use cuebook_grammar::id::RunId;
+use cuebook_grammar::secret::DigestKey;
+use cuebook_repair::now_ms;
+
+/// The name of a run that begins now.
+///
+/// # Errors
+/// The operating system gives no random bytes.
+pub fn run_id() -> io::Result<RunId> {
+    Ok(named(now_ms(), random()?))
+}
+
+/// A key for digests of what must not be kept.
+///
+/// # Errors
+/// The operating system gives no random bytes.
+pub fn digest_key() -> io::Result<DigestKey> {
+    Ok(DigestKey::new(random()?))
+}
+
+fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes)
+}

@@ -1,0 +1,20 @@
+//! An agent in ten lines, on the built-in site.
+//!
+//! Run it with `cargo run -p cuebook --example agent`.
+
+use cuebook::prelude::*;
+use cuebook_site::Site;
+
+#[tokio::main]
+#[expect(clippy::print_stdout, reason = "an example is its own composition root")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let site = Site::builder().build().bind(0).await?;
+
+    let mut agent = Agent::builder().build().await?;
+    agent.open(&site.url("/login")).await.into_result()?;
+    let page = agent.observe(Scope::View).await?;
+    println!("{}", render::text(&page, &TextOptions::default()));
+    agent.run("Log in as ann with password correct-horse").await.into_result()?;
+    println!("now at {}", agent.observe(Scope::View).await?.url);
+    Ok(agent.close().await?)
+}

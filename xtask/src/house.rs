@@ -1,0 +1,117 @@
+//! Whether the repository is what `CONTRIBUTING.md` and the registry of crates want: paths that exist, verbs and
+//! conditions that stand in each of their places, and packages that are whole.
+
+use std::fs;
+
+use cargo_metadata::MetadataCommand;
+use xtask::commands::root;
+
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The quoted names of a table in a Rust file, such as `    Press(Press) = "press", Executor, …`, with their variants
+/// and what follows.
+fn rows(path: &str) -> Vec<(String, String, String)> {
+    let rows = text(path);
+    let rows = rows.lines().filter_map(|line| {
+        let (head, rest) = line.trim_start().split_once(") = \"")?;
+        let (variant, _) = head.split_once('(')?;
+        let (name, rest) = rest.split_once('"')?;
+        let is_variant = variant.starts_with(char::is_uppercase) && variant.chars().all(char::is_alphanumeric);
+        is_variant.then(|| (variant.to_owned(), name.to_owned(), rest.to_owned()))
+    });
+    rows.collect()
+}
+
+/// Whether a file names it as a word, by its variant or by its name on the wire.
+fn names(text: &str, variant: &str, name: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| word == variant || word == name)
+}
+
+#[test]
+fn every_path_that_the_documents_for_contributors_name_exists() {
+    for document in ["CONTRIBUTING.md", "ARCHITECTURE.md", "docs/versions.md"] {
+        let text = text(document);
+        let quoted = text.split('`').skip(1).step_by(2);
+        let roots = ["crates/", "docs/", "schemas/", "tests/", "examples/", "xtask/"];
+        let paths: Vec<&str> =
+            quoted.filter(|path| roots.iter().any(|root| path.starts_with(root)) && !path.contains('*')).collect();
+        for path in &paths {
+            let is_there = root().join(path).exists();
+            assert!(is_there, "{document} names {path}, which does not exist");
+        }
+        assert!(document == "docs/versions.md" || paths.len() > 10, "{document}: saw only {paths:?}");
+    }
+}
+
+#[test]
+fn every_verb_stands_in_each_of_its_places() {
+    let verbs = rows("crates/grammar/src/action.rs");
+    assert!(verbs.len() > 40, "{verbs:?}");
+    let places = [
+        "crates/grammar/src/arbitrary.rs",
+        "crates/decoding/src/shapes.rs",
+        "crates/decoding/src/line_form.rs",
+        "docs/acting.md",
+        "schemas/plan.schema.json",
+    ];
+    for place in places {
+        let text = text(place);
+        let absent: Vec<_> = verbs.iter().filter(|(variant, name, _)| !names(&text, variant, name)).collect();
+        assert!(absent.is_empty(), "{place} lacks {absent:?}");
+    }
+    let actions = text("crates/executor/src/actions/mod.rs");
+    let owned = verbs.iter().filter(|(_, _, rest)| rest.starts_with(", Executor,"));
+    let absent: Vec<_> = owned.filter(|(variant, name, _)| !names(&actions, variant, name)).collect();
+    assert!(absent.is_empty(), "the executor lacks {absent:?}");
+}
+
+#[test]
+fn every_condition_stands_in_each_of_its_places() {
+    let conditions = rows("crates/grammar/src/condition.rs");
+    assert!(conditions.len() > 20, "{conditions:?}");
+    for place in ["crates/grammar/src/arbitrary.rs", "docs/conditions.md", "schemas/plan.schema.json"] {
+        let text = text(place);
+        let absent: Vec<_> = conditions.iter().filter(|(variant, name, _)| !names(&text, variant, name)).collect();
+        assert!(absent.is_empty(), "{place} lacks {absent:?}");
+    }
+}
+
+#[test]
+fn every_package_is_whole() {
+    let metadata = MetadataCommand::new().current_dir(root()).no_deps().exec().unwrap();
+    let mut published = 0;
+    for package in metadata.workspace_packages() {
+        if package.publish.as_ref().is_some_and(Vec::is_empty) {
+            continue;
+        }
+        published += 1;
+        let name = &package.name;
+        let folder = package.manifest_path.parent().unwrap();
+        for (what, is_there) in [
+            ("description", package.description.is_some()),
+            ("documentation", package.documentation.is_some()),
+            ("license", package.license.is_some()),
+            ("keywords", (1..=5).contains(&package.keywords.len())),
+            ("categories", !package.categories.is_empty()),
+        ] {
+            assert!(is_there, "{name} has no {what}");
+        }
+        let readme = fs::read_to_string(folder.join("README.md")).unwrap_or_default();
+        assert!(readme.lines().count() >= 10 && readme.starts_with(&format!("# {name}\n")), "{name}: {readme}");
+        for license in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            assert_eq!(fs::read_to_string(folder.join(license)).ok(), Some(text(license)), "{name}: {license}");
+        }
+        // What is outside of a package's folder is not in the package.
+        for target in &package.targets {
+            let path = target.src_path.as_std_path();
+            assert!(path.starts_with(folder.as_std_path()), "{name}: {} is outside of the package", path.display());
+        }
+        for dependency in package.dependencies.iter().filter(|one| one.path.is_some()) {
+            let is_versioned = dependency.req.to_string() != "*" || dependency.name == **name;
+            assert!(is_versioned, "{name} depends on {} by path alone", dependency.name);
+        }
+    }
+    assert_eq!(published, 15);
+}
