@@ -65,6 +65,12 @@ const submitterOf = (form) => {
   const said = (name) => attr(found, name);
   return found ? JSON.stringify([cb.idOf(found), ...["name", "value", "formaction", "formmethod"].map(said)]) : null;
 };
+/** What a control is called, without the controls in it, which may come with the pointer, and without numbers. */
+const calledOf = (found) => {
+  const isNamed = attr(found, "aria-label") !== null || attr(found, "aria-labelledby") !== null;
+  const words = !isNamed && queryWithin(found, INTERACTIVE).length ? cb.ownText(found, 200) : cb.nameOf(found);
+  return cb.collapse(words.replace(/\d+/g, ""));
+};
 const OPENERS = ["popovertarget", "popovertargetaction", "commandfor", "command"];
 const CHOSEN = new Set(["option", "menuitem", "menuitemradio", "menuitemcheckbox", "treeitem", "tab"]);
 /**
@@ -86,8 +92,7 @@ const meaningOf = (target) => {
     submitter: form && gesture?.kind === "keys" ? submitterOf(form) : null,
     opens: OPENERS.map((name) => attr(found, name) ?? "").join(" "),
     text: CHOSEN.has(cb.roleOf(found)) ? cb.textOf(found) : null,
-    // Numbers count up and down by themselves.
-    called: matches(found, INTERACTIVE) ? cb.nameOf(found).replace(/\d+/g, "") : null,
+    called: matches(found, INTERACTIVE) ? calledOf(found) : null,
   };
 };
 /** What of the target's meaning is another than when the gesture was opened; null if nothing is. */

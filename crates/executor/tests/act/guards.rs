@@ -237,6 +237,6 @@ async fn an_option_that_is_renamed_when_its_list_gets_the_focus_is_not_chosen() 
     let mut lab = lab(&[("/", page)]).await;
     let step = json!({"type": "select", "targetRef": "it", "option": "Two"});
     let failure = failed(lab.step(json!({"it": css_of("#s")}), step).await);
-    assert_eq!(failure.cause, Cause::OptionNotFound, "{}", failure.message);
+    assert_eq!(failure.cause, Cause::TargetStale, "{}", failure.message);
     assert_eq!(lab.eval("s.selectedIndex").await, 0);
 }
