@@ -38,8 +38,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = PlanRequest::new("Tell the team that it is paid", &page, &policy);
     let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
     let draft = planner.plan(&request, &mut IgnoreSteps, deadline).await?.drafts.remove(0);
-    let plan = draft.check(&page, &policy).map_err(|violations| violations[0].clone())?;
-    let step = plan.bind(0, &page).map_err(|violations| violations[0].clone())?;
+    let plan = draft.check(&page, &policy)?;
+    let step = plan.bind(0, &page)?;
     println!("{:?}", registry.handle(&step, deadline).await?);
     Ok(())
 }

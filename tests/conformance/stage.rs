@@ -156,7 +156,7 @@ impl Stage {
         };
         let draft = match PlanDraft::read(&plan.to_string(), Author::Operator) {
             Ok(draft) => draft,
-            Err(violations) => return Ok(refused(violations)),
+            Err(violations) => return Ok(refused(violations.into_vec())),
         };
         let policy = Policy::new(Profile::Unleashed)
             .starting_at(&self.server.origin())
@@ -166,11 +166,11 @@ impl Stage {
         let ground = self.ground(&page)?;
         let plan = match draft.check(&ground, &policy) {
             Ok(plan) => plan,
-            Err(violations) => return Ok(refused(violations)),
+            Err(violations) => return Ok(refused(violations.into_vec())),
         };
         let bound = match plan.bind(0, &ground) {
             Ok(bound) => bound,
-            Err(violations) => return Ok(refused(violations)),
+            Err(violations) => return Ok(refused(violations.into_vec())),
         };
         let deadline = Deadline::after(Instant::now(), PATIENCE * 2);
         let outcome = tokio::time::timeout(PATIENCE * 3, self.executor.run_step(&page, &bound, &ground, deadline))

@@ -61,7 +61,7 @@ pub(crate) fn explained(plan: &Plan, observation: &Observation, key: &DigestKey)
     let explain = |(index, checked): (usize, &CheckedStep)| {
         let (bound, violations) = match plan.bind(index, observation) {
             Ok(bound) => (Some(bound), Vec::new()),
-            Err(violations) => (None, violations),
+            Err(violations) => (None, violations.into_vec()),
         };
         let step = checked.step.redacted(&is_sensitive, key);
         let target = step.action.target().map(|target| {

@@ -47,7 +47,7 @@ pub(crate) async fn open(
     for (draft, deadline) in drafts.chain(awaited.map(|WaitFor(draft)| (draft.clone(), deadline))) {
         let bound = draft.check(&blank, policy).and_then(|plan| plan.bind(0, &blank)).map_err(|violations| {
             let message = "the URL is not allowed".to_owned();
-            let error = RunError { code: ErrorCode::PolicyBlocked, message, violations };
+            let error = RunError { code: ErrorCode::PolicyBlocked, message, violations: violations.into_vec() };
             Refusal { result: RunResult::Blocked, error }
         })?;
         let outcome = executor.run_step(&tab.page, &bound, &blank, deadline).await.map_err(|error| broken(&error))?;

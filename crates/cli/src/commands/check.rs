@@ -1,6 +1,6 @@
 //! `cuebook check`: a plan without a browser.
 
-use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
+use cuebook_grammar::plan::{Author, PlanDraft, ViolationCode, Violations};
 use cuebook_grammar::report::{RunReport, RunResult};
 
 use crate::args::CheckArgs;
@@ -34,7 +34,7 @@ fn check(args: &CheckArgs) -> Result<usize, Refusal> {
 }
 
 /// What only the policy forbids is blocked; the rest is invalid.
-fn refused(violations: Vec<Violation>) -> Refusal {
+fn refused(violations: Violations) -> Refusal {
     let blocked = violations.iter().all(|violation| violation.code == ViolationCode::PolicyBlocked);
     let refusal = invalid_plan(violations);
     if blocked { Refusal { result: RunResult::Blocked, ..refusal } } else { refusal }

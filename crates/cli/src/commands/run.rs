@@ -1,7 +1,7 @@
 //! `cuebook run`: a task in words.
 
 use cuebook::Engine;
-use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::plan::{Author, PlanDraft, Violations};
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 use cuebook_lexical::Lexical;
 use cuebook_planner::Scripted;
@@ -66,7 +66,8 @@ fn planner(args: &mut RunArgs) -> Result<AnyPlanner, Refusal> {
 }
 
 /// A plan whose form is wrong, with every violation.
-pub(crate) fn invalid_plan(violations: Vec<cuebook_grammar::plan::Violation>) -> Refusal {
+pub(crate) fn invalid_plan(violations: Violations) -> Refusal {
+    let violations = violations.into_vec();
     let code = violations.first().map_or(ErrorCode::InvalidPlan, |violation| violation.code.into());
     let message = match violations.len() {
         1 => "the plan has a violation".to_owned(),

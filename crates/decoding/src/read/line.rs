@@ -3,7 +3,7 @@
 //! Lines that begin with `#` are the reasoning; blank lines mean nothing. See `line_form` for the syntax.
 
 use cuebook_grammar::action::ActionKind;
-use cuebook_grammar::plan::{Author, MAX_STEPS, PlanDraft, Violation};
+use cuebook_grammar::plan::{Author, MAX_STEPS, PlanDraft, Violations};
 use cuebook_grammar::wire::LongText;
 use serde_json::{Map, Value};
 
@@ -27,7 +27,7 @@ pub(super) struct LineError {
     saw: String,
 }
 
-pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violation>> {
+pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
     let mut steps = Vec::new();
     let mut reasoning = String::new();
     let mut violations = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violatio
         }
     }
     if !violations.is_empty() {
-        return Err(violations);
+        return Err(violations.into());
     }
     let mut draft = PlanDraft::read_value(Value::Object(Map::from_iter([("steps".to_owned(), steps.into())])), author)?;
     draft.reasoning_summary = (!reasoning.is_empty()).then(|| LongText::cut(&reasoning));

@@ -12,7 +12,7 @@ mod tool_call;
 pub(crate) use json::camel;
 
 use cuebook_grammar::action::ActionKind;
-use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
+use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode, Violations};
 
 /// The forms that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,7 +33,7 @@ pub enum Form {
 ///
 /// # Errors
 /// [`Violation`]s of the form that the text looks most like.
-pub fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violation>> {
+pub fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
     read_as(form_of(text), text, author)
 }
 
@@ -41,7 +41,7 @@ pub fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violation>> {
 ///
 /// # Errors
 /// Every [`Violation`] of form, with its path.
-pub fn read_as(form: Form, text: &str, author: Author) -> Result<PlanDraft, Vec<Violation>> {
+pub fn read_as(form: Form, text: &str, author: Author) -> Result<PlanDraft, Violations> {
     match form {
         Form::Plan => json::read(text, author),
         Form::ToolCalls => tool_call::read(&json::value(text)?, author),

@@ -1,14 +1,14 @@
 //! Steps of `{"tool", "args", "explanation", "estimated_risk", "confidence"}`, with the tool names and
 //! argument names of the planner specification.
 
-use cuebook_grammar::plan::{Author, PlanDraft, Violation};
+use cuebook_grammar::plan::{Author, PlanDraft, Violation, Violations};
 use serde_json::{Map, Value, json};
 
 use crate::read::malformed;
 
-pub(super) fn read(value: Value, author: Author) -> Result<PlanDraft, Vec<Violation>> {
+pub(super) fn read(value: Value, author: Author) -> Result<PlanDraft, Violations> {
     let Value::Object(mut plan) = value else {
-        return Err(vec![malformed("", "expected an object with `steps`")]);
+        return Err(vec![malformed("", "expected an object with `steps`")].into());
     };
     let mut violations = Vec::new();
     if let Some(Value::Array(steps)) = plan.get_mut("steps") {
@@ -23,7 +23,7 @@ pub(super) fn read(value: Value, author: Author) -> Result<PlanDraft, Vec<Violat
     {
         *level = "semiAuto".into();
     }
-    if violations.is_empty() { PlanDraft::read_value(Value::Object(plan), author) } else { Err(violations) }
+    if violations.is_empty() { PlanDraft::read_value(Value::Object(plan), author) } else { Err(violations.into()) }
 }
 
 fn translate(step: &mut Value, path: &str) -> Result<(), Violation> {

@@ -1,15 +1,15 @@
 //! `<Thought>…</Thought><Action>click(223)</Action>`: one thought, one action. A missing closing tag is put
 //! up with, as decoders that stop at it leave it out.
 
-use cuebook_grammar::plan::{Author, PlanDraft, Violation};
+use cuebook_grammar::plan::{Author, PlanDraft, Violations};
 use cuebook_grammar::wire::LongText;
 
 use crate::read::{line, malformed};
 
-pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Vec<Violation>> {
+pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
     let thought = between(text, "<Thought>", "</Thought>");
     let Some(action) = between(text, "<Action>", "</Action>") else {
-        return Err(vec![malformed("/action", "expected <Action>…</Action>, saw none")]);
+        return Err(vec![malformed("/action", "expected <Action>…</Action>, saw none")].into());
     };
     let step = line::step(action.trim(), &[line::Habit::NumbersAreIds])
         .map_err(|error| vec![malformed("/action", error.to_string())])?;

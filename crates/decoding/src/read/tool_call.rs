@@ -5,7 +5,7 @@
 //! "name", "input"}]}`. Ollama: as OpenAI, with arguments as an object. Any of these alone, or in an array.
 
 use cuebook_grammar::action::ActionKind;
-use cuebook_grammar::plan::{Author, PlanDraft, Violation};
+use cuebook_grammar::plan::{Author, PlanDraft, Violation, Violations};
 use cuebook_grammar::wire::LongText;
 use serde_json::{Map, Value};
 
@@ -29,14 +29,14 @@ pub(super) fn is_one(value: &Value) -> bool {
 }
 
 /// Reads the calls, in order, as the steps of one plan; text beside them is its reasoning.
-pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Vec<Violation>> {
+pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Violations> {
     let mut found = Found::default();
     found.collect(value, "", 0);
     if found.steps.is_empty() && found.violations.is_empty() {
         found.violations.push(malformed("", "expected at least one tool call, saw none"));
     }
     if !found.violations.is_empty() {
-        return Err(found.violations);
+        return Err(found.violations.into());
     }
     let plan = Map::from_iter([("steps".to_owned(), Value::Array(found.steps))]);
     let mut draft = PlanDraft::read_value(Value::Object(plan), author)?;

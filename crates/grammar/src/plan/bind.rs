@@ -12,7 +12,7 @@ use crate::observation::Observation;
 use crate::plan::check::{Plan, StatedCondition};
 use crate::plan::draft::Author;
 use crate::plan::support::support_violation;
-use crate::plan::violation::{Violation, ViolationCode};
+use crate::plan::violation::{Violation, ViolationCode, Violations};
 use crate::policy::{Consent, Policy};
 use crate::risk::{self, RiskClass};
 use crate::step::Step;
@@ -129,11 +129,11 @@ impl Plan {
     /// # Errors
     /// Every [`Violation`]: a target that is gone, one that lost its support or became ambiguous, or an
     /// origin that the policy does not allow. `index` beyond the plan is one too.
-    pub fn bind(&self, index: usize, observation: &Observation) -> Result<BoundStep, Vec<Violation>> {
+    pub fn bind(&self, index: usize, observation: &Observation) -> Result<BoundStep, Violations> {
         let path = format!("/steps/{index}");
         let Some(checked) = self.steps.get(index) else {
             let message = format!("expected a step below {}, saw {index}", self.steps.len());
-            return Err(vec![Violation::new(ViolationCode::InvalidArgument, path, message)]);
+            return Err(vec![Violation::new(ViolationCode::InvalidArgument, path, message)].into());
         };
         let step = &checked.step;
         let mut targets = BTreeMap::new();
@@ -183,7 +183,7 @@ impl Plan {
             violations.push(violation);
         }
         if !violations.is_empty() {
-            return Err(violations);
+            return Err(violations.into());
         }
         let risk = risk::of(&step.action, main);
         let author = if self.amended.contains(&index) { Author::Controller } else { self.author };

@@ -10,7 +10,7 @@ use crate::locator::Locator;
 use crate::observation::Observation;
 use crate::plan::draft::{Author, MAX_STEPS, PlanDraft};
 use crate::plan::support::support_violation;
-use crate::plan::violation::{Violation, ViolationCode};
+use crate::plan::violation::{Violation, ViolationCode, Violations};
 use crate::policy::{Policy, Rule};
 use crate::step::Step;
 use crate::text_match::Pattern;
@@ -50,7 +50,7 @@ impl Plan {
     ///
     /// # Errors
     /// The [`Violation`]s of the new step, as [`PlanDraft::check`] finds them.
-    pub fn amend(&self, index: usize, step: Step, observation: &Observation) -> Result<Self, Vec<Violation>> {
+    pub fn amend(&self, index: usize, step: Step, observation: &Observation) -> Result<Self, Violations> {
         let mut draft = PlanDraft::of(self.author, vec![step]);
         draft.candidates = self.candidates.clone();
         let checked = draft.check(observation, &self.policy)?;
@@ -86,7 +86,7 @@ impl PlanDraft {
     ///
     /// # Errors
     /// Every [`Violation`], in the order of the steps.
-    pub fn check(&self, observation: &Observation, policy: &Policy) -> Result<Plan, Vec<Violation>> {
+    pub fn check(&self, observation: &Observation, policy: &Policy) -> Result<Plan, Violations> {
         let mut violations = Vec::new();
         let mut policy = policy.lowered_to(self.autonomy_level);
         if self.steps.is_empty() {
@@ -136,7 +136,7 @@ impl PlanDraft {
                 amended: BTreeSet::new(),
             })
         } else {
-            Err(violations)
+            Err(violations.into())
         }
     }
 

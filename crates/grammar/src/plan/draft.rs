@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::geometry::ViewportSize;
 use crate::id::TargetRef;
 use crate::locator::Locator;
-use crate::plan::violation::{Violation, ViolationCode};
+use crate::plan::violation::{Violation, ViolationCode, Violations};
 use crate::profile::Profile;
 use crate::step::Step;
 use crate::wire::{self, LongText, Object, ShortText};
@@ -128,7 +128,7 @@ impl PlanDraft {
     /// # Errors
     /// [`ViolationCode::Malformed`] with a JSON pointer for each value that does not fit;
     /// [`ViolationCode::UnsupportedVersion`] if the version is another one.
-    pub fn read(text: &str, author: Author) -> Result<Self, Vec<Violation>> {
+    pub fn read(text: &str, author: Author) -> Result<Self, Violations> {
         let value = wire::parse(text)
             .map_err(|error| vec![Violation::new(ViolationCode::Malformed, error.path, error.message)])?;
         Self::read_value(value, author)
@@ -138,11 +138,11 @@ impl PlanDraft {
     ///
     /// # Errors
     /// As [`PlanDraft::read`].
-    pub fn read_value(value: Value, author: Author) -> Result<Self, Vec<Violation>> {
+    pub fn read_value(value: Value, author: Author) -> Result<Self, Violations> {
         let malformed = |error: wire::ReadError| Violation::new(ViolationCode::Malformed, error.path, error.message);
         let Value::Object(plan) = value else {
             let message = format!("expected a plan object, saw {}", wire::shape(&value));
-            return Err(vec![Violation::new(ViolationCode::Malformed, "", message)]);
+            return Err(vec![Violation::new(ViolationCode::Malformed, "", message)].into());
         };
         let mut plan = lenient::plan(plan);
         let mut violations = Vec::new();
@@ -152,7 +152,7 @@ impl PlanDraft {
         {
             let seen: String = version.to_string().chars().take(40).collect();
             let message = format!("expected version \"{PLAN_VERSION}\", saw {seen}");
-            return Err(vec![Violation::new(ViolationCode::UnsupportedVersion, "/version", message)]);
+            return Err(vec![Violation::new(ViolationCode::UnsupportedVersion, "/version", message)].into());
         }
         let steps = match plan.remove("steps") {
             Some(Value::Array(items)) => items,
@@ -197,10 +197,10 @@ impl PlanDraft {
         plan.insert("steps".to_owned(), Value::Array(Vec::new()));
         match wire::read::<Self>(Value::Object(plan)) {
             Ok(head) if violations.is_empty() => Ok(Self { steps: read_steps, candidates, author, ..head }),
-            Ok(_) => Err(violations),
+            Ok(_) => Err(violations.into()),
             Err(error) => {
                 violations.push(malformed(error));
-                Err(violations)
+                Err(violations.into())
             }
         }
     }

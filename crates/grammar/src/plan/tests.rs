@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::condition::Condition;
 use crate::observation::{FrameSummary, Observation};
-use crate::plan::{Author, Plan, PlanDraft, Violation, ViolationCode};
+use crate::plan::{Author, Plan, PlanDraft, ViolationCode, Violations};
 use crate::policy::{Consent, Policy};
 
 fn candidate(id: &str, role: &str, name: &str, control: &str, more: &Value) -> Value {
@@ -55,13 +55,13 @@ fn policy() -> Policy {
     Policy::default().starting_at("https://shop.test/").unwrap()
 }
 
-fn check(author: Author, plan: &Value) -> Result<Plan, Vec<Violation>> {
+fn check(author: Author, plan: &Value) -> Result<Plan, Violations> {
     PlanDraft::read_value(plan.clone(), author)?.check(&page(), &policy())
 }
 
 fn codes(author: Author, steps: Value) -> Vec<ViolationCode> {
     let plan = json!({ "version": "1.0", "steps": steps });
-    check(author, &plan).err().unwrap_or_default().into_iter().map(|violation| violation.code).collect()
+    check(author, &plan).err().into_iter().flatten().map(|violation| violation.code).collect()
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn outside_actions_need_the_profile_and_a_declaration() {
     let rule = |policy: &Policy, step: Value| -> Option<String> {
         let plan = json!({ "version": "1.0", "steps": [step] });
         let draft = PlanDraft::read_value(plan, Author::Operator).unwrap();
-        draft.check(&page(), policy).err().and_then(|mut violations| violations.remove(0).rule)
+        draft.check(&page(), policy).err().and_then(|violations| violations[0].rule.clone())
     };
     let steps = [
         (json!({ "type": "fetch", "url": "https://api.test/x" }), Some("origin"), None),

@@ -98,6 +98,71 @@ impl Violation {
     }
 }
 
+/// Everything that is wrong with a plan or a step: at least one violation. Displays all of them, a line each.
+///
+/// ```
+/// use cuebook_grammar::plan::{Author, PlanDraft};
+///
+/// fn read(text: &str) -> Result<PlanDraft, Box<dyn std::error::Error>> {
+///     Ok(PlanDraft::read(text, Author::Operator)?)
+/// }
+/// let error = read(r#"{ "version": "1.0" }"#).unwrap_err();
+/// assert_eq!(error.to_string(), ": missing field `steps` (malformed)");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violations(Vec<Violation>);
+
+impl Violations {
+    /// The violations, in the order of the plan.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Violation> {
+        self.0
+    }
+}
+
+impl std::ops::Deref for Violations {
+    type Target = [Violation];
+
+    fn deref(&self) -> &[Violation] {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Violations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (index, violation) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            violation.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Violations {}
+
+impl From<Vec<Violation>> for Violations {
+    fn from(violations: Vec<Violation>) -> Self {
+        Self(violations)
+    }
+}
+
+impl From<Violations> for Vec<Violation> {
+    fn from(violations: Violations) -> Self {
+        violations.0
+    }
+}
+
+impl IntoIterator for Violations {
+    type Item = Violation;
+    type IntoIter = std::vec::IntoIter<Violation>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 /// Characters that are kept of the beginning and of the end of a text that is longer.
 const KEPT: usize = 600;
 

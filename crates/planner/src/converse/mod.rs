@@ -22,7 +22,7 @@ use cuebook_decoding::Caps;
 use cuebook_decoding::GrammarSpec;
 use cuebook_decoding::emit::{Degraded, Emission, Target, emit, emit_within};
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::plan::{PlanDraft, Violation};
+use cuebook_grammar::plan::{PlanDraft, Violation, Violations};
 use cuebook_grammar::planning::{CallPurpose, MessageRole};
 use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
@@ -58,7 +58,7 @@ pub enum ModelError {
     #[error("expected a valid plan, saw {} violations in the second answer, the first: {}", .violations.len(), first(.violations))]
     Invalid {
         /// What is wrong with its last answer.
-        violations: Vec<Violation>,
+        violations: Violations,
     },
     /// A budget of the planner is used up: no request was sent.
     #[error("expected at most {allowed} {}, saw {used}", .budget.as_str())]

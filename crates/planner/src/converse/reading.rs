@@ -10,7 +10,7 @@ use cuebook_decoding::{GrammarSpec, PlanStream, StreamError};
 use cuebook_grammar::action::Action;
 use cuebook_grammar::arguments::Shape;
 use cuebook_grammar::observation::Observation;
-use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
+use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode, Violations};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ReadError;
@@ -59,8 +59,8 @@ struct Call {
     is_read: bool,
 }
 
-fn malformed(message: impl Into<String>) -> Vec<Violation> {
-    vec![Violation::new(ViolationCode::Malformed, "", message)]
+fn malformed(message: impl Into<String>) -> Violations {
+    vec![Violation::new(ViolationCode::Malformed, "", message)].into()
 }
 
 impl<'a> Reader<'a> {
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes text; answers with the steps that became whole.
-    pub(super) fn text(&mut self, piece: &str) -> Result<Vec<Step>, Vec<Violation>> {
+    pub(super) fn text(&mut self, piece: &str) -> Result<Vec<Step>, Violations> {
         if self.text.len().saturating_add(piece.len()) > MAX_BYTES {
             return Err(malformed(format!("expected an answer of at most {MAX_BYTES} bytes")));
         }
@@ -148,12 +148,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes a piece of a call; answers with the steps that became whole, which are those of earlier calls.
-    pub(super) fn call(
-        &mut self,
-        index: usize,
-        name: Option<&str>,
-        arguments: &str,
-    ) -> Result<Vec<Step>, Vec<Violation>> {
+    pub(super) fn call(&mut self, index: usize, name: Option<&str>, arguments: &str) -> Result<Vec<Step>, Violations> {
         if !matches!(self.form, Reading::Calls(_)) {
             self.form = Reading::Calls(Vec::new());
         }
@@ -198,7 +193,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Ends the answer: the steps that were not told yet, and the draft, which passed the check.
-    pub(super) fn finish(&mut self) -> Result<(Vec<Step>, PlanDraft), Vec<Violation>> {
+    pub(super) fn finish(&mut self) -> Result<(Vec<Step>, PlanDraft), Violations> {
         let told = self.steps.len();
         let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
         let draft = match &self.form {
@@ -235,7 +230,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the lines that are whole, if one became so in what is fresh.
-    fn whole_lines(&mut self, from: usize, fresh: usize) -> Result<Vec<Step>, Vec<Violation>> {
+    fn whole_lines(&mut self, from: usize, fresh: usize) -> Result<Vec<Step>, Violations> {
         let is_new = self.text.get(fresh..).unwrap_or_default().contains('\n');
         let answer = self.text.get(from..).unwrap_or_default();
         let whole = answer.rfind('\n').and_then(|end| answer.get(..end)).unwrap_or_default();
@@ -249,7 +244,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the calls before `index` that were not read yet.
-    fn whole_calls(&mut self, index: usize) -> Result<Vec<Step>, Vec<Violation>> {
+    fn whole_calls(&mut self, index: usize) -> Result<Vec<Step>, Violations> {
         let Reading::Calls(calls) = &mut self.form else { return Ok(Vec::new()) };
         let mut steps = Vec::new();
         for call in calls.iter_mut().take(index).filter(|call| !call.is_read) {
@@ -260,10 +255,10 @@ impl<'a> Reader<'a> {
     }
 
     /// The language's check, and the arguments of registered actions, which it does not look into.
-    fn check(&self, draft: &PlanDraft) -> Result<(), Vec<Violation>> {
+    fn check(&self, draft: &PlanDraft) -> Result<(), Violations> {
         draft.check(self.observation, self.policy)?;
         let misfits: Vec<Violation> = draft.steps.iter().enumerate().filter_map(|(n, s)| self.misfit(n, s)).collect();
-        if misfits.is_empty() { Ok(()) } else { Err(misfits) }
+        if misfits.is_empty() { Ok(()) } else { Err(misfits.into()) }
     }
 
     fn misfit(&self, index: usize, step: &Step) -> Option<Violation> {
@@ -274,7 +269,7 @@ impl<'a> Reader<'a> {
         Some(Violation::new(ViolationCode::InvalidArgument, format!("/steps/{index}/args{path}"), message))
     }
 
-    fn judged(&mut self, steps: Vec<Step>) -> Result<Vec<Step>, Vec<Violation>> {
+    fn judged(&mut self, steps: Vec<Step>) -> Result<Vec<Step>, Violations> {
         if steps.is_empty() {
             return Ok(steps);
         }
@@ -282,7 +277,7 @@ impl<'a> Reader<'a> {
         draft.steps.extend(steps.iter().cloned());
         if draft.steps.len() > self.most_steps {
             let message = format!("expected at most {} steps", self.most_steps);
-            return Err(vec![Violation::new(ViolationCode::TooManySteps, "/steps", message)]);
+            return Err(vec![Violation::new(ViolationCode::TooManySteps, "/steps", message)].into());
         }
         let checked = self.check(&draft);
         self.steps = draft.steps;
@@ -294,11 +289,11 @@ fn as_json(call: &Call) -> Value {
     json!({ "name": call.name, "arguments": call.arguments })
 }
 
-fn refused(error: &StreamError) -> Vec<Violation> {
+fn refused(error: &StreamError) -> Violations {
     let path = match error {
         StreamError::Unexpected(unexpected) => unexpected.path.clone(),
         StreamError::BadStep { index, error } => format!("/steps/{index}{}", error.path),
         _ => String::new(),
     };
-    vec![Violation::new(ViolationCode::Malformed, path, error.to_string())]
+    vec![Violation::new(ViolationCode::Malformed, path, error.to_string())].into()
 }

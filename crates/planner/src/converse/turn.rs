@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::plan::{PlanDraft, Violation, ViolationCode};
+use cuebook_grammar::plan::{PlanDraft, Violation, ViolationCode, Violations};
 use cuebook_grammar::planning::{CallEnd, CallPurpose, PlanningCall, PromptMessage};
 use cuebook_grammar::seam::{PlanRequest, PlanSink};
 use cuebook_grammar::wire::Probability;
@@ -46,7 +46,7 @@ pub(super) struct Done {
 
 pub(super) enum TurnEnd {
     Accepted(PlanDraft),
-    Invalid(Vec<Violation>),
+    Invalid(Violations),
     Refused(String),
     Failed(EngineError),
     Deadline,
@@ -85,7 +85,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         tracing::debug!(engine = self.engine.name(), attempts, elapsed_ms = call.elapsed().as_millis(), "call ended");
         let end = match &heard.end {
             TurnEnd::Accepted(_) => CallEnd::Accepted,
-            TurnEnd::Invalid(violations) => CallEnd::Invalid { violations: violations.clone() },
+            TurnEnd::Invalid(violations) => CallEnd::Invalid { violations: violations.to_vec() },
             TurnEnd::Refused(said) => CallEnd::Failed { code: "refused".to_owned(), message: said.clone() },
             TurnEnd::Failed(error) => CallEnd::Failed { code: error.code().to_owned(), message: error.to_string() },
             TurnEnd::Deadline => CallEnd::Failed {
@@ -246,7 +246,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             None => Err(TurnEnd::Failed(EngineError::Cut)),
             Some(Finish::Length) => {
                 let message = format!("expected a whole plan within {max_tokens} tokens, saw its beginning");
-                Err(TurnEnd::Invalid(vec![Violation::new(ViolationCode::Malformed, "", message)]))
+                Err(TurnEnd::Invalid(vec![Violation::new(ViolationCode::Malformed, "", message)].into()))
             }
             Some(_) => {
                 let (rest, mut draft) = reader.finish().map_err(TurnEnd::Invalid)?;

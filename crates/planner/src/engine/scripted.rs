@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cuebook_grammar::action::{Action, Finish};
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::plan::{Author, PlanDraft, Violation};
+use cuebook_grammar::plan::{Author, PlanDraft, Violation, Violations};
 use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
 use cuebook_grammar::step::Step;
@@ -31,7 +31,7 @@ pub enum ScriptedError {
     TooLarge(u64),
     /// The text is no plan; every fault of its form.
     #[error("expected a plan, saw {} faults of form, the first: {}", .0.len(), first(.0))]
-    Malformed(Vec<Violation>),
+    Malformed(Violations),
 }
 
 fn first(violations: &[Violation]) -> String {

@@ -6,7 +6,7 @@ use cuebook_grammar::action::{Action, ActionKind, Owner};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure, StepOutcome, StepSuccess};
-use cuebook_grammar::plan::{BoundStep, Plan, Violation};
+use cuebook_grammar::plan::{BoundStep, Plan, Violations};
 use cuebook_grammar::policy::Consent;
 use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::report::ErrorCode;
@@ -56,7 +56,7 @@ impl<S: Seams> Controller<S> {
         index: usize,
         place: &Place,
         ground: &Observation,
-        violations: Vec<Violation>,
+        violations: Violations,
     ) -> Result<Attempt, Stop> {
         let Some(first) = violations.into_iter().next() else { return Ok(Attempt::GroundGone) };
         let Some(checked) = plan.steps().get(index) else { return Ok(Attempt::GroundGone) };

@@ -1,7 +1,7 @@
 //! How a run, a plan and a step end.
 
 use cuebook_grammar::outcome::{Cause, StepFailure};
-use cuebook_grammar::plan::{BoundStep, Violation, ViolationCode};
+use cuebook_grammar::plan::{BoundStep, ViolationCode, Violations};
 use cuebook_grammar::record::StepRecord;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 
@@ -74,7 +74,8 @@ pub(super) fn ended_by(failure: &StepFailure) -> Stop {
     Stop::Ended { result, error: Some(RunError::new(failure.cause, failure.message.clone())), answer: None }
 }
 
-pub(super) fn invalid(violations: Vec<Violation>) -> Stop {
+pub(super) fn invalid(violations: Violations) -> Stop {
+    let violations = violations.into_vec();
     let only_policy = violations.iter().all(|violation| violation.code == ViolationCode::PolicyBlocked);
     let result = if only_policy { RunResult::Blocked } else { RunResult::Invalid };
     let code = violations.first().map_or(ErrorCode::InvalidPlan, |violation| violation.code.into());
@@ -83,7 +84,7 @@ pub(super) fn invalid(violations: Vec<Violation>) -> Stop {
 }
 
 /// Drafts of a planner that keep failing the check are the planner's failure, not the user's.
-pub(super) fn rejected(violations: Vec<Violation>) -> Stop {
+pub(super) fn rejected(violations: Violations) -> Stop {
     match invalid(violations) {
         Stop::Ended { result: RunResult::Invalid, error, answer } => {
             Stop::Ended { result: RunResult::Failed, error, answer }
