@@ -40,6 +40,13 @@ try {
     const seen = await samples.time("observe.delta", round, () => run("snapshot"));
     expect(seen.includes(`"Changed ${round}"`), "expected the changed button in the snapshot");
   }
+  for (let round = 0; round <= options.rounds; round += 1) {
+    await samples.time("loop", round, async () => {
+      const [, reference] = (await run("snapshot")).match(/button "Button 0".*?\[?ref=(\w+)\]?/) ?? [];
+      await run("click", `@${reference}`);
+      return run("snapshot");
+    });
+  }
   const snapshot = await run("snapshot");
   const referenceOf = (what) => {
     const [, reference] = snapshot.match(new RegExp(`${what}.*?\\[?ref=(\\w+)\\]?`)) ?? [];

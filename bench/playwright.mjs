@@ -31,6 +31,14 @@ try {
     expect(seen.includes(`"Changed ${round}"`), "expected the changed button in the snapshot");
   }
 
+  for (let round = 0; round <= options.rounds; round += 1) {
+    await samples.time("loop", round, async () => {
+      const [, reference] = (await look()).match(/button "Button 0".*?\[ref=(\w+)\]/) ?? [];
+      await page.locator(`aria-ref=${reference}`).click();
+      return look();
+    });
+  }
+
   const snapshot = await look();
   const referenceOf = (what) => {
     const [, reference] = snapshot.match(new RegExp(`${what}.*?\\[ref=(\\w+)\\]`)) ?? [];

@@ -22,10 +22,12 @@ const fn metric(name: &'static str, title: &'static str, unit: &'static str) -> 
     Metric { name, title, theirs: name, unit }
 }
 
-const METRICS: [Metric; 9] = [
+const METRICS: [Metric; 11] = [
     Metric { name: "observe.view", title: "first observation, view", theirs: "observe", unit: "ms" },
     Metric { name: "observe.full", title: "first observation, full", theirs: "observe", unit: "ms" },
     metric("observe.delta", "full observation after one change", "ms"),
+    Metric { name: "observe.viewDelta", title: "view after one change", theirs: "observe.delta", unit: "ms" },
+    metric("loop", "look, click, look again", "ms"),
     metric("observe.bytes", "bytes of the full observation as text", "bytes"),
     metric("observe.tokens", "tokens of the same (o200k_base)", "tokens"),
     metric("click", "click", "ms"),

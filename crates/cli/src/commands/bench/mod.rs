@@ -100,7 +100,10 @@ async fn measure(tab: &Tab, args: &BenchArgs) -> Result<Samples, Refusal> {
     let executor = LiveExecutor::new(tab.browser.clone(), digest, NoSecrets, artifacts, options);
     let mut bench = Bench { tab, args, policy, modeler, executor, log, run_id, steps: 0, samples: Samples::default() };
     bench.first_observations().await?;
-    bench.changed_observations().await?;
+    for (metric, scope) in [("observe.delta", Scope::Full), ("observe.viewDelta", Scope::View)] {
+        bench.changed_observations(metric, scope).await?;
+    }
+    bench.loops().await?;
     bench.steps().await?;
     if let Some(most) = peak_memory() {
         bench.samples.put("rss", most);
@@ -135,8 +138,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The whole page again after one button of it changed.
-    async fn changed_observations(&mut self) -> Result<(), Refusal> {
+    /// The page again after one button of it changed.
+    async fn changed_observations(&mut self, metric: &'static str, scope: Scope) -> Result<(), Refusal> {
         let target = TargetId::from(self.tab.page.as_str());
         let page = self
             .tab
@@ -144,41 +147,41 @@ impl Bench<'_> {
             .page(&target)
             .ok_or_else(|| Refusal::unusable(ErrorCode::BenchBroken, "expected the tab, saw none"))?;
         for round in 0..=self.args.rounds {
-            let change = format!("void (document.querySelectorAll('button')[1].textContent = 'Changed {round}')");
+            let name = format!("Changed {round} for {metric}");
+            let change = format!("void (document.querySelectorAll('button')[1].textContent = '{name}')");
             let until = Instant::now() + PATIENCE;
             page.session()
                 .call_raw("Runtime.evaluate", json!({ "expression": change }), until)
                 .await
                 .map_err(|error| broken(&error))?;
-            let (seen, took) = self.observe(Scope::Full).await?;
-            let name = format!("Changed {round}");
+            let (seen, took) = self.observe(scope).await?;
             if !seen.candidates.iter().any(|candidate| candidate.name == name) {
                 return Err(Refusal::unusable(ErrorCode::BenchBroken, format!("expected a button {name:?}, saw none")));
             }
-            self.samples.time("observe.delta", round, took);
+            self.samples.time(metric, round, took);
+        }
+        Ok(())
+    }
+
+    /// What an agent does: it looks, clicks a button that it saw, and looks again.
+    async fn loops(&mut self) -> Result<(), Refusal> {
+        for round in 0..=self.args.rounds {
+            let began = Instant::now();
+            let (ground, _) = self.observe(Scope::View).await?;
+            let button = in_view(&ground, |candidate| candidate.role == Role::Button, "a button")?;
+            let click = Step::from(Action::from(Click::on(button.clone()))).with_post(Condition::visible(button));
+            self.logged(&ground, click).await?;
+            self.observe(Scope::View).await?;
+            self.samples.time("loop", round, began.elapsed());
         }
         Ok(())
     }
 
     async fn steps(&mut self) -> Result<(), Refusal> {
         let (ground, _) = self.observe(Scope::View).await?;
-        let find = |is_wanted: fn(&Candidate) -> bool, what: &'static str| {
-            let mut usable = ground.candidates.iter().filter(|candidate| {
-                candidate.placement == Placement::InView && candidate.occlusion.is_none() && is_wanted(candidate)
-            });
-            let found = usable.next().map(|candidate| TargetRef::from(candidate.id));
-            found.ok_or_else(|| Refusal::invalid(ErrorCode::NoTarget, format!("expected {what} in view, saw none")))
-        };
-        let button = find(|candidate| candidate.role == Role::Button, "a button")?;
-        let field = find(|candidate| candidate.control == ControlKind::Text, "a text field")?;
-        let click = Action::Click(Click {
-            target_ref: button.clone(),
-            button: None,
-            count: None,
-            modifiers: None,
-            position: None,
-            dry_run: None,
-        });
+        let button = in_view(&ground, |candidate| candidate.role == Role::Button, "a button")?;
+        let field = in_view(&ground, |candidate| candidate.control == ControlKind::Text, "a text field")?;
+        let click = Action::from(Click::on(button.clone()));
         let set = |value: &str| {
             Action::SetValue(SetValue {
                 target_ref: field.clone(),
@@ -221,6 +224,13 @@ impl Bench<'_> {
             step.pre = vec![Condition::visible(target.clone()), Condition::Enabled(OnTarget { target })];
         }
         step.post = vec![post];
+        let took = self.logged(ground, step).await?;
+        self.samples.time(metric, round, took);
+        Ok(())
+    }
+
+    /// A step as a run does it: logged before and after.
+    async fn logged(&mut self, ground: &Observation, step: Step) -> Result<Duration, Refusal> {
         let began = Instant::now();
         let intent = StepIntent {
             schema_version: RECORD_VERSION.to_owned(),
@@ -238,8 +248,7 @@ impl Bench<'_> {
         let (bound, outcome) = self.perform(ground, step).await?;
         let record = cuebook_repair::record_of(&intent, &bound, ground, began.elapsed(), &outcome);
         self.log.commit(ticket, &record).await.map_err(|error| broken(&error))?;
-        self.samples.time(metric, round, began.elapsed());
-        Ok(())
+        Ok(began.elapsed())
     }
 
     /// Checks, binds and runs one step; a failure of the step ends the measurement.
@@ -257,4 +266,13 @@ impl Bench<'_> {
             outcome => Ok((bound, outcome)),
         }
     }
+}
+
+/// The first candidate of a kind that can be clicked where it is.
+fn in_view(ground: &Observation, is_wanted: fn(&Candidate) -> bool, what: &'static str) -> Result<TargetRef, Refusal> {
+    let mut usable = ground.candidates.iter().filter(|candidate| {
+        candidate.placement == Placement::InView && candidate.occlusion.is_none() && is_wanted(candidate)
+    });
+    let found = usable.next().map(|candidate| TargetRef::from(candidate.id));
+    found.ok_or_else(|| Refusal::invalid(ErrorCode::NoTarget, format!("expected {what} in view, saw none")))
 }
