@@ -53,7 +53,7 @@ macro_rules! error_codes {
 error_codes! {
     causes {
         TargetNotFound TargetAmbiguous TargetStale NotVisible NotStable NotEnabled NotEditable NotInView Covered
-        OptionNotFound NavigationFailed HttpError PreconditionFailed PostconditionFailed DeadlineExceeded
+        NavigationFailed HttpError PreconditionFailed PostconditionFailed DeadlineExceeded
         ConfirmationDenied DialogOpen PageCrashed BrowserGone Unsupported EffectUnknown
     }
     violations {
@@ -61,7 +61,7 @@ error_codes! {
         VacuousCondition ContradictoryConditions InvalidCondition InvalidLocator AfterPageChange DeclaredByModel
         UnknownAction
     }
-    both { InvalidArgument PolicyBlocked }
+    both { InvalidArgument OptionNotFound PolicyBlocked }
     runs {
         /// Somebody interrupted it.
         Interrupted,
