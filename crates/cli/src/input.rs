@@ -8,7 +8,7 @@ use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::policy::{Outside, Policy, PolicyFile};
 use cuebook_grammar::report::ErrorCode;
-use cuebook_grammar::wire::{self, ShortText};
+use cuebook_grammar::wire::ShortText;
 
 use crate::args::GroundArgs;
 use crate::exit::Refusal;
@@ -41,7 +41,7 @@ pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
 /// The page and the policy that a plan or a grammar is about; a blank page where none is named.
 pub(crate) fn ground(args: &GroundArgs) -> Result<(Observation, Policy), Refusal> {
     let observed: Option<Observation> = match &args.observation {
-        Some(path) => Some(wire::parse(&text(path)?).and_then(wire::read).map_err(|error| {
+        Some(path) => Some(Observation::read(&text(path)?).map_err(|error| {
             let shown = plain(&path.display().to_string());
             Refusal::invalid(
                 ErrorCode::Malformed,

@@ -54,7 +54,9 @@ pub(crate) async fn open(
         if let StepOutcome::Failed(failure) = outcome
             && failure.cause != Cause::HttpError
         {
-            let message = failure.message.clone();
+            let hint =
+                if failure.cause == Cause::DeadlineExceeded { " (a longer --timeout gives it more time)" } else { "" };
+            let message = format!("{}{hint}", failure.message);
             let error = RunError::new(failure.cause, message);
             return Err(Refusal { result: RunResult::Failed, error });
         }

@@ -77,8 +77,8 @@ pub enum DataError {
         /// The run of the entry.
         seen: RunId,
     },
-    /// A log that this reader would misread.
-    #[error("expected record version {RECORD_VERSION}, saw `{seen}`")]
+    /// A log of another major version, which this reader would misread.
+    #[error("expected record version {}.x, saw `{seen}`", RECORD_VERSION.split('.').next().unwrap_or_default())]
     Version {
         /// The start of what was seen, escaped.
         seen: String,

@@ -58,7 +58,12 @@ impl Run<'_> {
         let room = MAX_NOTABLE.saturating_sub(record.problems.len());
         let alert =
             |message: String| Problem { kind: ProblemKind::Alert, message: message.chars().take(300).collect() };
-        record.problems.extend(alerts.into_iter().take(room).map(alert));
+        for problem in alerts.into_iter().take(room).map(alert) {
+            // A document that both summed itself up and was asked names its alert twice.
+            if !record.problems.contains(&problem) {
+                record.problems.push(problem);
+            }
+        }
         let takes_focus = matches!(self.step.action(), Action::Focus(_)) && record.target_focused;
         self.happened.effect |=
             takes_focus || record.url_after.is_some() || summaries.iter().any(|(_, told)| told.effect);

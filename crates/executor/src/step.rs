@@ -5,8 +5,9 @@ use std::time::Instant;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::condition::{Condition, SelectedValues, Valued};
 use cuebook_grammar::facts::Facts;
-use cuebook_grammar::id::PageId;
+use cuebook_grammar::id::{PageId, TargetRef};
 use cuebook_grammar::outcome::{Cause, EffectRecord, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
+use cuebook_grammar::plan::{BoundStep, BoundTarget};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, SecretSource};
 use cuebook_grammar::secret::WireText;
 use cuebook_grammar::verdict::Verdict;
@@ -244,7 +245,7 @@ impl Run<'_> {
             self.evidence.pre = judged;
             self.evidence.pre_facts = Some(facts.clone());
             let Some(bad) = bad else { break };
-            let mut failure = unmet(Stage::Precondition, Cause::PreconditionFailed, &bad.condition, facts);
+            let mut failure = unmet(self.step, Stage::Precondition, Cause::PreconditionFailed, &bad.condition, facts);
             failure.message.insert_str(0, "before the step, ");
             return Err(failure.into());
         }
@@ -373,7 +374,8 @@ impl Run<'_> {
             .post
             .iter()
             .find(|one| one.verdict == Verdict::Fails || (one.verdict == Verdict::Unknown && !one.default))?;
-        let mut failure = unmet(Stage::Postcondition, Cause::DialogOpen, &unmet_one.condition, facts.clone());
+        let mut failure =
+            unmet(self.step, Stage::Postcondition, Cause::DialogOpen, &unmet_one.condition, facts.clone());
         if let Some(dialog) = facts.events.dialogs.last() {
             let words = format!(" when a dialog opened: {:?}", short(&dialog.message));
             failure.message.push_str(&words);
@@ -386,7 +388,7 @@ impl Run<'_> {
         let Some(judged) = self.evidence.post.get(index) else {
             return StepFailure::new(Stage::Postcondition, cause, "expected a postcondition to hold");
         };
-        let mut failure = unmet(Stage::Postcondition, cause, &judged.condition, facts.clone());
+        let mut failure = unmet(self.step, Stage::Postcondition, cause, &judged.condition, facts.clone());
         let problems = self.evidence.effects.as_ref().map(EffectRecord::problems_in_words).unwrap_or_default();
         if !problems.is_empty() {
             let words = format!("; {}", problems.join("; "));
@@ -450,9 +452,14 @@ pub(crate) enum IsFirst {
     No,
 }
 
-/// The failure of a condition that does not hold, with what was seen instead.
-pub(crate) fn unmet(stage: Stage, cause: Cause, condition: &Condition, facts: Facts) -> StepFailure {
-    let (expected, seen) = (condition.in_words(), condition.seen(&facts));
+/// The failure of a condition that does not hold, with what was seen instead. Declared targets are called by their
+/// locators: the names mean something only within the plan.
+pub(crate) fn unmet(step: &BoundStep, stage: Stage, cause: Cause, condition: &Condition, facts: Facts) -> StepFailure {
+    let name = |target: &TargetRef| match step.targets().get(target) {
+        Some(BoundTarget::Declared(locator)) => locator.to_string(),
+        _ => target.to_string(),
+    };
+    let (expected, seen) = (condition.in_words_naming(&name), condition.seen_naming(&facts, &name));
     let mut failure = StepFailure::new(stage, cause, format!("expected {expected}, saw {seen}"));
     failure.facts.target = condition.target().cloned();
     failure.facts.conditions = Some(facts);

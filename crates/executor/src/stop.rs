@@ -33,7 +33,15 @@ pub(crate) fn failed<T>(stage: Stage, cause: Cause, message: impl Into<String>) 
 }
 
 pub(crate) fn out_of_time(stage: Stage) -> Stop {
-    StepFailure::new(stage, Cause::DeadlineExceeded, "expected to be done before the deadline of the step").into()
+    let during = match stage {
+        Stage::Bind | Stage::Confirm => "before it began",
+        Stage::Resolve => "while its target was looked for",
+        Stage::Precondition => "while its preconditions were checked",
+        Stage::Actionability => "before its target was ready for input",
+        Stage::Act => "before the action was done",
+        Stage::Postcondition => "while its postconditions were checked",
+    };
+    StepFailure::new(stage, Cause::DeadlineExceeded, format!("the time of the step ran out {during}")).into()
 }
 
 /// What a failed command means for a step.

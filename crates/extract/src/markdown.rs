@@ -43,7 +43,31 @@ fn written(document: &Document) -> String {
     for list in document.select("dl").nodes() {
         list.rename("div");
     }
+    // Links in a row stand apart on the screen by style alone.
+    for link in document.select("a[href]").nodes() {
+        if link.next_sibling().is_some_and(|next| next.has_name("a")) {
+            link.after_html(" ");
+        }
+    }
     tidy(&document.md(None))
+}
+
+/// The line with the `&` of its link destinations as they are, and the boxes of a form without escapes.
+fn unescaped(line: &str) -> String {
+    const INTO: &str = "](";
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(INTO) {
+        let (text, after) = rest.split_at(at + INTO.len());
+        let is_link = !rest[..at].ends_with('\\');
+        let end = if is_link { after.find([')', ' ']).unwrap_or(after.len()) } else { 0 };
+        let (destination, after) = after.split_at(end);
+        out.push_str(text);
+        out.push_str(&destination.replace("&amp;", "&"));
+        rest = after;
+    }
+    out.push_str(rest);
+    out.replace(r"\[x\]", "[x]").replace(r"\[ \]", "[ ]")
 }
 
 /// Takes out navigation and the page's own header and footer, unless nothing else is left.
@@ -104,7 +128,11 @@ fn tidy(text: &str) -> String {
         } else {
             blank = 0;
         }
-        tidy.push_str(line);
+        if is_code {
+            tidy.push_str(line);
+        } else {
+            tidy.push_str(&unescaped(line));
+        }
         tidy.push('\n');
     }
     tidy.trim_matches('\n').to_owned()
@@ -169,6 +197,17 @@ mod tests {
         let html = "<body><dl><dt>Weight<dd>350 g<dt>Material<dd>Stoneware</dl><p>End</p></body>";
         let text = markdown(html, "https://a.test/", Extent::Page);
         assert_eq!(text, "Weight\n\n350 g\n\nMaterial\n\nStoneware\n\nEnd");
+    }
+
+    #[test]
+    fn links_in_a_row_stand_apart_and_their_addresses_are_plain() {
+        let html = "<body><p><a href='https://a.test/?x=1&amp;y=2'>One</a><a href='https://a.test/b'>Two</a></p>\
+                    <p>a &amp;amp; b</p><p>[x] Gift [ ] Wrap [link](x)</p><pre>\\[x\\]</pre></body>";
+        let text = markdown(html, "https://a.test/", Extent::Part);
+        assert!(text.starts_with("[One](https://a.test/?x=1&y=2) [Two](https://a.test/b)\n"), "{text}");
+        assert!(text.contains("a &amp; b"), "{text}");
+        assert!(text.contains("[x] Gift [ ] Wrap \\[link\\](x)"), "{text}");
+        assert!(text.contains("\\[x\\]"), "{text}");
     }
 
     #[test]

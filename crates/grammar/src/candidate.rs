@@ -62,7 +62,7 @@ pub enum ControlKind {
 
 /// One option of a native `select` or an open list box.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct SelectOption {
     /// What is submitted.
     pub value: String,
@@ -89,7 +89,7 @@ pub enum Placement {
 
 /// What covers a candidate, and how much of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Occlusion {
     /// The covered share of the probed points, from 0 to 1.
     pub ratio: f64,
@@ -99,7 +99,7 @@ pub struct Occlusion {
 
 /// A name for a candidate that survives reloads: a vector, compared part by part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Fingerprint {
     /// The role.
     pub role: Role,
@@ -189,7 +189,7 @@ pub struct OwnPart {
 
 /// Something on the page that a step may act on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Candidate {
     /// Its id, unique in the run.
     pub id: CandidateId,

@@ -18,33 +18,45 @@ impl Condition {
     /// What the condition states, to follow "expected": `the value of c3 to be "Ann"`.
     #[must_use]
     pub fn in_words(&self) -> String {
+        self.in_words_naming(&|target| target.to_string())
+    }
+
+    /// As [`Condition::in_words`], with targets called what `name` says.
+    #[must_use]
+    pub fn in_words_naming(&self, name: &dyn Fn(&TargetRef) -> String) -> String {
         use Condition as C;
         match self {
-            C::Exists(c) => format!("{} to exist", c.target),
-            C::Absent(c) => format!("{} to be absent", c.target),
-            C::Visible(c) => format!("{} to be visible", c.target),
-            C::Hidden(c) => format!("{} to be hidden", c.target),
-            C::Enabled(c) => format!("{} to be enabled", c.target),
-            C::Editable(c) => format!("{} to be editable", c.target),
-            C::Checked(c) => format!("{} to be {}", c.target, if c.checked.unwrap_or(true) { "on" } else { "off" }),
-            C::Focused(c) => format!("{} to have the focus", c.target),
-            C::InViewport(c) => format!("{} to be in the viewport", c.target),
+            C::Exists(c) => format!("{} to exist", name(&c.target)),
+            C::Absent(c) => format!("{} to be absent", name(&c.target)),
+            C::Visible(c) => format!("{} to be visible", name(&c.target)),
+            C::Hidden(c) => format!("{} to be hidden", name(&c.target)),
+            C::Enabled(c) => format!("{} to be enabled", name(&c.target)),
+            C::Editable(c) => format!("{} to be editable", name(&c.target)),
+            C::Checked(c) => {
+                format!("{} to be {}", name(&c.target), if c.checked.unwrap_or(true) { "on" } else { "off" })
+            }
+            C::Focused(c) => format!("{} to have the focus", name(&c.target)),
+            C::InViewport(c) => format!("{} to be in the viewport", name(&c.target)),
             C::UrlMatches(c) => format!("the URL to match {}", quoted(c.pattern.as_str())),
             C::TitleMatches(c) => format!("the title to match {}", quoted(c.pattern.as_str())),
-            C::AttrEquals(c) => format!("the attribute {} of {} to be {}", c.name, c.target, stated(&c.value)),
-            C::PropertyEquals(c) => format!("the property {} of {} to be {}", c.name, c.target, c.value.value()),
-            C::ValueEquals(c) => format!("the value of {} to be {}", c.target, stated(&c.value)),
-            C::ValueContains(c) => format!("the value of {} to contain {}", c.target, stated(&c.value)),
-            C::ElementTextContains(c) => format!("the text of {} to contain {}", c.target, stated(&c.text)),
-            C::ElementTextEquals(c) => format!("the text of {} to be {}", c.target, stated(&c.text)),
-            C::AriaState(c) => format!("{} of {} to be {}", c.name, c.target, stated(&c.value)),
+            C::AttrEquals(c) => format!("the attribute {} of {} to be {}", c.name, name(&c.target), stated(&c.value)),
+            C::PropertyEquals(c) => format!("the property {} of {} to be {}", c.name, name(&c.target), c.value.value()),
+            C::ValueEquals(c) => format!("the value of {} to be {}", name(&c.target), stated(&c.value)),
+            C::ValueContains(c) => format!("the value of {} to contain {}", name(&c.target), stated(&c.value)),
+            C::ElementTextContains(c) => format!("the text of {} to contain {}", name(&c.target), stated(&c.text)),
+            C::ElementTextEquals(c) => format!("the text of {} to be {}", name(&c.target), stated(&c.text)),
+            C::AriaState(c) => format!("{} of {} to be {}", c.name, name(&c.target), stated(&c.value)),
             C::Count(c) => {
                 let bounds = [
                     c.equals.map(|n| n.get().to_string()),
                     c.at_least.map(|n| format!("at least {}", n.get())),
                     c.at_most.map(|n| format!("at most {}", n.get())),
                 ];
-                format!("{} matches of {}", bounds.into_iter().flatten().collect::<Vec<_>>().join(" and "), c.target)
+                format!(
+                    "{} matches of {}",
+                    bounds.into_iter().flatten().collect::<Vec<_>>().join(" and "),
+                    name(&c.target)
+                )
             }
             C::NetworkIdle(_) => "the network to be idle".to_owned(),
             C::RequestObserved(c) => {
@@ -61,38 +73,48 @@ impl Condition {
             }
             C::UrlChanges(c) => format!("the URL to change{}", part(c.to.as_ref().map(|to| to.as_str()))),
             C::NewTab(c) => format!("a new tab{}", part(c.url.as_ref().map(|url| url.as_str()))),
-            C::Appears(c) => format!("{} to appear", c.target),
-            C::Disappears(c) => format!("{} to disappear", c.target),
-            C::Changed(c) => format!("{} of {} to change", aspect(c.aspect), c.target),
-            C::NameEquals(c) => format!("the name of {} to be {}", c.target, stated(&c.text)),
-            C::DescriptionEquals(c) => format!("the description of {} to be {}", c.target, stated(&c.text)),
-            C::ErrorMessageEquals(c) => format!("the error message of {} to be {}", c.target, stated(&c.text)),
+            C::Appears(c) => format!("{} to appear", name(&c.target)),
+            C::Disappears(c) => format!("{} to disappear", name(&c.target)),
+            C::Changed(c) => format!("{} of {} to change", aspect(c.aspect), name(&c.target)),
+            C::NameEquals(c) => format!("the name of {} to be {}", name(&c.target), stated(&c.text)),
+            C::DescriptionEquals(c) => format!("the description of {} to be {}", name(&c.target), stated(&c.text)),
+            C::ErrorMessageEquals(c) => format!("the error message of {} to be {}", name(&c.target), stated(&c.text)),
             C::Matches(c) => {
                 let pattern = match &c.pattern {
                     TextPattern::Literal(text) => format!("contain {}", quoted(text)),
                     TextPattern::Regex(pattern, _) => format!("match {}", quoted(pattern.as_str())),
                 };
-                format!("{} of {} to {pattern}", text_of(c.of, c.name.as_deref()), c.target)
+                format!("{} of {} to {pattern}", text_of(c.of, c.name.as_deref()), name(&c.target))
             }
-            C::RoleEquals(c) => format!("the role of {} to be {}", c.target, c.role),
-            C::ClassContains(c) => format!("{} to have the class {}", c.target, quoted(&c.class)),
+            C::RoleEquals(c) => format!("the role of {} to be {}", name(&c.target), c.role),
+            C::ClassContains(c) => format!("{} to have the class {}", name(&c.target), quoted(&c.class)),
             C::SelectedValues(c) => {
                 let values: Vec<String> = c.values.iter().map(|value| quoted(value)).collect();
-                format!("{} chosen in {}", listed(&values), c.target)
+                format!("{} chosen in {}", listed(&values), name(&c.target))
             }
             C::AnyEffect(_) => "an effect".to_owned(),
-            C::AllOf(group) => group.conditions.iter().map(Self::in_words).collect::<Vec<_>>().join(" and "),
-            C::AnyOf(group) => group.conditions.iter().map(Self::in_words).collect::<Vec<_>>().join(" or "),
-            C::Not(negated) => format!("not {}", negated.condition.in_words()),
+            C::AllOf(group) => {
+                group.conditions.iter().map(|one| one.in_words_naming(name)).collect::<Vec<_>>().join(" and ")
+            }
+            C::AnyOf(group) => {
+                group.conditions.iter().map(|one| one.in_words_naming(name)).collect::<Vec<_>>().join(" or ")
+            }
+            C::Not(negated) => format!("not {}", negated.condition.in_words_naming(name)),
         }
     }
 
     /// What was seen of it last, to follow "saw": `the URL https://shop.test/login`.
     #[must_use]
     pub fn seen(&self, facts: &Facts) -> String {
+        self.seen_naming(facts, &|target| target.to_string())
+    }
+
+    /// As [`Condition::seen`], with targets called what `name` says.
+    #[must_use]
+    pub fn seen_naming(&self, facts: &Facts, name: &dyn Fn(&TargetRef) -> String) -> String {
         use Condition as C;
         let Some(now) = facts.samples.last() else { return "nothing of the page".to_owned() };
-        let element = |target: &TargetRef, tell: &dyn Fn(&ElementFacts) -> String| seen_of(now, target, tell);
+        let element = |target: &TargetRef, tell: &dyn Fn(&ElementFacts) -> String| seen_of(now, target, name, tell);
         match self {
             C::UrlMatches(_) => format!("the URL {}", cut(&now.url)),
             C::UrlChanges(_) => match &facts.before {
@@ -100,8 +122,8 @@ impl Condition {
                 _ => format!("the URL {}", cut(&now.url)),
             },
             C::TitleMatches(_) => format!("the title {}", quoted(&now.title)),
-            C::Exists(c) | C::Absent(c) => counted(now, &c.target),
-            C::Count(c) => counted(now, &c.target),
+            C::Exists(c) | C::Absent(c) => counted(now, &c.target, name),
+            C::Count(c) => counted(now, &c.target, name),
             C::Visible(c) | C::Hidden(c) | C::Appears(c) | C::Disappears(c) => {
                 element(&c.target, &|e| match e.visible {
                     Some(true) => "it visible".to_owned(),
@@ -207,28 +229,35 @@ impl Condition {
             C::AnyEffect(_) => "none".to_owned(),
             C::AllOf(group) => {
                 let open = group.conditions.iter().filter(|one| !one.evaluate(facts).holds());
-                let all: Vec<String> = open.map(|one| one.seen(facts)).collect();
+                let all: Vec<String> = open.map(|one| one.seen_naming(facts, name)).collect();
                 if all.is_empty() { "them at different moments only".to_owned() } else { all.join(" and ") }
             }
             C::AnyOf(group) => {
-                let mut all: Vec<String> = group.conditions.iter().map(|one| one.seen(facts)).collect();
+                let mut all: Vec<String> = group.conditions.iter().map(|one| one.seen_naming(facts, name)).collect();
                 all.dedup();
                 all.join(" and ")
             }
-            C::Not(negated) => negated.condition.seen(facts),
+            C::Not(negated) => negated.condition.seen_naming(facts, name),
         }
     }
 }
 
-fn seen_of(now: &Sample, target: &TargetRef, tell: &dyn Fn(&ElementFacts) -> String) -> String {
+fn seen_of(
+    now: &Sample,
+    target: &TargetRef,
+    name: &dyn Fn(&TargetRef) -> String,
+    tell: &dyn Fn(&ElementFacts) -> String,
+) -> String {
     match now.targets.get(target) {
         Some(TargetFacts { element: Some(element), .. }) => tell(element),
-        _ => counted(now, target),
+        _ => counted(now, target, name),
     }
 }
 
-fn counted(now: &Sample, target: &TargetRef) -> String {
-    match now.targets.get(target).and_then(|seen| seen.matches) {
+fn counted(now: &Sample, target: &TargetRef, name: &dyn Fn(&TargetRef) -> String) -> String {
+    let matches = now.targets.get(target).and_then(|seen| seen.matches);
+    let target = name(target);
+    match matches {
         None => format!("nothing that tells whether {target} is there"),
         Some(0) => format!("nothing that matches {target}"),
         Some(1) => format!("one match of {target}"),

@@ -41,7 +41,7 @@ impl Toggle {
 
 /// The states of an element; absent where the element has no such state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct States {
     /// Cannot be operated; `aria-disabled`, `disabled` and disabled fieldsets count.
     #[serde(skip_serializing_if = "is_false")]
@@ -94,7 +94,7 @@ fn is_false(value: &bool) -> bool {
 
 /// One element as it was at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct ElementFacts {
     /// The ARIA role.
     pub role: Role,
@@ -184,7 +184,7 @@ impl ElementFacts {
 
 /// Facts about an element's place in the document that the facts of the element alone cannot show.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Relations {
     /// The css or xpath selector of the locator matched it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,7 +211,7 @@ impl Relations {
 
 /// What a target resolved to at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct TargetFacts {
     /// How many elements matched, after `nth`; `None` if it could not be looked up.
     pub matches: Option<u32>,
@@ -236,7 +236,7 @@ impl TargetFacts {
 
 /// The page at one moment, as far as the conditions of a step asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Sample {
     /// Milliseconds since the input was sent; 0 for samples that were taken before it.
     pub at_ms: u32,
@@ -251,7 +251,7 @@ pub struct Sample {
 
 /// One request that the page made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct RequestFact {
     /// `GET`, `POST`, …
     pub method: String,
@@ -312,7 +312,7 @@ pub enum DialogKind {
 
 /// One JavaScript dialog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct DialogFact {
     /// The kind.
     pub kind: DialogKind,
@@ -322,7 +322,7 @@ pub struct DialogFact {
 
 /// One download.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct DownloadFact {
     /// The name that the server or the page suggests.
     pub filename: String,
@@ -348,7 +348,7 @@ pub enum DownloadEnd {
 
 /// What happened from the moment the conditions were armed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct EventFacts {
     /// The network was quiet for 500 ms: yes, not before the limit (`None`), or not looked at (`None`).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -375,7 +375,7 @@ pub struct EventFacts {
 /// A precondition is judged on one sample. A postcondition is judged on all samples since the input: what
 /// was true in one of them counts as seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Facts {
     /// The page just before the input.
     #[serde(default, skip_serializing_if = "Option::is_none")]

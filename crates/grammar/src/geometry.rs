@@ -16,7 +16,6 @@ pub struct Point {
 
 /// A box in CSS pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Rect {
     /// Left edge.
     pub x: f64,

@@ -15,6 +15,10 @@ use crate::id::{CandidateId, ObservationId, PageId};
 /// version would misread a document, in its second when a field was added.
 pub const OBSERVATION_VERSION: &str = "1.1";
 
+fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    crate::wire::readable_version(deserializer, OBSERVATION_VERSION)
+}
+
 /// How much of a page is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -28,7 +32,7 @@ pub enum Scope {
 
 /// The tab's viewport and where it is scrolled to, in CSS pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Viewport {
     /// Width.
     pub width: f64,
@@ -48,7 +52,7 @@ pub struct Viewport {
 
 /// One frame of the page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct FrameSummary {
     /// The index of its parent; absent in the main frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +74,7 @@ pub struct FrameSummary {
 
 /// One open tab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct TabSummary {
     /// The tab.
     pub page: PageId,
@@ -85,7 +89,7 @@ pub struct TabSummary {
 
 /// A region of the page in one line: `form#login: 3 inputs`, `table#results: 5 cols, 47 rows`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Landmark {
     /// What it is and what it holds.
     pub summary: String,
@@ -96,7 +100,7 @@ pub struct Landmark {
 
 /// A heading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Heading {
     /// From 1.
     pub level: u8,
@@ -106,7 +110,7 @@ pub struct Heading {
 
 /// Text that stands on the page and tells what goes on: alerts, statuses, errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct LiveText {
     /// `alert`, `status`, `log`, `error`.
     pub kind: String,
@@ -116,7 +120,7 @@ pub struct LiveText {
 
 /// The page in a few lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Sketch {
     /// `og:type`, the schema.org type, or what the structure suggests (`login`, `form`, `list`, …).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,7 +150,7 @@ pub struct Sketch {
 
 /// What an observation left out, by bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Truncation {
     /// Candidates beyond the bound.
     pub candidates: u64,
@@ -160,7 +164,7 @@ pub struct Truncation {
 
 /// What changed since the observation before it, by candidate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Delta {
     /// The observation that this one is compared with.
     pub since: ObservationId,
@@ -174,9 +178,11 @@ pub struct Delta {
 
 /// A page at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Observation {
     /// [`OBSERVATION_VERSION`].
+    #[serde(deserialize_with = "readable")]
+    #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
     /// Its number in the run.
     pub id: ObservationId,
@@ -243,6 +249,14 @@ impl Observation {
             delta: None,
             fingerprint: String::new(),
         }
+    }
+
+    /// Reads an observation of this major version. Fields of a later minor version are ignored.
+    ///
+    /// # Errors
+    /// [`ReadError`](crate::wire::ReadError) with the version, or the innermost value that does not fit.
+    pub fn read(json: &str) -> Result<Self, crate::wire::ReadError> {
+        crate::wire::read_versioned(json, OBSERVATION_VERSION)
     }
 
     /// Why nothing was seen of the page itself, where the main frame did not answer.

@@ -125,7 +125,7 @@ impl Cause {
 
 /// What a failure was judged on; what does not apply is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct FailureFacts {
     /// The target as the step names it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,7 +158,7 @@ pub struct FailureFacts {
 
 /// A condition with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Judged {
     /// The condition, redacted where it names sensitive text.
     pub condition: Condition,
@@ -186,7 +186,7 @@ impl Judged {
 
 /// How much of the document changed, summarised.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct MutationSummary {
     /// Elements that were added.
     pub added: u32,
@@ -212,7 +212,7 @@ fn is_zero(value: &u32) -> bool {
 
 /// What a step did, as far as it could be seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct EffectRecord {
     /// The URL before, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -294,7 +294,7 @@ fn is_false(value: &bool) -> bool {
 
 /// Something that went wrong in the page because of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Problem {
     /// What kind of thing.
     pub kind: ProblemKind,
@@ -360,7 +360,7 @@ pub fn remark(no_observed_effect: bool, effects: Option<&EffectRecord>) -> Optio
 
 /// A stored file that belongs to a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ArtifactRef {
     /// What it is: `screenshotBefore`, `screenshotAfter`, `screenshot`, `axSubtree`, `domDiff`, `download`, `har`,
     /// `cdpLog`.
@@ -377,7 +377,7 @@ pub struct ArtifactRef {
 
 /// Where a step's time went, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Timings {
     /// Finding the target and checking preconditions.
     pub resolve_ms: u32,
@@ -391,7 +391,7 @@ pub struct Timings {
 
 /// What was gathered while a step ran, whether it succeeded or not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Evidence {
     /// Preconditions.
     pub pre: Vec<Judged>,

@@ -44,7 +44,7 @@ pub enum MessageRole {
 
 /// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct PromptMessage {
     /// Who says it.
     pub role: MessageRole,
@@ -54,7 +54,7 @@ pub struct PromptMessage {
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub enum CallEnd {
     /// Its output is a draft that the planner handed out.
     Accepted,
@@ -74,7 +74,7 @@ pub enum CallEnd {
 
 /// One call of a model, as its engine tells it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct PlanningCall {
     /// The engine: `ollama`, `openai`, `anthropic`, `tokenMask`, …
     pub engine: String,

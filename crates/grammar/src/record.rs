@@ -25,6 +25,10 @@ use crate::step::Step;
 /// misread a record, in its second when a field was added.
 pub const RECORD_VERSION: &str = "1.2";
 
+fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    crate::wire::readable_version(deserializer, RECORD_VERSION)
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -86,9 +90,11 @@ pub enum StepResult {
 
 /// What is written, durably, before a step may send input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct StepIntent {
     /// [`RECORD_VERSION`].
+    #[serde(deserialize_with = "readable")]
+    #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
     /// The run.
     pub run_id: RunId,
@@ -112,7 +118,7 @@ pub struct StepIntent {
 
 /// When a step ran and how long it took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Execution {
     /// When it began, in milliseconds since 1970.
     pub ts_ms: u64,
@@ -128,7 +134,7 @@ pub struct Execution {
 
 /// What crossed the wire.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct CdpCounts {
     /// Events that were looked at.
     #[serde(default)]
@@ -137,7 +143,7 @@ pub struct CdpCounts {
 
 /// Why a step failed, on the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Failure {
     /// Where.
     pub stage: Stage,
@@ -162,9 +168,11 @@ pub enum RecordedTarget {
 
 /// One step that ran: the article's fields and those that every metric needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct StepRecord {
     /// [`RECORD_VERSION`].
+    #[serde(deserialize_with = "readable")]
+    #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
     /// The run.
     pub run_id: RunId,
@@ -232,9 +240,11 @@ pub struct StepRecord {
 
 /// One call of a model. Its steps come after it and name it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct PlanningRecord {
     /// [`RECORD_VERSION`].
+    #[serde(deserialize_with = "readable")]
+    #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
     /// The run.
     pub run_id: RunId,
@@ -251,9 +261,11 @@ pub struct PlanningRecord {
 
 /// The first entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct RunHeader {
     /// [`RECORD_VERSION`].
+    #[serde(deserialize_with = "readable")]
+    #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
     /// The run.
     pub run_id: RunId,
@@ -276,7 +288,7 @@ pub struct RunHeader {
 
 /// The last entry of a log, if the run came to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct RunEnd {
     /// The run.
     pub run_id: RunId,

@@ -15,6 +15,10 @@ use crate::step::Step;
 /// The version of the report format. Raised as the record's.
 pub const REPORT_VERSION: &str = "1.1";
 
+fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    crate::wire::readable_version(deserializer, REPORT_VERSION)
+}
+
 macro_rules! error_codes {
     (causes { $($cause:ident)+ } violations { $($violation:ident)+ } both { $($both:ident)+ }
      runs { $( $(#[$doc:meta])+ $own:ident, )+ }) => {
@@ -53,7 +57,7 @@ macro_rules! error_codes {
 error_codes! {
     causes {
         TargetNotFound TargetAmbiguous TargetStale NotVisible NotStable NotEnabled NotEditable NotInView Covered
-        OptionNotFound NavigationFailed HttpError PreconditionFailed PostconditionFailed DeadlineExceeded
+        NavigationFailed HttpError PreconditionFailed PostconditionFailed DeadlineExceeded
         ConfirmationDenied DialogOpen PageCrashed BrowserGone Unsupported EffectUnknown
     }
     violations {
@@ -61,7 +65,7 @@ error_codes! {
         VacuousCondition ContradictoryConditions InvalidCondition InvalidLocator AfterPageChange DeclaredByModel
         UnknownAction
     }
-    both { InvalidArgument PolicyBlocked }
+    both { InvalidArgument OptionNotFound PolicyBlocked }
     runs {
         /// Somebody interrupted it.
         Interrupted,
@@ -151,7 +155,7 @@ impl RunError {
 
 /// Tokens and calls of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Planning calls.
     pub planner_calls: u64,
@@ -231,6 +235,8 @@ impl StepReport {
 #[serde(rename_all = "camelCase")]
 pub struct RunReport {
     /// [`REPORT_VERSION`].
+    #[serde(deserialize_with = "readable")]
+    #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
     /// The run; null if none began.
     pub run_id: Option<String>,
@@ -266,6 +272,14 @@ impl RunReport {
             usage: Usage::default(),
             enforcement: "navigation".to_owned(),
         }
+    }
+
+    /// Reads a report of this major version. Fields of a later minor version are ignored.
+    ///
+    /// # Errors
+    /// [`ReadError`](crate::wire::ReadError) with the version, or the innermost value that does not fit.
+    pub fn read(json: &str) -> Result<Self, crate::wire::ReadError> {
+        crate::wire::read_versioned(json, REPORT_VERSION)
     }
 
     /// The report if the run ended well, so that `?` ends whoever wanted that.

@@ -258,7 +258,6 @@ impl FactText {
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 struct RedactedFact {
     redacted: Digest,
     contains: Vec<Digest>,

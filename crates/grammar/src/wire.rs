@@ -89,6 +89,45 @@ pub fn parse(text: &str) -> Result<Value, ReadError> {
     Ok(value.0)
 }
 
+/// Checks that a document of version `seen` can be read by a reader of version `own`: the first parts are equal. A
+/// greater second part means fields that this reader does not know; they are ignored.
+///
+/// # Errors
+/// [`ReadError`] at `/schemaVersion` with the versions that can be read.
+pub fn check_version(seen: &str, own: &str) -> Result<(), ReadError> {
+    let major = own.split('.').next().unwrap_or(own);
+    if let Some((first, second)) = seen.split_once('.')
+        && first == major
+        && !second.is_empty()
+        && second.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return Ok(());
+    }
+    let seen: String = seen.chars().take(40).collect();
+    let message = format!("expected version {major}.x, saw `{}`", seen.escape_debug());
+    Err(ReadError::new(message).under("schemaVersion"))
+}
+
+/// Reads a document that states its version as `schemaVersion`. The version is checked first: what else does not fit
+/// in a document of another version says nothing.
+///
+/// # Errors
+/// As [`parse`], [`check_version`] and [`read`].
+pub(crate) fn read_versioned<T: DeserializeOwned>(text: &str, own: &str) -> Result<T, ReadError> {
+    let value = parse(text)?;
+    if let Some(seen) = value.get("schemaVersion").and_then(Value::as_str) {
+        check_version(seen, own)?;
+    }
+    read(value)
+}
+
+/// The field `schemaVersion` of a document; to be called by a `deserialize_with`.
+pub(crate) fn readable_version<'de, D: Deserializer<'de>>(deserializer: D, own: &str) -> Result<String, D::Error> {
+    let seen = String::deserialize(deserializer)?;
+    check_version(&seen, own).map_err(|error| D::Error::custom(error.message))?;
+    Ok(seen)
+}
+
 /// Takes an optional field out of an object and reads it.
 ///
 /// # Errors

@@ -7,11 +7,12 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::PolicyFile;
 use cuebook_grammar::record::{PlanningRecord, StepRecord};
-use cuebook_grammar::{Document, schema_of, wire};
+use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
+use cuebook_grammar::{Document, sample, schema_of, wire};
 use jsonschema::Validator;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::LazyLock;
 
 static PLAN: LazyLock<Validator> = LazyLock::new(|| validator(Document::Plan));
@@ -99,6 +100,59 @@ fn a_member_that_stands_twice_is_an_error_wherever_it_stands() {
     }
     let plan = r#"{ "version": "1.0", "steps": [{ "type": "click", "type": "press", "keys": "Enter" }] }"#;
     assert!(PlanDraft::read(plan, Author::Model).unwrap_err()[0].message.contains("saw `type` twice"));
+}
+
+/// The same document with a member more in it and in each of its objects at `pointers`.
+fn with_later_members(mut document: Value, pointers: &[&str]) -> Value {
+    for pointer in std::iter::once(&"").chain(pointers) {
+        let object = document.pointer_mut(pointer).and_then(Value::as_object_mut);
+        object.unwrap_or_else(|| panic!("{pointer}")).insert("later".into(), json!({ "a": [1] }));
+    }
+    document
+}
+
+#[test]
+fn members_of_a_later_minor_version_are_ignored_and_another_major_version_is_refused() {
+    let page = sample::page("textbox \"Email\"\nbutton \"Log in\"");
+    let own = serde_json::to_value(&page).unwrap();
+    let inner = ["/viewport", "/frames/0", "/candidates/0", "/candidates/0/fingerprint", "/sketch"];
+    let mut later = with_later_members(own.clone(), &inner);
+    later["schemaVersion"] = "1.999".into();
+    assert!(OBSERVATION.is_valid(&later));
+    let read = Observation::read(&later.to_string()).unwrap();
+    assert_eq!(read, Observation { schema_version: "1.999".into(), ..page });
+    later["candidates"][0]["locators"] = json!([{ "strategy": "css", "selector": "a", "later": 1 }]);
+    let error = Observation::read(&later.to_string()).unwrap_err();
+    assert!(error.path.starts_with("/candidates/0/locators/0") && error.message.contains("later"), "{error}");
+
+    let report = RunReport::without_run(RunResult::Failed, Some(RunError::new(ErrorCode::Stuck, "saw it again")));
+    let mut later = with_later_members(serde_json::to_value(&report).unwrap(), &["/error", "/usage"]);
+    later["schemaVersion"] = "1.999".into();
+    let read = RunReport::read(&later.to_string()).unwrap();
+    assert_eq!(read, RunReport { schema_version: "1.999".into(), ..report });
+
+    for version in ["2.0", "0.9", "1", "1.", "1.x", "01.0", ""] {
+        later["schemaVersion"] = version.into();
+        later["steps"] = json!("of another form");
+        let error = RunReport::read(&later.to_string()).unwrap_err().to_string();
+        assert_eq!(error, format!("at /schemaVersion: expected version 1.x, saw `{version}`"));
+        let mut other = own.clone();
+        other["schemaVersion"] = version.into();
+        assert!(!OBSERVATION.is_valid(&other), "{version}");
+        assert_eq!(Observation::read(&other.to_string()).unwrap_err().to_string(), error);
+        assert!(serde_json::from_value::<Observation>(other).unwrap_err().to_string().contains("expected version 1.x"));
+    }
+}
+
+#[test]
+fn a_member_that_no_plan_has_is_a_violation() {
+    for (plan, path) in [
+        (r#"{ "version": "1.0", "steps": [{ "type": "press", "keys": "Enter" }], "later": 1 }"#, ""),
+        (r#"{ "version": "1.0", "steps": [{ "type": "press", "keys": "Enter", "later": 1 }] }"#, "/steps/0"),
+    ] {
+        let violations = PlanDraft::read(plan, Author::Operator).unwrap_err();
+        assert!(violations[0].path.starts_with(path) && violations[0].message.contains("later"), "{violations:?}");
+    }
 }
 
 fn serde_agrees_with(validator: &Validator, value: &Value, read: Result<(), String>) -> Result<(), TestCaseError> {

@@ -58,7 +58,8 @@ impl Served {
             let why = format!("{} has a twin that nothing tells apart: it cannot be named in words", only.title());
             return Self::Cannot(why);
         }
-        let question = format!("{what:?} is {} things here: {}{more}. Which one?", candidates.len(), list.join(", "));
+        let question =
+            format!("{what:?} matches {} candidates: {}{more}. Which one?", candidates.len(), list.join(", "));
         Self::Which { question, choices: candidates.iter().map(|candidate| candidate.id).collect() }
     }
 

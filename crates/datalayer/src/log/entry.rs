@@ -1,7 +1,7 @@
 //! One line of a log.
 
 use cuebook_grammar::id::RunId;
-use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::wire::{self, ReadError};
 use serde::Serialize;
@@ -106,8 +106,8 @@ impl Entry {
     /// Reads one whole line.
     ///
     /// # Errors
-    /// [`DataError::NotJson`], [`DataError::NotAnEntry`], or [`DataError::Version`] for a header of a later
-    /// format.
+    /// [`DataError::NotJson`], [`DataError::NotAnEntry`], or [`DataError::Version`] for an entry of
+    /// another major version. Fields of a later minor version are ignored.
     pub fn read(line: &[u8]) -> Result<Self, DataError> {
         let mut fields: Map<String, Value> =
             serde_json::from_slice(line).map_err(|source| DataError::NotJson { column: source.column(), source })?;
@@ -116,7 +116,7 @@ impl Entry {
             DataError::NotAnEntry(ReadError::new(message).under(TAG))
         })?;
         if let Some(Value::String(version)) = fields.get("schemaVersion")
-            && version.split('.').next() != cuebook_grammar::record::RECORD_VERSION.split('.').next()
+            && wire::check_version(version, RECORD_VERSION).is_err()
         {
             return Err(DataError::Version { seen: shown(version) });
         }

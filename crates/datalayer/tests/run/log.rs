@@ -11,7 +11,7 @@ use cuebook_datalayer::{DataError, Entry, JsonlLog, MemoryLog, Run, RunDir, Valu
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::RunId;
 use cuebook_grammar::planning::CallEnd;
-use cuebook_grammar::record::{StepRecord, StepResult};
+use cuebook_grammar::record::{RECORD_VERSION, StepRecord, StepResult};
 use cuebook_grammar::seam::{Redactor, StepLog, StepTicket};
 use cuebook_grammar::verdict::Verdict;
 use serde_json::json;
@@ -133,7 +133,9 @@ async fn a_bad_line_in_the_middle_is_an_error_with_its_number() {
         (1, r#"{"runId":"r1"}"#, "at `/entry`"),
         (1, r#"{"entry":"begin","runId":7}"#, "at `/runId`"),
         (1, r#"{"entry":"planning","runId":7}"#, "at `/runId`"),
-        (0, r#"{"entry":"header","schemaVersion":"2.0"}"#, "expected record version 1.2, saw `2.0`"),
+        (0, r#"{"entry":"header","schemaVersion":"2.0"}"#, "expected record version 1.x, saw `2.0`"),
+        (2, r#"{"entry":"begin","schemaVersion":"2.0"}"#, "expected record version 1.x, saw `2.0`"),
+        (0, r#"{"entry":"header","schemaVersion":"1"}"#, "expected record version 1.x, saw `1`"),
         (0, lines[1], "expected a header, saw another entry"),
         (1, lines[0], "saw a second header"),
         (1, lines[6], "expected calls that are numbered from 0"),
@@ -153,6 +155,28 @@ async fn a_bad_line_in_the_middle_is_an_error_with_its_number() {
         let other_run = lines[at].replace("\"r1\"", "\"r2\"");
         assert_eq!(cause(&with(at, &other_run)), "expected an entry of run r1, saw one of r2");
     }
+}
+
+#[tokio::test]
+async fn fields_of_a_later_minor_version_are_ignored() {
+    let whole = String::from_utf8(small_log().await).unwrap();
+    let mut later = whole.replace(&format!("\"schemaVersion\":\"{RECORD_VERSION}\""), "\"schemaVersion\":\"1.999\"");
+    for object in
+        ["{\"entry\":", "\"execution\":{", "\"call\":{", "\"postFacts\":{", "\"samples\":[{", "\"postCheck\":[{"]
+    {
+        let (front, member) = object.split_once('{').unwrap();
+        assert!(later.contains(object), "{object}");
+        later = later.replace(object, &format!("{front}{{\"later\":[1],{member}"));
+    }
+    let (run, of_later) = (Run::read_bytes(whole.as_bytes()).unwrap(), Run::read_bytes(later.as_bytes()).unwrap());
+    assert_eq!(of_later.header.unwrap().schema_version, "1.999");
+    assert_eq!((of_later.calls.len(), of_later.open.len(), of_later.end), (2, 1, run.end));
+    for (step, later) in run.steps.iter().zip(&of_later.steps) {
+        assert_eq!(*later, StepRecord { schema_version: "1.999".into(), ..step.clone() });
+    }
+    assert_eq!(of_later.steps.len(), 2);
+    let unheard_step = whole.replace("\"targetRef\":\"c1\"", "\"targetRef\":\"c1\",\"later\":1");
+    assert!(Run::read_bytes(unheard_step.as_bytes()).is_err(), "a step says all that it does");
 }
 
 #[tokio::test]

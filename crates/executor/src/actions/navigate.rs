@@ -56,6 +56,7 @@ impl Run<'_> {
     /// never finishes is there once it was committed.
     pub(crate) async fn navigate(&mut self, action: &Navigate) -> Part<()> {
         let url = action.url.as_str();
+        let begun = Instant::now();
         self.arm_if_alive().await?;
         self.about_to_send()?;
         let call = self.page.session().call_raw("Page.navigate", To { url }, self.until);
@@ -65,7 +66,7 @@ impl Run<'_> {
             Ok(reply) => reply,
             Err(stop) => {
                 self.stop_loading();
-                return Err(stop);
+                return Err(self.without_response(stop, url, begun));
             }
         };
         let navigated: Navigated = reply.parse().map_err(|error| call_stop(error, Stage::Act))?;
@@ -78,6 +79,18 @@ impl Run<'_> {
             self.loaded(self.options.load_timeout, action.status.as_ref()).await?;
         }
         Ok(())
+    }
+
+    /// Chrome answers a navigation once the response began: a deadline that passes before is the server's.
+    fn without_response(&self, stop: Stop, url: &str, begun: Instant) -> Stop {
+        match stop {
+            Stop::Failed(mut failure) if failure.cause == Cause::DeadlineExceeded => {
+                let url: String = url.chars().take(200).collect();
+                failure.message = format!("no response from {url} within {:.1} s", begun.elapsed().as_secs_f64());
+                Stop::Failed(failure)
+            }
+            other => other,
+        }
     }
 
     /// Goes through the history by so many entries.

@@ -62,7 +62,7 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        let failure = unmet(Stage::Postcondition, Cause::PostconditionFailed, &one.condition, facts);
+        let failure = unmet(self.step, Stage::Postcondition, Cause::PostconditionFailed, &one.condition, facts);
         Err(failure.into())
     }
 }

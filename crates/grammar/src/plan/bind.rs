@@ -164,10 +164,10 @@ impl Plan {
             TargetNeed::None => None,
             TargetNeed::Optional(need) | TargetNeed::Required(need) => Some(need),
         };
-        if let Some(message) =
+        if let Some((code, message)) =
             main.zip(need).and_then(|(candidate, need)| support_violation(&step.action, candidate, need))
         {
-            violations.push(Violation::new(ViolationCode::UnsupportedVerb, &path, message));
+            violations.push(Violation::new(code, &path, message));
         }
         let origin = main
             .and_then(|candidate| observation.origin_of(candidate))

@@ -187,8 +187,14 @@ impl StepCheck<'_> {
         self.outside(step);
         self.conditions("pre", &step.pre);
         self.conditions("post", &step.post);
+        for (index, condition) in step.pre.iter().enumerate() {
+            self.without_limit("a precondition", &format!("pre/{index}"), condition);
+        }
         if let Some(condition) = step.action.condition() {
             self.condition("condition", condition);
+            if matches!(step.action, Action::Assert(_)) {
+                self.without_limit("the condition of an `assert`", "condition", condition);
+            }
         }
     }
 
@@ -238,8 +244,9 @@ impl StepCheck<'_> {
         let observed = (!self.draft.candidates.contains_key(target))
             .then(|| target.candidate_id().and_then(|id| self.observation.candidate(id)))
             .flatten();
-        if let Some(message) = observed.and_then(|candidate| support_violation(&step.action, candidate, need)) {
-            self.report(ViolationCode::UnsupportedVerb, "targetRef", message);
+        if let Some((code, message)) = observed.and_then(|candidate| support_violation(&step.action, candidate, need)) {
+            let field = if code == ViolationCode::OptionNotFound { "option" } else { "targetRef" };
+            self.report(code, field, message);
         }
     }
 
@@ -386,6 +393,17 @@ impl StepCheck<'_> {
                     self.report(ViolationCode::ContradictoryConditions, &format!("{field}/{later}"), message);
                 }
             }
+        }
+    }
+
+    /// Only postconditions and `waitFor` wait; elsewhere a limit would be ignored.
+    fn without_limit(&mut self, what: &str, field: &str, condition: &Condition) {
+        if condition.limit().is_some() {
+            let message = format!(
+                "{what} is judged at once, so its `timeoutMs` has no effect; drop it, or wait with a `waitFor` step \
+                 or a postcondition"
+            );
+            self.report(ViolationCode::InvalidCondition, field, message);
         }
     }
 

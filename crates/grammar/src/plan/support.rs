@@ -2,12 +2,18 @@
 
 use crate::action::{Action, OptionChoice as Choice};
 use crate::candidate::{Candidate, Capability};
+use crate::plan::violation::ViolationCode;
 
 /// Why the candidate does not support the action, if it does not.
-pub(super) fn support_violation(action: &Action, candidate: &Candidate, need: Capability) -> Option<String> {
+pub(super) fn support_violation(
+    action: &Action,
+    candidate: &Candidate,
+    need: Capability,
+) -> Option<(ViolationCode, String)> {
     let verb = action.kind().meta().name;
     if !candidate.supports(need) {
-        return Some(format!("expected a target for `{verb}`, saw {} {}", candidate.id, candidate.title()));
+        let message = format!("expected a target for `{verb}`, saw {} {}", candidate.id, candidate.title());
+        return Some((ViolationCode::UnsupportedVerb, message));
     }
     if let Action::Select(select) = action
         && !candidate.options.is_empty()
@@ -25,7 +31,8 @@ pub(super) fn support_violation(action: &Action, candidate: &Candidate, need: Ca
                 Choice::Index(index) => format!("position {}", index.get()),
                 Choice::Every(traits) => serde_json::to_string(traits).unwrap_or_default(),
             };
-            return Some(format!("expected one of the options {known:?}, saw {seen}"));
+            let message = format!("expected one of the options {known:?}, saw {seen}");
+            return Some((ViolationCode::OptionNotFound, message));
         }
     }
     None

@@ -74,7 +74,7 @@ fn each_fault_has_its_code() {
         (json!([{ "type": "click", "targetRef": "c4" }]), &[V::AmbiguousTarget]),
         (json!([{ "type": "type", "targetRef": "c1", "text": "x" }]), &[V::UnsupportedVerb]),
         (json!([{ "type": "uncheck", "targetRef": "c7" }]), &[V::UnsupportedVerb]),
-        (json!([{ "type": "select", "targetRef": "c3", "option": "Huge" }]), &[V::UnsupportedVerb]),
+        (json!([{ "type": "select", "targetRef": "c3", "option": "Huge" }]), &[V::OptionNotFound]),
         (json!([{ "type": "select", "targetRef": "c3", "option": "Large" }]), &[]),
         (json!([{ "type": "select", "targetRef": "c3", "option": 1 }]), &[]),
         (json!([{ "type": "type", "targetRef": "c2" }]), &[V::InvalidArgument]),
@@ -99,6 +99,16 @@ fn each_fault_has_its_code() {
             &[V::InvalidCondition],
         ),
         (json!([{ "type": "waitFor", "condition": { "kind": "allOf", "conditions": [] } }]), &[V::InvalidCondition]),
+        (
+            json!([{ "type": "click", "targetRef": "c1",
+                "pre": [{ "kind": "visible", "target": "c2", "timeoutMs": 500 }] }]),
+            &[V::InvalidCondition],
+        ),
+        (
+            json!([{ "type": "assert", "condition": { "kind": "networkIdle", "timeoutMs": 500 } }]),
+            &[V::InvalidCondition],
+        ),
+        (json!([{ "type": "waitFor", "condition": { "kind": "visible", "target": "c2", "timeoutMs": 500 } }]), &[]),
         (
             json!([{ "type": "click", "targetRef": "c1", "post": [{ "kind": "urlChanges" }] },
                    { "type": "click", "targetRef": "c2" }]),

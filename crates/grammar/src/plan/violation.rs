@@ -22,6 +22,8 @@ pub enum ViolationCode {
     AmbiguousTarget,
     /// The target does not support the verb.
     UnsupportedVerb,
+    /// The target does not have the option.
+    OptionNotFound,
     /// A condition that holds on every page.
     VacuousCondition,
     /// Conditions that cannot hold together.
@@ -54,6 +56,7 @@ impl ViolationCode {
             Self::UnknownTarget => "unknownTarget",
             Self::AmbiguousTarget => "ambiguousTarget",
             Self::UnsupportedVerb => "unsupportedVerb",
+            Self::OptionNotFound => "optionNotFound",
             Self::VacuousCondition => "vacuousCondition",
             Self::ContradictoryConditions => "contradictoryConditions",
             Self::InvalidCondition => "invalidCondition",

@@ -183,22 +183,20 @@ pub(super) fn frame_title(observation: &Observation, frame: u32) -> &str {
 
 /// What was left out, in words; empty if nothing was.
 pub(super) fn left_out(observation: &Observation, unwritten: usize) -> String {
-    let mut parts = Vec::new();
-    if unwritten > 0 {
-        parts.push(format!("{unwritten} candidates beyond the budget"));
-    }
-    if let Some(truncated) = &observation.truncated {
-        for (count, what) in [
-            (truncated.off_view, "candidates beyond the view (scroll to see them)"),
-            (truncated.candidates, "candidates beyond the bound"),
-            (truncated.elements, "elements not looked at"),
-            (truncated.frames, "frames not entered"),
-        ] {
-            if count > 0 {
-                parts.push(format!("{count} {what}"));
-            }
-        }
-    }
+    let truncated = observation.truncated.unwrap_or_default();
+    let counts = [
+        (unwritten as u64, "candidate", "beyond the budget"),
+        (truncated.off_view, "candidate", "beyond the view (scroll to see more)"),
+        (truncated.candidates, "candidate", "beyond the bound"),
+        (truncated.elements, "element", "not looked at"),
+        (truncated.frames, "frame", "not entered"),
+    ];
+    let plural = |count: u64| if count == 1 { "" } else { "s" };
+    let parts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, what, why)| format!("{count} {what}{} {why}", plural(count)))
+        .collect();
     parts.join(", ")
 }
 

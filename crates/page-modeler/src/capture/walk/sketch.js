@@ -11,7 +11,9 @@ const CONTROLS =
   "a[href],button,input:not([type=hidden]),select,textarea,[role=button],[role=link],[role=tab],[role=menuitem]";
 export const summaryOf = (element, tag, role) => {
   const id = attr(element, "id");
-  const label = attr(element, "aria-label");
+  const first = tag === "table" ? firstElement(element) : null;
+  const caption = first && tagOf(first) === "caption" ? shortText(textHead(first, 200), 40) : "";
+  const label = attr(element, "aria-label") || caption;
   const name =
     tag + (id && /^[\w-]{1,40}$/.test(id) ? `#${id}` : "") + (label ? ` ${JSON.stringify(shortText(label, 40))}` : "");
   if (tag === "form" || role === "form" || role === "search")
