@@ -27,6 +27,7 @@ const FIRST_PAGES: Duration = Duration::from_secs(5);
 
 /// What the browser says it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BrowserVersion {
     /// For example `Chrome/156.0.7000.0`.
     pub product: String,

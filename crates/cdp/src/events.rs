@@ -107,6 +107,7 @@ pub enum PageEvent {
 
 /// Whether a detached frame lives on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DetachKind {
     /// It is gone.
     Removed,

@@ -21,6 +21,7 @@ use crate::profile_dir::{ProfileDir, await_group_end, kill_group};
 
 /// Whether there is a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Window {
     /// None (the full browser, `--headless=new`).
     #[default]
@@ -31,6 +32,7 @@ pub enum Window {
 
 /// Chrome's sandbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Sandbox {
     /// On, except for euid 0, where Chrome refuses to start with it.
     #[default]
@@ -41,6 +43,7 @@ pub enum Sandbox {
 
 /// How the browser is talked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Transport {
     /// Two anonymous pipes, file descriptors 3 and 4 of the browser. Unix only.
     Pipe,

@@ -65,6 +65,7 @@ impl Listener for Narrator {
             }
             RunEvent::StepEnded(record) => tell_end(record),
             RunEvent::Repairing(repair) => say(&format!("     repair: {}", name_of(repair))),
+            _ => {}
         }
     }
 }

@@ -117,6 +117,7 @@ pub enum DataError {
 
 /// What was tried on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Doing {
     /// Making a file or folder.
     Create,

@@ -12,6 +12,7 @@ use crate::log::Run;
 
 /// What came of judging a run again.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Judgement {
     /// How many conditions were judged.
     pub judged: u64,
@@ -38,6 +39,7 @@ pub enum Side {
 
 /// One thing that does not fit.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Difference {
     /// The step's position in order of execution.
     pub step_index: u32,
@@ -49,6 +51,7 @@ pub struct Difference {
 
 /// What does not fit.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Mismatch {
     /// The facts give another verdict than the one recorded.
     Verdict {

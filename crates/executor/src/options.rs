@@ -5,6 +5,7 @@ use std::time::Duration;
 
 /// When pictures of the viewport are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ScreenshotMode {
     /// Never, except where a step asks for one.
     Off,
@@ -17,6 +18,7 @@ pub enum ScreenshotMode {
 
 /// What to do when a page asks whether it may be left, and the step is one that leaves it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum BeforeUnload {
     /// Leave: the step says so.
     #[default]
@@ -27,6 +29,7 @@ pub enum BeforeUnload {
 
 /// Whether people use the browser too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PeopleInput {
     /// Between gestures of ours, their input reaches the page.
     #[default]

@@ -32,6 +32,7 @@ pub enum NameSource {
 /// What kind of control a candidate is, where its role alone does not tell what it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum ControlKind {
     /// No form control.
     #[default]
@@ -278,6 +279,7 @@ fn is_false(value: &bool) -> bool {
 /// What an action needs of its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Capability {
     /// Anything that receives the pointer.
     Pointer,

@@ -299,6 +299,7 @@ impl RequestFact {
 /// The kind of a JavaScript dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum DialogKind {
     /// `alert`
     Alert,
@@ -339,6 +340,7 @@ pub struct DownloadFact {
 /// How a download ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum DownloadEnd {
     /// The file is there.
     Completed,

@@ -16,6 +16,7 @@ use crate::verdict::Verdict;
 /// Where in its life a step failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Stage {
     /// Binding it to the observation of the moment.
     Bind,
@@ -36,6 +37,7 @@ pub enum Stage {
 /// Why a step failed. The list is closed (spec 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Cause {
     /// Nothing matches.
     TargetNotFound,
@@ -269,6 +271,7 @@ pub struct EffectRecord {
 /// What asks whether a person is there. It is told and waited for, and never answered by this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Challenge {
     /// A page that stands before the page and goes away by itself, or does not.
     Interstitial,
@@ -305,6 +308,7 @@ pub struct Problem {
 /// What kind of thing went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum ProblemKind {
     /// A request failed, or its status is 400 or more.
     Request,

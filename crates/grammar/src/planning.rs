@@ -19,6 +19,7 @@ pub const MAX_CALL_MESSAGES: usize = 100;
 /// Why a model was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum CallPurpose {
     /// For a plan.
     Plan,

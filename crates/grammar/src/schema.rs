@@ -11,6 +11,7 @@ use crate::report::RunReport;
 
 /// A document with a published schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Document {
     /// A plan.
     Plan,

@@ -529,6 +529,7 @@ pub trait StepLog: Send {
 
 /// What a stored file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ArtifactKind {
     /// The viewport before the step.
     ScreenshotBefore,

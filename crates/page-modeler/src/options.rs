@@ -59,6 +59,7 @@ impl Default for Settling {
 
 /// What an observation builds on. The result is the same; what it costs is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Memory {
     /// On the one before: what did not change since is not read again.
     #[default]

@@ -56,6 +56,7 @@ pub struct RunRequest {
 
 /// What happens in a run, for whoever watches.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum RunEvent<'a> {
     /// The page was looked at.
     Observed(&'a Observation),

@@ -87,11 +87,11 @@ fn tell(spec: &GrammarSpec, emission: &Emission, degraded: Degraded, output: Out
         progress::say(&format!("{limit}: {used} of {allowed}"));
     }
     match degraded {
-        Degraded::Nothing => {}
         Degraded::Candidates(count) => progress::say(&format!("made smaller: {count} candidates are offered")),
         Degraded::SingleStep(count) => {
             progress::say(&format!("made smaller: one step at a time, of {count} candidates"));
         }
         Degraded::InPrompt => progress::say("too large for the dialect: put it into the prompt; the check decides"),
+        _ => {}
     }
 }

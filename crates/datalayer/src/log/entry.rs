@@ -18,6 +18,7 @@ const TAG: &str = "entry";
 
 /// One entry of a log.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Entry {
     /// The run, first.
     Header(Box<RunHeader>),
@@ -33,6 +34,7 @@ pub enum Entry {
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum EntryKind {
     /// The run, first.
     Header,

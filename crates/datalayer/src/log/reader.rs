@@ -35,6 +35,7 @@ pub struct Run {
 
 /// The rest of a log after its last whole line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Torn {
     /// The line, from 1.
     pub line: u64,

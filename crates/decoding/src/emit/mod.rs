@@ -88,6 +88,7 @@ impl Target {
 /// What a dialect could not say; `check` finds it instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Loss {
     /// The order of members.
     MemberOrder,
@@ -162,6 +163,7 @@ impl Emission {
 /// What was done to make a grammar fit its dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Degraded {
     /// Nothing.
     #[default]

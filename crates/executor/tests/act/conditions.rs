@@ -144,7 +144,7 @@ async fn a_wait_for_one_of_several_says_how_many_there_are() {
     let mut lab = lab(&[("/", "<i class=row></i><i class=row></i><i class=row></i>")]).await;
     let wait = json!({"type": "waitFor", "timeoutMs": 300, "condition": {"kind": "visible", "target": "rows"}});
     let failure = failed(lab.step(json!({"rows": css_of(".row")}), wait).await);
-    assert_eq!(failure.message, "expected rows to be visible, saw 3 matches of rows");
+    assert_eq!(failure.message, r#"expected css=".row" to be visible, saw 3 matches of css=".row""#);
 }
 
 #[tokio::test]

@@ -93,6 +93,7 @@ impl ChatMessage {
 
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ChatEvent {
     /// Bytes came that tell nothing yet: the engine is alive.
     Alive,
@@ -126,6 +127,7 @@ pub enum ChatEvent {
 
 /// Why an answer is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Finish {
     /// The model ended it.
     Stop,
