@@ -34,12 +34,12 @@ pub(crate) fn failed<T>(stage: Stage, cause: Cause, message: impl Into<String>) 
 
 pub(crate) fn out_of_time(stage: Stage) -> Stop {
     let during = match stage {
-        Stage::Bind | Stage::Confirm => "before it began",
         Stage::Resolve => "while its target was looked for",
         Stage::Precondition => "while its preconditions were checked",
         Stage::Actionability => "before its target was ready for input",
         Stage::Act => "before the action was done",
         Stage::Postcondition => "while its postconditions were checked",
+        _ => "before it began",
     };
     StepFailure::new(stage, Cause::DeadlineExceeded, format!("the time of the step ran out {during}")).into()
 }

@@ -65,12 +65,18 @@ const submitterOf = (form) => {
   const said = (name) => attr(found, name);
   return found ? JSON.stringify([cb.idOf(found), ...["name", "value", "formaction", "formmethod"].map(said)]) : null;
 };
-/** What a control is called, without the controls in it, which may come with the pointer, and without numbers. */
+const BROUGHT = `[role=tooltip], [popover], ${INTERACTIVE}`;
+/** What a control is called, without numbers, which count, and the tips and actions that the pointer brought. */
 const calledOf = (found) => {
-  const isNamed = attr(found, "aria-label") !== null || attr(found, "aria-labelledby") !== null;
-  const words = !isNamed && queryWithin(found, INTERACTIVE).length ? cb.ownText(found, 200) : cb.nameOf(found);
+  let words = cb.nameOf(found);
+  const isBrought = (one) => matches(one, BROUGHT) || ["absolute", "fixed"].includes(cb.styleOf(one).position);
+  const isNew = (one) => !gesture.inner.has(one) && cb.isVisible(one);
+  if (gesture?.inner)
+    for (const one of innerOf(found))
+      if (isNew(one) && isBrought(one)) words = words.replace(cb.textOf(one).trim(), "");
   return cb.collapse(words.replace(/\d+/g, ""));
 };
+const innerOf = (found) => Array.from(queryWithin(found, "*")).slice(0, 200);
 const OPENERS = ["popovertarget", "popovertargetaction", "commandfor", "command"];
 const CHOSEN = new Set(["option", "menuitem", "menuitemradio", "menuitemcheckbox", "treeitem", "tab"]);
 /**
@@ -345,7 +351,7 @@ export const openGesture = (spec) => {
     box: target ? boxOf(target) : null,
     meaning: null,
     targetRole: target ? cb.roleOf(target) : null,
-    inner: target && spec.kind === "mouse" ? new WeakSet(queryWithin(target, "*")) : null,
+    inner: target && spec.kind === "mouse" ? new WeakSet(innerOf(target).filter((one) => cb.isVisible(one))) : null,
     // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
     holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null,
     from: null,
