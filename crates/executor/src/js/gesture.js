@@ -65,10 +65,11 @@ const submitterOf = (form) => {
   const said = (name) => attr(found, name);
   return found ? JSON.stringify([cb.idOf(found), ...["name", "value", "formaction", "formmethod"].map(said)]) : null;
 };
-const BROUGHT = `[role=tooltip], [popover], ${INTERACTIVE}`;
-/** What a control is called, without numbers, which count, and the tips and actions that the pointer brought. */
+const BROUGHT = "[role=tooltip], [popover]";
+/** What a control is called, without the controls in it, numbers, which count, and tips that the pointer brought. */
 const calledOf = (found) => {
-  let words = cb.nameOf(found);
+  const isNamed = attr(found, "aria-label") !== null || attr(found, "aria-labelledby") !== null;
+  let words = !isNamed && queryWithin(found, INTERACTIVE).length ? cb.ownText(found, 200) : cb.nameOf(found);
   const isBrought = (one) => matches(one, BROUGHT) || ["absolute", "fixed"].includes(cb.styleOf(one).position);
   const isNew = (one) => !gesture.inner.has(one) && cb.isVisible(one);
   if (gesture?.inner)
