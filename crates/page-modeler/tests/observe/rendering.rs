@@ -25,7 +25,7 @@ async fn the_page_is_sketched_and_rendered() {
         "- textbox \"User\" [c1] value=\"me\"",
         "- combobox \"Size\" [c3] value=\"M\" options=\"S\"|\"M\"",
         "- h1 \"Users\"",
-        "landmarks form#login: 3 inputs; table#results \"Last results\": 2 cols, 2 rows",
+        "landmarks form#login: 3 inputs; table#results 'Last results': 2 cols, 2 rows",
         "- button \"Go \\\"now\\\"\" [c4] [disabled]",
         "alert \"Saved\"",
     ] {
