@@ -132,7 +132,8 @@ mod tests {
 
     #[test]
     fn an_edge_that_the_table_does_not_have_is_reported_and_so_is_a_row_without_a_crate() {
-        let broken = judged("| `planner` | x | none |\n| `probe` | x | `grammar`, `cdp` |\n| `gone` | x | all |");
+        let broken =
+            judged("| `planner` | x | none |\n| `probe` | x | `grammar`, `cdp`, `bundle` |\n| `gone` | x | all |");
         let has = |line: &str| broken.iter().any(|one| one == line);
         assert!(has("planner -> grammar (normal dependency): not in the row of planner"), "{broken:?}");
         assert!(has("planner -> grammar (dev dependency): not in the row of planner"), "{broken:?}");
