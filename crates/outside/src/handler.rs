@@ -59,9 +59,9 @@ impl Default for OutsideOptions {
 /// // What a plan wants.
 /// let plan = r#"{ "version": "1.0", "steps": [{ "type": "readFile", "path": "note.txt" }] }"#;
 /// let page = Observation::blank(PageId::new("none"), "about:blank");
-/// let draft = PlanDraft::read(plan, Author::Operator).map_err(|mut v| v.remove(0))?;
-/// let plan = draft.check(&page, &policy).map_err(|mut v| v.remove(0))?;
-/// let step = plan.bind(0, &page).map_err(|mut v| v.remove(0))?;
+/// let draft = PlanDraft::read(plan, Author::Operator)?;
+/// let plan = draft.check(&page, &policy)?;
+/// let step = plan.bind(0, &page)?;
 ///
 /// let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 /// let deadline = Deadline::after(Instant::now(), Duration::from_secs(5));
