@@ -91,8 +91,7 @@ fn tables(results: &Value) -> String {
     out.push_str(&row("tokens that are forced, %", &|size| size["masks"]["forcedPercent"].to_string()));
     let streams = &results["streams"];
     out.push_str(&format!(
-        "\nStreams, nanoseconds a byte: recognizer {}, steps from a judged stream {}, from an unjudged one {}.\n",
-        short(&streams["recognizerNsPerByte"]),
+        "\nSteps out of a stream, nanoseconds a byte: {} with a grammar, {} without.\n",
         short(&streams["planStreamNsPerByte"]),
         short(&streams["unconstrainedNsPerByte"])
     ));
@@ -147,7 +146,7 @@ mod tests {
         let form = json!({ "plans": 3, "jsonTokens": 150, "indentedJsonTokens": 300, "lineTokens": 60 });
         let text = tables(&json!({
             "vocabulary": { "tokens": 200_019, "startUpMs": 800 }, "machine": "2 cores", "sizes": [size],
-            "streams": { "recognizerNsPerByte": 20, "planStreamNsPerByte": 30, "unconstrainedNsPerByte": 10 },
+            "streams": { "planStreamNsPerByte": 30, "unconstrainedNsPerByte": 10 },
             "forms": { "written": form, "sampled": form },
             "pages": [{ "page": "login", "candidates": 11, "text": 300, "yaml": 400, "json": 3000 }],
         }));

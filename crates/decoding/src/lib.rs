@@ -1,8 +1,7 @@
 //! Grammars for decoders: what a model may write about one page, and how what it wrote is read.
 //!
-//! [`specialise`] looks at an observation and a policy and says what may be asked of this page: a
-//! [`GrammarSpec`]. Its [`ir::Document`] is the only thing that emitters, the stream recognizer and the
-//! line reader look at, so that no two of them can accept different sentences.
+//! [`specialise`] turns an observation and a policy into a [`GrammarSpec`]: what may be asked of this page. Emitters,
+//! masks and [`PlanStream`] all work from its [`ir::Document`], so that no two of them accept different sentences.
 //!
 //! Costs: specialising and emitting is linear in candidates, well under a millisecond for a hundred.
 //!
@@ -15,7 +14,6 @@
 pub mod emit;
 pub mod ir;
 pub mod read;
-pub mod recognize;
 pub mod stream;
 
 #[cfg(any(test, feature = "sample"))]
@@ -28,13 +26,14 @@ mod caps;
 mod foreign;
 mod integers;
 mod line_form;
+mod opening;
+mod scan;
 mod shapes;
 mod spec;
-mod text_decoder;
 mod write_line;
 
 pub use caps::{Caps, LeftOut};
-pub use recognize::{Recognizer, Spacing, Unexpected};
+pub use opening::Misfit;
 pub use shapes::UNWRITTEN;
 pub use spec::{GrammarSpec, Offered, specialise, specialise_with};
 pub use stream::{PlanStream, StreamError};

@@ -1,14 +1,15 @@
 //! The risk bias: what is dangerous is less likely, and never forbidden by it.
 //!
-//! ψ of a beginning is the mean of exp(−λ·risk) over the steps that are still possible. A token's bias is the
-//! change of ln ψ that it brings, so that over the tokens of a verb and its target the biases add up to what
-//! the whole choice weighs, however a tokenizer cuts it.
+//! ψ of the beginning of a step is the mean of exp(−λ·risk) over the steps that it may still become. The bias of a token
+//! is the change of ln ψ that it causes, so the biases of the tokens that spell a verb and its target add up to the same
+//! sum however a tokenizer cuts them.
 
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::risk::RiskClass;
 
-use crate::recognize::{OpenStep, Recognizer};
+use crate::opening::Openings;
+use crate::scan::{OpenStep, Scan};
 use crate::spec::GrammarSpec;
 
 /// How much a class of risk weighs, from 0 to 1.
@@ -22,38 +23,45 @@ const fn weight(class: RiskClass) -> f64 {
     }
 }
 
-/// ln ψ where a recognizer stands; none outside of steps.
-pub(super) fn ln_psi(recognizer: &Recognizer<'_>, spec: &GrammarSpec, lambda: f64) -> Option<f64> {
-    let steps = recognizer.open_steps();
-    let mut sum = 0.0;
-    let mut count = 0.0;
-    for OpenStep { verb, targets, .. } in &steps {
-        let Some(kind) = ActionKind::ALL.iter().find(|kind| kind.meta().name == *verb) else { continue };
-        let value = |id: Option<CandidateId>| (-lambda * weight(spec.risk(*kind, id))).exp();
-        if targets.is_empty() {
-            sum += value(None);
-        } else {
-            let of_targets: f64 = targets.iter().map(|target| value(CandidateId::parse(target))).sum();
-            // Targets are few hundred: exact as a float.
-            sum += of_targets / targets.len() as f64;
+/// Weighs tokens by the risk of the steps that they lead to.
+pub(super) struct Bias<'s> {
+    pub(super) spec: &'s GrammarSpec,
+    pub(super) openings: &'s Openings<'s>,
+    /// How much risk weighs; 0 for not at all.
+    pub(super) lambda: f64,
+}
+
+impl Bias<'_> {
+    /// What a token changes of ln ψ after `scan`: over the rest of the open step, and over the step that it begins.
+    pub(super) fn of(&self, scan: &Scan, token: &[u8]) -> f64 {
+        let mut scan = scan.clone();
+        let mut before = scan.step().map(|step| self.ln_psi(step));
+        let mut bias = 0.0;
+        for byte in token {
+            if let Some(step) = scan.take(*byte) {
+                bias += self.ln_psi(&step) - before.take().unwrap_or_else(|| self.ln_psi(&step.unread()));
+            }
         }
-        count += 1.0;
+        if let Some(step) = scan.step() {
+            bias += self.ln_psi(step) - before.unwrap_or_else(|| self.ln_psi(&step.unread()));
+        }
+        bias
     }
-    (count > 0.0).then(|| (sum / count).ln())
-}
 
-/// Where a decode stands among the steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
-    /// Which step of the list; none for the last step.
-    pub(super) place: Option<u32>,
-    /// Whether its verb or its target is being chosen.
-    pub(super) is_choosing: bool,
-}
-
-/// Where a recognizer stands; none outside of steps.
-pub(super) fn standing(recognizer: &Recognizer<'_>) -> Option<Standing> {
-    let steps = recognizer.open_steps();
-    let place = steps.first()?.place;
-    Some(Standing { place, is_choosing: steps.iter().any(|step| step.is_choosing) })
+    fn ln_psi(&self, step: &OpenStep) -> f64 {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for opening in self.openings.possible(step) {
+            let Some(kind) = ActionKind::ALL.iter().find(|kind| kind.meta().name == opening.verb) else { continue };
+            let value = |id: Option<CandidateId>| (-self.lambda * weight(self.spec.risk(*kind, id))).exp();
+            sum += if opening.targets.is_empty() {
+                value(None)
+            } else {
+                let of_targets: f64 = opening.targets.iter().map(|target| value(CandidateId::parse(target))).sum();
+                // Targets are a few hundred: exact as a float.
+                of_targets / opening.targets.len() as f64
+            };
+            count += 1.0;
+        }
+        if count > 0.0 { (sum / count).ln() } else { 0.0 }
+    }
 }

@@ -1,8 +1,9 @@
 //! The decode loop of an engine in this process: logits, mask, bias, sample, until the sentence ends.
 
-use super::bias::{Standing, ln_psi, standing};
+use super::bias::Bias;
 use super::{Form, MaskError, Masks};
-use crate::recognize::{Recognizer, Spacing};
+use crate::opening::Openings;
+use crate::scan::Scan;
 use crate::spec::GrammarSpec;
 
 /// Whatever predicts the next token.
@@ -73,7 +74,10 @@ pub fn decode<L: Logits>(
 ) -> Result<Decoded, DecodeError<L::Error>> {
     let vocabulary = masks.vocabulary();
     let mut mask = masks.start(spec, options.form)?;
-    let mut recognizer = (options.form == Form::Json).then(|| Recognizer::new(spec.document(), Spacing::Compact));
+    let openings = Openings::of(spec.document());
+    let bias = Bias { spec, openings: &openings, lambda: options.risk_aversion };
+    let is_weighed = options.form == Form::Json && options.risk_aversion > 0.0;
+    let mut scan = Scan::default();
     let mut tokens: Vec<u32> = Vec::new();
     let mut text: Vec<u8> = Vec::new();
     let mut confidences = Vec::new();
@@ -94,19 +98,9 @@ pub fn decode<L: Logits>(
         };
         let scale = if options.temperature > 0.0 { options.temperature } else { 1.0 };
         let mut weighed: Vec<(u32, f64)> = allowed.iter().map(|token| (token, logit(token) / scale)).collect();
-        if let Some(recognizer) = &recognizer
-            && options.risk_aversion > 0.0
-            && !recognizer.is_in_text()
-            && weighed.len() <= BRANCHES
-            && let Some(before) = ln_psi(recognizer, spec, options.risk_aversion)
-        {
+        if is_weighed && weighed.len() <= BRANCHES {
             for (token, weight) in &mut weighed {
-                let mut after = recognizer.clone();
-                if after.push(vocabulary.token(*token)).is_ok()
-                    && let Some(after) = ln_psi(&after, spec, options.risk_aversion)
-                {
-                    *weight += after - before;
-                }
+                *weight += bias.of(&scan, vocabulary.token(*token));
             }
         }
         let Some((token, probability)) = pick(&weighed, options.temperature, uniform) else {
@@ -119,20 +113,22 @@ pub fn decode<L: Logits>(
         let bytes = vocabulary.token(token);
         text.extend_from_slice(bytes);
         tokens.push(token);
-        if let Some(recognizer) = &mut recognizer {
-            let before = standing(recognizer);
-            recognizer.push(bytes).map_err(|_| MaskError::Forbidden { token })?;
-            let after = standing(recognizer);
-            let chooses = |standing: Option<Standing>| standing.is_some_and(|standing| standing.is_choosing);
-            let has_moved = before.map(|standing| standing.place) != after.map(|standing| standing.place);
-            if chooses(before) {
+        if options.form == Form::Json {
+            let position = |scan: &Scan| scan.step().map(|step| step.position);
+            let is_choosing = |scan: &Scan| scan.step().is_some_and(|step| openings.is_choosing(step));
+            let (before, was_choosing) = (position(&scan), is_choosing(&scan));
+            for byte in bytes {
+                scan.take(*byte);
+            }
+            let has_moved = before != position(&scan);
+            if was_choosing {
                 confidence = Some(confidence.unwrap_or(1.0) * probability);
             }
             if has_moved && before.is_some() {
                 confidences.push(confidence.take().unwrap_or(1.0));
             }
             // A token that reaches into the next step counts there.
-            if chooses(after) && (has_moved || !chooses(before)) {
+            if is_choosing(&scan) && (has_moved || !was_choosing) {
                 confidence = Some(confidence.unwrap_or(1.0) * probability);
             }
         }

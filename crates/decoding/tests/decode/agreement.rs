@@ -1,12 +1,11 @@
-//! One set of sentences: JSON Schema as llguidance reads it, Lark, GBNF, the reference schema and our own recognizer
-//! say the same of generated sentences, of sentences with one thing wrong, and of every pair of a verb and a
+//! One set of sentences: JSON Schema as llguidance reads it, Lark, GBNF and the reference schema say the same of generated sentences, of sentences with one thing wrong, and of every pair of a verb and a
 //! candidate.
 
 use std::sync::Arc;
 
 use cuebook_decoding::emit::{self, Target};
-use cuebook_decoding::mask::{Form, Masks, Vocabulary};
-use cuebook_decoding::{GrammarSpec, Spacing, read, specialise, specialise_with};
+use cuebook_decoding::mask::Masks;
+use cuebook_decoding::{GrammarSpec, read, specialise, specialise_with};
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::arbitrary;
 use cuebook_grammar::observation::Observation;
@@ -21,7 +20,7 @@ use serde_json::{Value, json};
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
 use crate::gbnf::Gbnf;
-use crate::{caps, dialects, ground, recognizes, sentences, text_of};
+use crate::{accepts, byte_masks, caps, dialects, ground, sentences, text_of};
 
 /// Every judge of one grammar.
 struct Judges {
@@ -34,7 +33,6 @@ struct Judges {
 /// What they say of one text.
 #[derive(Debug, PartialEq, Eq)]
 struct Verdicts {
-    recognizer: bool,
     gbnf: bool,
     lark: bool,
     schema_of_llguidance: bool,
@@ -42,7 +40,7 @@ struct Verdicts {
 
 impl Verdicts {
     const fn all(verdict: bool) -> Self {
-        Self { recognizer: verdict, gbnf: verdict, lark: verdict, schema_of_llguidance: verdict }
+        Self { gbnf: verdict, lark: verdict, schema_of_llguidance: verdict }
     }
 }
 
@@ -83,15 +81,9 @@ impl Judges {
     }
 
     fn verdicts(&self, masks: &Masks, text: &str) -> Verdicts {
-        let tokens: Vec<u32> = text.bytes().map(u32::from).collect();
-        let mut mask = masks.start(&self.spec, Form::Json).unwrap();
-        let lark = mask.accepts(&tokens) == tokens.len()
-            && tokens.iter().all(|token| mask.accept(*token).is_ok())
-            && mask.is_whole();
         Verdicts {
-            recognizer: recognizes(&self.spec, Spacing::Compact, text),
             gbnf: self.gbnf.accepts(text),
-            lark,
+            lark: accepts(masks, &self.spec, text),
             schema_of_llguidance: takes(self.schema.deep_clone(), text),
         }
     }
@@ -99,7 +91,7 @@ impl Judges {
 
 #[test]
 fn all_judges_say_the_same_of_right_and_wrong_sentences() {
-    let (factory, masks) = (bytes(), Masks::new(Vocabulary::bytes()).unwrap());
+    let (factory, masks) = (bytes(), byte_masks());
     let mut runner = TestRunner::deterministic();
     let mut wrong = 0;
     for seed in 0..25 {
@@ -113,7 +105,7 @@ fn all_judges_say_the_same_of_right_and_wrong_sentences() {
             for _ in 0..3 {
                 let mutated = mutation.new_tree(&mut runner).unwrap().current();
                 let text = mutated.to_string();
-                let verdict = recognizes(&judges.spec, Spacing::Compact, &text);
+                let verdict = judges.gbnf.accepts(&text);
                 assert!(judges.validator.is_valid(&mutated) || !verdict, "{text}");
                 assert_eq!(judges.verdicts(&masks, &text), Verdicts::all(verdict), "{text}");
                 wrong += usize::from(!verdict);
@@ -158,8 +150,8 @@ fn check_says(observation: &Observation, policy: &Policy, text: &str) -> bool {
 }
 
 #[test]
-fn every_pair_of_verb_and_candidate_is_allowed_by_all_or_by_nobody() {
-    let (factory, masks) = (bytes(), Masks::new(Vocabulary::bytes()).unwrap());
+fn every_pair_of_verb_and_candidate_is_allowed_by_all_judges_or_by_none() {
+    let (factory, masks) = (bytes(), byte_masks());
     let page = dialects::page(2);
     let policy = dialects::policy();
     let judges = Judges::of(specialise(&page, &policy), &factory);
@@ -168,7 +160,7 @@ fn every_pair_of_verb_and_candidate_is_allowed_by_all_or_by_nobody() {
         for target in ["c1", "c2", "c3", "c4", "c5", "c10", "c11", "c12", "c99", "email"] {
             let Some(step) = step(*kind, target) else { continue };
             let text = plan(&step);
-            let allowed = recognizes(&judges.spec, Spacing::Compact, &text);
+            let allowed = judges.gbnf.accepts(&text);
             assert_eq!(judges.verdicts(&masks, &text), Verdicts::all(allowed), "{text}");
             assert_eq!(judges.validator.is_valid(&serde_json::from_str(&text).unwrap()), allowed, "{text}");
             assert_eq!(check_says(&page, &policy, &text), allowed, "{text}");

@@ -291,7 +291,7 @@ fn as_json(call: &Call) -> Value {
 
 fn refused(error: &StreamError) -> Violations {
     let path = match error {
-        StreamError::Unexpected(unexpected) => unexpected.path.clone(),
+        StreamError::Misfit(misfit) => misfit.path.clone(),
         StreamError::BadStep { index, error } => format!("/steps/{index}{}", error.path),
         _ => String::new(),
     };
