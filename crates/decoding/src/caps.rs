@@ -42,13 +42,13 @@ impl Default for Caps {
     }
 }
 
-/// What a specification does not hold.
+/// What a specification leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut {
     /// Candidates beyond [`Caps::candidates`].
     pub surplus: usize,
-    /// Candidates that nothing tells from their twins.
+    /// Ambiguous candidates.
     pub ambiguous: usize,
     /// Candidates in frames where the policy does not let a model act.
     pub forbidden: usize,

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - No node refers to itself, and every node is bounded: a document has finitely many sentences.
-//! - Members have an order; the tag of a union stands first.
+//! - Members have an order; the tag of a union comes first.
 //! - Definitions come before those that refer to them.
 
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub struct Document {
 pub struct Definition {
     /// Letters and digits, unique in its document.
     pub name: String,
-    /// What it stands for.
+    /// Its value.
     pub node: Node,
 }
 
@@ -32,11 +32,11 @@ pub struct DefinitionIndex(pub(crate) usize);
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// What a definition stands for.
+    /// A definition's value.
     Reference(DefinitionIndex),
     /// An object without a tag.
     Object(Vec<Member>),
-    /// One of several objects, told apart by a member that stands first.
+    /// One of several objects, distinguished by their first member.
     Union(Union),
     /// One of these scalars, at least one, without repetitions.
     Enum(Vec<Value>),
@@ -55,9 +55,9 @@ pub enum Node {
     Array {
         /// Its items.
         item: Box<Node>,
-        /// How many at least.
+        /// The least number of items.
         min: u32,
-        /// How many at most.
+        /// The greatest number of items.
         max: u32,
     },
 }
@@ -65,29 +65,30 @@ pub enum Node {
 /// One member of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// Its name as it stands on the wire.
+    /// Its name on the wire.
     pub name: String,
     /// Its value.
     pub node: Node,
-    /// Whether it may be left out.
+    /// Whether it may be omitted.
     pub presence: Presence,
 }
 
-/// Whether a member may be left out.
+/// Whether a member may be omitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
-    /// It stands in every sentence.
+    /// Present in every sentence.
     Required,
-    /// It may be left out.
+    /// May be omitted.
     Optional,
 }
 
-/// Objects that one member tells apart.
+/// Objects that one member distinguishes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Union {
     /// The name of that member.
     pub tag: &'static str,
-    /// The objects. Several may carry the same tag: another member tells them apart.
+    /// The objects. Several may have the same tag if another member
+    /// distinguishes them.
     pub variants: Vec<Variant>,
 }
 
@@ -124,9 +125,9 @@ pub enum Text {
 /// Where a URL may lead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UrlOrigin {
-    /// What stands before the host: `https://`.
+    /// Everything before the host, such as `https://`.
     pub front: String,
-    /// Whether one more label stands before the host.
+    /// Whether one more label precedes the host.
     pub subdomain: bool,
     /// Host and port, with the dot before it where a label precedes it.
     pub host: String,
@@ -138,7 +139,7 @@ pub(crate) const LABEL_MAX: u32 = 30;
 const CHARACTER_BYTES: u64 = 6;
 
 impl Document {
-    /// The node that a definition stands for.
+    /// The node of a definition.
     #[must_use]
     pub fn definition(&self, index: DefinitionIndex) -> &Definition {
         // Indices are made by `DocumentBuilder::define` only, for its own document.

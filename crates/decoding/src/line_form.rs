@@ -89,7 +89,7 @@ pub(super) fn positional_of_condition(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether the words of a parameter stand without quotes: ids and the language's own words, never text.
+/// Whether a parameter is written without quotes: ids and keywords, never text.
 pub(super) fn is_bare_member(name: &str) -> bool {
     matches!(
         name,

@@ -23,7 +23,7 @@ use super::spec::GrammarSpec;
 
 pub use sampler::{DecodeError, DecodeOptions, Decoded, Logits, decode};
 
-/// Compiled grammars that are kept.
+/// The number of compiled grammars in the cache.
 const KEPT: usize = 32;
 
 /// Items of the parser for one mask: ten times what was seen with 200,000 tokens, and 50 ms at most.
@@ -31,11 +31,11 @@ const MASK_ITEMS: usize = 1_000_000;
 /// Steps of the lexer for one mask: some 150 ms at most.
 const MASK_FUEL: u64 = 2_000_000;
 
-/// What stops a masked decode.
+/// Why a masked decode failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MaskError {
-    /// The vocabulary has no token, or its end token is none of it.
+    /// The vocabulary is empty, or does not contain its end token.
     #[error("expected an end token below {size}, saw {end}")]
     BadVocabulary {
         /// Tokens.
@@ -46,21 +46,21 @@ pub enum MaskError {
     /// The grammar does not compile.
     #[error("the grammar does not compile for token masks: {detail}")]
     Grammar {
-        /// What llguidance says.
+        /// The message of llguidance.
         detail: String,
     },
-    /// A token that the mask forbids.
+    /// The mask forbids this token.
     #[error("expected a token that the mask allows, saw {token}")]
     Forbidden {
         /// The token.
         token: u32,
     },
-    /// The engine gave something else than one number for each token.
+    /// The engine did not return one logit for each token.
     #[error("expected {expected} logits, saw {seen}")]
     BadLogits {
-        /// The vocabulary's size.
+        /// The size of the vocabulary.
         expected: usize,
-        /// What came.
+        /// The number of logits.
         seen: usize,
     },
     /// The bound was reached before the sentence ended.
@@ -71,7 +71,7 @@ pub enum MaskError {
     },
 }
 
-/// Which sentences are written.
+/// The form of the sentences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// Compact JSON.
@@ -80,7 +80,7 @@ pub enum Form {
     Lines,
 }
 
-/// A tokenizer's tokens, as bytes.
+/// The tokens of a tokenizer, as bytes.
 #[derive(Clone)]
 pub struct Vocabulary {
     env: TokEnv,
@@ -108,7 +108,7 @@ impl Vocabulary {
         Ok(Self { env: Arc::new(ApproximateTokEnv::new(trie)) })
     }
 
-    /// One token a byte, and one that ends: what needs no tokenizer.
+    /// One token for each byte and an end token. Needs no tokenizer.
     #[must_use]
     pub fn bytes() -> Self {
         let mut tokens: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
@@ -117,7 +117,7 @@ impl Vocabulary {
         Self { env: Arc::new(ApproximateTokEnv::new(trie)) }
     }
 
-    /// How many tokens there are.
+    /// The number of tokens.
     #[must_use]
     pub fn size(&self) -> usize {
         self.env.tok_trie().vocab_size()
@@ -129,7 +129,7 @@ impl Vocabulary {
         self.env.tok_trie().eos_token()
     }
 
-    /// The bytes of a token; none for one that is not known.
+    /// The bytes of a token; empty for an unknown one.
     #[must_use]
     pub fn token(&self, token: u32) -> &[u8] {
         if usize::try_from(token).is_ok_and(|token| token < self.size()) {
@@ -140,7 +140,7 @@ impl Vocabulary {
     }
 }
 
-/// Compiles grammars for one vocabulary, and keeps them.
+/// Compiles grammars for one vocabulary, and caches them.
 pub struct Masks {
     vocabulary: Vocabulary,
     factory: ParserFactory,
@@ -157,7 +157,7 @@ impl Masks {
     /// Masks over a vocabulary.
     ///
     /// # Errors
-    /// [`MaskError::Grammar`] if llguidance does not take the vocabulary.
+    /// [`MaskError::Grammar`] if llguidance refuses the vocabulary.
     pub fn new(vocabulary: Vocabulary) -> Result<Self, MaskError> {
         let mut factory = ParserFactory::new_simple(&vocabulary.env).map_err(|error| broken(&error))?;
         factory.quiet();
@@ -177,7 +177,7 @@ impl Masks {
         &self.vocabulary
     }
 
-    /// A mask at the beginning of a sentence. Compiles a grammar that is not known yet.
+    /// A mask at the beginning of a sentence. Compiles the grammar unless it is cached.
     ///
     /// # Errors
     /// [`MaskError::Grammar`].
@@ -214,7 +214,7 @@ impl Masks {
     }
 }
 
-/// Where in a sentence a decode stands, and what may come next.
+/// The state of a decode, and the tokens that may come next.
 pub struct Mask {
     matcher: Matcher,
     ended: bool,
@@ -231,19 +231,19 @@ impl std::fmt::Debug for Mask {
 pub struct Allowed(SimpleVob);
 
 impl Allowed {
-    /// Whether a token may come.
+    /// Whether a token is allowed.
     #[must_use]
     pub fn contains(&self, token: u32) -> bool {
         usize::try_from(token).is_ok_and(|index| index < self.0.len()) && self.0.is_allowed(token)
     }
 
-    /// How many may.
+    /// The number of allowed tokens.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.num_set()
     }
 
-    /// Those that may, in ascending order.
+    /// The allowed tokens, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter()
     }
@@ -253,12 +253,12 @@ impl Mask {
     /// The tokens that may come next.
     ///
     /// # Errors
-    /// [`MaskError::Grammar`] if the grammar breaks down under llguidance.
+    /// [`MaskError::Grammar`] if the grammar fails in llguidance.
     pub fn allowed(&mut self) -> Result<Allowed, MaskError> {
         self.matcher.compute_mask_or_eos().map(Allowed).map_err(|error| broken(&error))
     }
 
-    /// Takes a token.
+    /// Advances by one token.
     ///
     /// # Errors
     /// [`MaskError::Forbidden`].
@@ -268,18 +268,18 @@ impl Mask {
         Ok(())
     }
 
-    /// Whether nothing may follow.
+    /// Whether the sentence is complete and nothing may follow.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.ended
     }
 
-    /// How many tokens of `tokens`, from the first, are a beginning of a sentence.
+    /// The length of the longest prefix of `tokens` that a sentence may begin with.
     pub fn accepts(&mut self, tokens: &[u32]) -> usize {
         self.matcher.validate_tokens(tokens).unwrap_or(0)
     }
 
-    /// Whether what was taken is a whole sentence.
+    /// Whether the accepted tokens are a complete sentence.
     pub fn is_whole(&mut self) -> bool {
         self.ended || self.matcher.is_accepting().unwrap_or(false)
     }

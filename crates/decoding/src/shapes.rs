@@ -114,7 +114,7 @@ pub(super) fn document(ground: &Ground<'_>, left_out: &mut LeftOut) -> Document 
     shaper.builder.finish(Node::Object(members))
 }
 
-/// Where in a plan a step stands.
+/// The position of a step in its plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Within,
@@ -162,16 +162,16 @@ impl Pools {
 enum Options<'a> {
     /// These, in words.
     Spelled(Vec<&'a str>),
-    /// By position, below this: they are known, and too many to be spelled.
+    /// By position, below this number: they are known, but too many to list.
     Numbered(usize),
-    /// In words of the model's own: they are not known, or not all of them.
+    /// As free text: not all of them are known.
     Free,
     /// None can be chosen.
     None,
 }
 
 fn options_of<'a>(candidate: &'a Candidate, caps: &Caps) -> Options<'a> {
-    /// An observation holds that many; a list as long may be cut.
+    /// An observation holds at most this many, so a list of this length may be cut.
     const OBSERVED: usize = 100;
     let count = candidate.options.len();
     if count == 0 || count >= OBSERVED {
@@ -257,7 +257,7 @@ impl Shaper<'_> {
         ]
     }
 
-    /// Where a verb may stand: what leaves the page or ends the task stands last.
+    /// Where a verb may occur: one that leaves the page or ends the task comes last.
     const fn place_of(&self, kind: ActionKind) -> Place {
         use ActionKind as Kind;
         match kind {
@@ -481,7 +481,8 @@ impl Shaper<'_> {
             .define("point", Node::Object(vec![member("x", axis(viewport.width)), member("y", axis(viewport.height))]))
     }
 
-    /// The conditions that a model may state. None that holds on every page, none whose pattern may not compile.
+    /// The conditions that a model may state, without those that hold on every page and those whose pattern might not
+    /// compile.
     fn conditions(&mut self, place: Place) -> Vec<Variant> {
         let text = self.text();
         let some_text = Node::Text(Text::Free { min: 1, max: self.ground.caps.text });

@@ -1,9 +1,9 @@
 //! What may be written about one page under one policy.
 //!
 //! Invariants:
-//! - Only candidates that can be told apart, in frames that the policy lets a model act in, are offered.
-//! - Two observations that offer the same make the same specification, with the same hash.
-//! - What was left out is counted, never dropped in silence.
+//! - Only unambiguous candidates, in frames where the policy lets a model act, are offered.
+//! - Two observations that offer the same candidates have the same specification, with the same hash.
+//! - What is left out is counted, never dropped silently.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +18,18 @@ use crate::caps::{Caps, LeftOut};
 use crate::ir::Document;
 use crate::shapes;
 
-/// A candidate that may be named.
+/// A candidate that a step may name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offered {
     /// Its id.
     pub id: CandidateId,
-    /// What clicking it risks.
+    /// The risk of clicking it.
     pub click: RiskClass,
     /// Its role, name and context, for descriptions.
     pub title: String,
 }
 
-/// What may be written about one page: the grammar, and what it was made of.
+/// What may be written about one page: the grammar and what it was made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrammarSpec {
     document: Document,
@@ -52,13 +52,13 @@ impl GrammarSpec {
         &self.offered
     }
 
-    /// What it does not hold.
+    /// What it leaves out.
     #[must_use]
     pub const fn left_out(&self) -> &LeftOut {
         &self.left_out
     }
 
-    /// The bounds that it was made with.
+    /// The bounds it was made with.
     #[must_use]
     pub const fn caps(&self) -> &Caps {
         &self.caps
@@ -70,13 +70,13 @@ impl GrammarSpec {
         &self.hash
     }
 
-    /// No sentence takes more tokens, whatever the tokenizer, if it knows every byte.
+    /// An upper bound of the tokens of a sentence, for any tokenizer that has a token for each byte.
     #[must_use]
     pub fn max_tokens(&self) -> u64 {
         self.document.worst_case()
     }
 
-    /// What `verb` on a candidate risks; of a verb without a target, what it always risks.
+    /// The risk of `verb` on a candidate. Without a target, the risk that the verb always has.
     #[must_use]
     pub fn risk(&self, verb: ActionKind, target: Option<CandidateId>) -> RiskClass {
         use cuebook_grammar::effect::EffectClass;
@@ -99,7 +99,7 @@ pub fn specialise(observation: &Observation, policy: &Policy) -> GrammarSpec {
     specialise_with(observation, policy, &Caps::default())
 }
 
-/// As [`specialise`], within bounds of one's own.
+/// As [`specialise`], within the given bounds.
 #[must_use]
 pub fn specialise_with(observation: &Observation, policy: &Policy, caps: &Caps) -> GrammarSpec {
     let mut left_out = LeftOut::default();

@@ -1,6 +1,6 @@
 //! A plan while it is being written: steps come out as soon as they are complete.
 //!
-//! Given a grammar, a verb or a target that the page does not have is refused where it stands. Anything else that is
+//! Given a grammar, a verb or a target that the page does not have is refused at once. Anything else that is
 //! wrong with a step is refused at its end. Text before the first brace and after the last is skipped, so either works
 //! on a stream that nothing constrains.
 //!
@@ -20,7 +20,7 @@ const MAX_BYTES: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// A step begins as none of the page's does.
+    /// A verb or a target that the page does not have.
     #[error("{0}")]
     Misfit(Misfit),
     /// A step that cannot be read.
@@ -66,7 +66,7 @@ impl<'d> PlanStream<'d> {
         Self { openings: Some(Openings::of(document)), ..Self::unconstrained() }
     }
 
-    /// A stream that should hold a plan, of whatever page.
+    /// A stream that should hold a plan. Its steps are not compared with a page.
     #[must_use]
     pub fn unconstrained() -> Self {
         Self { openings: None, text: Vec::new(), skipped: 0, scan: Scan::default(), steps: 0, error: None }

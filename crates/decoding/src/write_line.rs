@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::line_form::{is_bare, is_bare_member, positional, positional_of_condition};
 
 /// A plan in the line form, its reasoning first. What the form has no place for (context, declared
-/// candidates, timeouts) is named among the arguments or left out.
+/// candidates, timeouts) is named among the arguments or omitted.
 #[must_use]
 pub fn write_lines(draft: &PlanDraft) -> String {
     let mut out = String::new();

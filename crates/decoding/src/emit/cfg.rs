@@ -28,11 +28,11 @@ pub(crate) enum Expression {
     Sequence(Vec<Expression>),
     /// One of them.
     Choice(Vec<Expression>),
-    /// So many of it.
+    /// Repeated within these bounds.
     Repeat(Box<Expression>, u32, u32),
     /// A rule.
     Rule(String),
-    /// A JSON string of so many characters.
+    /// A JSON string with this many characters.
     JsonString(u32, u32),
 }
 
@@ -121,14 +121,14 @@ pub(crate) fn members(members: Vec<(Expression, crate::ir::Presence)>, started: 
     }
 }
 
-/// Whether a member stands before.
+/// Whether a member precedes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Started {
     Yes,
     No,
 }
 
-/// A name that every dialect takes for a rule.
+/// A name that every dialect accepts for a rule.
 pub(crate) fn rule_name(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     for c in name.chars() {

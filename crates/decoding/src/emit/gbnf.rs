@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::cfg::{Cfg, Class};
 use super::print::{Notation, print};
 
-/// How many rules a repetition may come to. Source: llama.cpp, `MAX_REPETITION_THRESHOLD`.
+/// The most rules that a repetition may expand to. Source: llama.cpp, `MAX_REPETITION_THRESHOLD`.
 pub(crate) const MAX_REPETITIONS: u64 = 2_000;
 
 /// A grammar in GBNF.
@@ -22,7 +22,7 @@ pub(crate) fn write_ebnf(cfg: &Cfg) -> String {
 }
 
 struct Gbnf {
-    /// What stands between the words of a rule's name.
+    /// The separator within a rule's name.
     between_words: &'static str,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Tool {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) parameters: Value,
-    /// How many parameters may be left out.
+    /// How many parameters are optional.
     pub(super) optional: u64,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>)
     written(document, Style { references: false, ..style }, &|_| true)
 }
 
-/// One tool a verb, with its own parameters and an explanation only.
+/// One tool for each verb, with its parameters and an explanation.
 pub(super) fn plain_tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>) {
     let (tools, mut lost) =
         written(document, style, &|name| !matches!(name, "pre" | "post" | "estimatedRisk" | "confidence"));

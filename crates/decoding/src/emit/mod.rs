@@ -1,6 +1,6 @@
 //! Emitters: one intermediate form, many dialects.
 //!
-//! Each tells what its dialect could not express ([`Loss`]) and how near it comes to the dialect's limits
+//! Each reports what its dialect could not express ([`Loss`]) and how near it comes to the dialect's limits
 //! ([`LimitUse`]). [`emit_within`] makes a grammar smaller in documented steps until it fits.
 
 mod cfg;
@@ -96,7 +96,7 @@ pub enum Loss {
     Lengths,
     /// Between which bounds integers lie.
     Ranges,
-    /// How many items arrays have.
+    /// The number of items of an array.
     ItemCounts,
     /// Where URLs may lead.
     Origins,
@@ -104,9 +104,9 @@ pub enum Loss {
     CandidateIds,
     /// Which parameters go together: options with their select, text or a secret.
     Combinations,
-    /// Conditions before and after a step: the defaults hold.
+    /// Conditions before and after a step; the defaults apply.
     Conditions,
-    /// That what leaves the page stands last.
+    /// That a step that leaves the page is the last.
     LastStep,
 }
 
@@ -168,9 +168,9 @@ pub enum Degraded {
     /// Nothing.
     #[default]
     Nothing,
-    /// So many candidates are offered, the most useful first.
+    /// Only this many candidates are offered, the most useful first.
     Candidates(usize),
-    /// One step at a time, of so many candidates.
+    /// One step at a time, among this many candidates.
     SingleStep(usize),
     /// It does not fit at all: the schema belongs into the prompt, and `check` decides.
     InPrompt,

@@ -4,9 +4,9 @@ use super::cfg::{Cfg, Class, Expression};
 
 /// How a dialect spells things.
 pub(crate) trait Notation {
-    /// Between a rule's name and what it stands for.
+    /// Between a rule's name and its body.
     const DEFINES: &'static str;
-    /// What stands behind the rules.
+    /// After the last rule.
     const EPILOGUE: &'static str;
     /// A rule's name.
     fn name(&self, name: &str) -> String;
@@ -14,7 +14,7 @@ pub(crate) trait Notation {
     fn literal(&self, text: &str) -> String;
     /// One character of a class.
     fn class(&self, class: Class) -> String;
-    /// So many characters of a class, if the dialect has a form for that which wants no parentheses.
+    /// A bounded run of a class's characters, if the dialect has a form that needs no parentheses.
     fn characters(&self, class: Class, min: u32, max: u32) -> Option<String>;
     /// A JSON string of `min` to `max` characters; `true` with it if it wants parentheses under a repetition.
     fn json_string(&self, min: u32, max: u32) -> (String, bool);
@@ -46,7 +46,7 @@ impl<N: Notation> Constants for N {
     }
 }
 
-/// What stands around an expression, and so whether it wants parentheses.
+/// The context of an expression, which decides whether it needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Rule,

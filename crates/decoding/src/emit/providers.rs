@@ -8,10 +8,10 @@ use super::schema_writer::{REFERENCE, Style, Writer};
 use super::{Body, Emission, LimitUse, Loss, Target};
 use crate::ir::{Document, Member, Node, Presence};
 
-/// OpenAI's structured outputs in strict mode: every member required, null for what is left out, no lengths.
+/// OpenAI's structured outputs in strict mode: every member required, null for an omitted one, no lengths.
 const OPENAI: Style = Style { constants: false, optional_members: false, lengths: false, ..REFERENCE };
 
-/// Gemini's `responseSchema`: no references, no constants, an order of its own.
+/// Gemini's `responseSchema`: no references, no constants, `propertyOrdering`.
 const GEMINI: Style = Style {
     references: false,
     constants: false,
@@ -37,7 +37,7 @@ pub(super) fn ollama(document: &Document) -> Emission {
     Emission { target: Target::Ollama, body: Body::Json(schema), lost: vec![Loss::MemberOrder], limits }
 }
 
-/// The same plan with no part left out.
+/// The same plan in full.
 fn whole(document: &Document) -> Document {
     let Node::Object(members) = &document.root else { return document.clone() };
     let members = members.iter().map(|member| Member { presence: Presence::Required, ..member.clone() });

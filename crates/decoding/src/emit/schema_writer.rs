@@ -11,11 +11,11 @@ use crate::ir::{Document, LABEL_MAX, Member, Node, Presence, Text, UrlOrigin, Va
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one documented feature of a dialect")]
 pub(super) struct Style {
-    /// `$defs` and `$ref`; else everything stands where it is used.
+    /// Uses `$defs` and `$ref`; otherwise definitions are inlined.
     pub(super) references: bool,
     /// `const`; else an enum of one.
     pub(super) constants: bool,
-    /// Members may be left out; else they are null instead.
+    /// Members may be omitted; otherwise they are null.
     pub(super) optional_members: bool,
     /// `minLength` and `maxLength`.
     pub(super) lengths: bool,
@@ -218,7 +218,7 @@ fn type_of(values: &[Value]) -> Option<&'static str> {
     }
 }
 
-/// A regular expression that all dialects of them read alike.
+/// A regular expression in the subset that all dialects share.
 fn url_pattern(origins: &[UrlOrigin], max: u32) -> String {
     let origins: Vec<String> = origins
         .iter()

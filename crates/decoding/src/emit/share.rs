@@ -1,6 +1,6 @@
-//! Gives what is repeated a rule of its own, once for all its uses.
+//! Moves repeated expressions to shared rules.
 //!
-//! llama.cpp unrolls a repetition where it stands, counts every rule that a group comes to, and refuses groups of
+//! llama.cpp unrolls a repetition in place, counts every rule that a group expands to, and refuses groups of
 //! over 2,000 that are repeated or optional. A rule of its own counts once, and a grammar of forty equal strings is
 //! unrolled once and not forty times.
 //!
@@ -59,8 +59,8 @@ impl Shared {
 }
 
 impl Cfg {
-    /// The greatest count of rules that llama.cpp comes to for one repetition, which is what it limits: those of
-    /// what is repeated, times how often. At most: a rule that was named before counts again here.
+    /// An upper bound of the rules that llama.cpp counts for one repetition, which is what it limits: those of
+    /// the repeated expression times the repetitions. A rule that was counted before counts again here.
     pub(crate) fn greatest_repetition(&self) -> u64 {
         let mut greatest = 0;
         for rule in &self.rules {
@@ -70,7 +70,7 @@ impl Cfg {
     }
 }
 
-/// How many rules the parser makes of an expression.
+/// The number of rules that the parser makes of an expression.
 fn rules_of(expression: &Expression, greatest: &mut u64) -> u64 {
     let times = |inner: u64, max: u32, greatest: &mut u64| {
         *greatest = (*greatest).max(inner.max(1).saturating_mul(u64::from(max.max(1))));

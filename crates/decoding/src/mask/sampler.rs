@@ -6,26 +6,26 @@ use crate::opening::Openings;
 use crate::scan::Scan;
 use crate::spec::GrammarSpec;
 
-/// Whatever predicts the next token.
+/// A model that predicts the next token.
 pub trait Logits {
-    /// What breaks it.
+    /// Its error.
     type Error;
 
-    /// One number for each token of the vocabulary, after these tokens.
+    /// The logits of the next token after `tokens`, one for each token of the vocabulary.
     ///
     /// # Errors
-    /// Whatever breaks the engine.
+    /// If the engine fails.
     fn next(&mut self, tokens: &[u32]) -> Result<Vec<f32>, Self::Error>;
 }
 
-/// How a sentence is sampled.
+/// Options of a decode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecodeOptions {
-    /// Which sentences.
+    /// The form to write.
     pub form: Form,
-    /// 0 takes the likeliest; 1 the engine's own distribution.
+    /// 0 for the most likely token, 1 for the engine's own distribution.
     pub temperature: f64,
-    /// λ: how much risk weighs; 0 for not at all. For JSON only.
+    /// λ, the weight of risk; 0 ignores it. JSON only.
     pub risk_aversion: f64,
 }
 
@@ -35,36 +35,36 @@ impl Default for DecodeOptions {
     }
 }
 
-/// A sentence that was decoded.
+/// A decoded sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
     /// Its text.
     pub text: String,
-    /// Its tokens, without the one that ends it.
+    /// Its tokens, without the end token.
     pub tokens: Vec<u32>,
     /// The probability of each step's verb and target under the mask, the last step's included, in order.
     pub confidences: Vec<f64>,
 }
 
-/// Why a decode gave no sentence.
+/// Why a decode returned no sentence.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError<E> {
-    /// The mask or its vocabulary.
+    /// The mask or its vocabulary failed.
     #[error(transparent)]
     Mask(#[from] MaskError),
-    /// The engine.
+    /// The engine failed.
     #[error("the engine failed")]
     Engine(E),
 }
 
-/// Above this many allowed tokens nothing is weighed: verbs and ids leave room for far fewer.
+/// Above this many allowed tokens nothing is weighed: a choice of verbs and ids allows far fewer.
 const BRANCHES: usize = 4_096;
 
 /// Decodes one sentence. `uniform` gives numbers from 0 up to 1.
 ///
 /// # Errors
-/// [`DecodeError`]; a sentence that does not end within its computed bound is one.
+/// [`DecodeError`], also if the sentence does not end within its computed bound.
 pub fn decode<L: Logits>(
     masks: &Masks,
     spec: &GrammarSpec,
@@ -140,7 +140,7 @@ pub fn decode<L: Logits>(
     Ok(Decoded { text, tokens, confidences })
 }
 
-/// A token by its weight, and its probability among all.
+/// A token sampled by weight, and its probability.
 fn pick(weighed: &[(u32, f64)], temperature: f64, uniform: &mut dyn FnMut() -> f64) -> Option<(u32, f64)> {
     let most = weighed.iter().map(|(_, weight)| *weight).fold(f64::NEG_INFINITY, f64::max);
     let likelihood = |weight: f64| (weight - most).exp();

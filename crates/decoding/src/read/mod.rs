@@ -1,7 +1,7 @@
-//! Readers: whatever a model wrote, read into one [`PlanDraft`].
+//! Readers of every form that a model writes a plan in. All return a [`PlanDraft`].
 //!
 //! Each reader is lenient in form and strict in content, and every error names a path, what was expected and
-//! what was seen. Nothing here is trusted: a draft is checked afterwards, whoever constrained its decoding.
+//! what was seen. Nothing here is trusted: a draft is checked afterwards, even if its decoding was constrained.
 
 mod json;
 mod line;
@@ -14,7 +14,7 @@ pub(crate) use json::camel;
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode, Violations};
 
-/// The forms that are told apart.
+/// The forms that are recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// A plan as JSON, with or without a `last` step, alone or within prose.
