@@ -56,7 +56,7 @@ export function expect(condition, message) {
   if (!condition) throw new Error(message);
 }
 
-/** How often the site's server was told that a button of the grid was clicked. */
+/** How many clicks on the grid's buttons the site's server has counted. */
 export async function countedClicks(url) {
   const state = await fetch(new URL("/state", url)).then((answer) => answer.json());
   return state.hits?.["grid.button"] ?? 0;

@@ -65,7 +65,7 @@ try {
   const clicks = (await countedClicks(options.url)) - before;
   const expected = options.rounds + 1;
   expect(clicks === expected, `expected the server to count ${expected} clicks, saw ${clicks}`);
-  // In MiB; Node tells KiB.
+  // In MiB; Node reports KiB.
   samples.put("rss", process.resourceUsage().maxRSS / 1024);
   samples.print();
 } finally {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tally::{Figure, Tally};
 
-/// What a new entry says until somebody has looked.
+/// The reason of a new entry until someone writes one.
 const UNEXPLAINED: &str = "not looked at yet";
 
 /// What is expected of each figure.

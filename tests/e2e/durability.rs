@@ -1,4 +1,5 @@
-//! The log: no log, no action; whatever is killed whenever, what is committed was done and what was done was begun.
+//! The log: no log, no action. After a kill at any moment, every committed step was done, and every step that was done
+//! was begun.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -32,7 +33,7 @@ fn with_an_unwritable_out_no_input_is_sent() -> Result<()> {
 /// A few kills here; `cargo xtask soak` has the large count.
 #[test]
 fn kill_9_leaves_a_readable_log_that_tells_the_truth() -> Result<()> {
-    for clicks_told in [1, 3, 6] {
+    for clicks_printed in [1, 3, 6] {
         let shop = Shop::open()?;
         let plan = shop.runs().join("plan.json");
         std::fs::write(&plan, clicks(30).to_string())?;
@@ -44,16 +45,16 @@ fn kill_9_leaves_a_readable_log_that_tells_the_truth() -> Result<()> {
             .stderr(Stdio::piped())
             .spawn()?;
         let stderr = BufReader::new(child.stderr.take().context("no standard error")?);
-        let (mut told, mut clicking) = (0, false);
+        let (mut printed, mut clicking) = (0, false);
         for line in stderr.lines() {
             let line = line?;
             // A step's first line names its verb, its next one how it went.
             if line.contains("ok in") {
-                told += u64::from(clicking);
+                printed += u64::from(clicking);
             } else {
                 clicking = line.contains("click button");
             }
-            if told >= clicks_told {
+            if printed >= clicks_printed {
                 break;
             }
         }
@@ -68,7 +69,7 @@ fn kill_9_leaves_a_readable_log_that_tells_the_truth() -> Result<()> {
         let begun = committed + log.open.iter().filter(|intent| is_click(&intent.action)).count() as u64;
         shop.eventually(|shop| shop.hits("counter") >= committed);
         let clicked = shop.hits("counter");
-        assert!(committed >= clicks_told, "{committed} committed after {clicks_told} were told");
+        assert!(committed >= clicks_printed, "{committed} committed after {clicks_printed} were printed");
         assert!(committed <= clicked && clicked <= begun, "committed {committed}, clicked {clicked}, begun {begun}");
     }
     Ok(())

@@ -28,7 +28,7 @@ use self::servers::{Answer, Dialect, Play, Request, Server};
 pub(super) const TASK: &str = "Log in as ann with password correct-horse";
 pub(super) const KEY: &str = "sk-cuebook-0123456789abcdef";
 
-/// Everything that a model is told.
+/// Everything that is sent to a model.
 fn prompt(request: &Request) -> String {
     fn texts(value: &Value, out: &mut String) {
         match value {

@@ -44,7 +44,7 @@ impl Planner for Watching {
 
     async fn plan(&self, asked: &PlanRequest<'_>, _: &mut dyn PlanSink, _: Deadline) -> Result<PlanReply, Self::Error> {
         let names = asked.observation.candidates.iter().map(|candidate| candidate.name.clone());
-        self.0.lock().expect("nobody panicked").extend(names);
+        self.0.lock().expect("not poisoned").extend(names);
         Ok(PlanReply::none("it only looks"))
     }
 }
@@ -71,7 +71,7 @@ async fn ids_tab_and_policy_go_on_from_run_to_run_and_each_run_has_a_folder() ->
     assert_eq!(report.into_result().unwrap_err().message, "it only looks");
     assert!(seen.0.lock().unwrap().iter().any(|name| name == "Email"));
 
-    // A page that nobody opened or allowed stays closed.
+    // A page that was neither opened nor allowed stays closed.
     let refused = agent.act(Navigate::to("https://elsewhere.test/")).await;
     assert_eq!(refused.result, RunResult::Blocked, "{refused:?}");
     assert_eq!(std::fs::read_dir(runs.path())?.count(), 4);

@@ -417,7 +417,7 @@ impl Bench {
         let outcome = self.run(&seen, json!({}), json!({ "type": "click", "targetRef": id })).await;
         self.eval("clearInterval(window.ticking); 0").await;
         let log: Vec<String> = serde_json::from_value(self.eval("log").await).unwrap();
-        let told = format!("{} {when:?}: {log:?} {outcome:?}", trial.name);
+        let report = format!("{} {when:?}: {log:?} {outcome:?}", trial.name);
         let became = match &outcome {
             StepOutcome::Succeeded(_) if log.len() == 1 && log[0].contains("Bob") => Became::Right,
             _ if log.iter().any(|about| !about.contains("Bob")) => Became::Wrong,
@@ -425,7 +425,7 @@ impl Bench {
             StepOutcome::Failed(_) if log.is_empty() => Became::Stale,
             _ => Became::Other,
         };
-        (became, told)
+        (became, report)
     }
 }
 
@@ -435,8 +435,8 @@ async fn what_a_node_was_about_is_what_gets_the_click() {
     let mut followed = 0;
     for trial in &RECYCLED {
         for when in [When::Before, When::Reached] {
-            let (became, told) = bench.one(trial, when).await;
-            assert!(matches!(became, Became::Right | Became::Stale | Became::Moved), "{became:?}: {told}");
+            let (became, report) = bench.one(trial, when).await;
+            assert!(matches!(became, Became::Right | Became::Stale | Became::Moved), "{became:?}: {report}");
             followed += u32::from(became == Became::Right);
         }
     }
@@ -449,8 +449,8 @@ async fn what_changes_elsewhere_makes_no_step_stale() {
     let mut bench = Bench::open().await;
     for trial in &ALIKE {
         for when in [When::Before, When::Reached, When::Always] {
-            let (became, told) = bench.one(trial, when).await;
-            assert!(matches!(became, Became::Right | Became::Moved), "{became:?}: {told}");
+            let (became, report) = bench.one(trial, when).await;
+            assert!(matches!(became, Became::Right | Became::Moved), "{became:?}: {report}");
         }
     }
 }

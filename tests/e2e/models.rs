@@ -60,7 +60,7 @@ fn run(shop: &Shop, flags: &[String]) -> Result<Ended> {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     };
-    ensure!(!format!("{ended:?}").contains(KEY), "the key was told");
+    ensure!(!format!("{ended:?}").contains(KEY), "the key leaked");
     Ok(ended)
 }
 

@@ -21,15 +21,15 @@ fn a_dry_run_shows_a_checked_plan_and_touches_nothing() -> Result<()> {
     assert_eq!(ended.code, 0, "{ended:?}");
     let plan = ended.json()?;
     assert_eq!((&plan["dryRun"], &plan["result"], &plan["error"]), (&json!(true), &json!("ok"), &Value::Null));
-    let told: Vec<(&Value, &Value)> =
+    let reported: Vec<(&Value, &Value)> =
         plan["steps"].as_array().into_iter().flatten().map(|step| (&step["target"], &step["risk"])).collect();
     let expected = [
         (json!("textbox \"Email\""), json!("write")),
         (json!("textbox \"Password\""), json!("credential")),
         (json!("button \"Log in\""), json!("write")),
     ];
-    assert_eq!(told, expected.iter().map(|(target, risk)| (target, risk)).collect::<Vec<_>>());
-    // The password is a digest here as in every record, and nobody logged in.
+    assert_eq!(reported, expected.iter().map(|(target, risk)| (target, risk)).collect::<Vec<_>>());
+    // The password is a digest here as in every record, and no login was sent.
     assert!(plan["steps"][1]["action"]["text"]["redacted"].is_string(), "{plan:#}");
     assert_eq!(shop.state()["logins"], json!([]));
     Ok(())

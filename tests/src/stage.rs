@@ -131,7 +131,7 @@ impl Stage {
         self.play_in(&self.page, path, steps).await
     }
 
-    /// Plays a script in a tab of its own, with layers of its own, while others may run over the same browser.
+    /// Plays a script in its own tab and layers. Others may run in the same browser.
     ///
     /// # Errors
     /// If no tab opens, or the policy refuses the site.

@@ -1,7 +1,7 @@
 //! Finding Chrome as `cuebook` does, or installing it where that is safe to do unasked.
 //!
 //! Invariant: nothing is installed except by a root user of a Debian-like system, from its own
-//! package source. Everybody else is told what to do.
+//! package source. On other systems an error says how to install it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,11 +1,11 @@
-//! Writes the published schemas anew from the types.
+//! Rewrites the published schemas from the types.
 
 use std::process::Command;
 
 use anyhow::{Result, ensure};
 use xtask::commands::root;
 
-/// The test that compares them also writes them, if it is told to.
+/// The test that compares them also writes them, on request.
 pub(crate) fn run() -> Result<()> {
     let status = Command::new("cargo")
         .args(["test", "--quiet", "--package", "cuebook-grammar", "--test", "wire", "published_schemas"])

@@ -1,5 +1,5 @@
-//! What `cuebook` comes to on pages that nobody here wrote, MiniWoB++ tasks and Django's admin, and with sentences
-//! that nobody should carry out; and the types of the scripts for pages, which TypeScript checks.
+//! Runs `cuebook` on third-party pages, MiniWoB++ tasks and Django's admin, and on instructions that it should refuse,
+//! and checks the types of the page scripts with TypeScript.
 //!
 //! Invariant: every harness runs even if another one fails; what a run achieved is judged by the
 //! applications themselves (a task's reward, a database), never by `cuebook`'s own report.

@@ -39,11 +39,11 @@ enum Chore {
     /// All of lint, then every test, in real Chrome (installed if it is missing and this is
     /// Debian or alike, as root)
     Test(test::Arguments),
-    /// Write the files in `schemas/` anew
+    /// Rewrite the files in `schemas/`
     GenSchema,
     /// Start the built-in site, run a task and a plan file on it, and show what happened
     Demo,
-    /// Drive pages that nobody here wrote: MiniWoB++ tasks and Django's admin (needs Python)
+    /// Drive third-party pages: MiniWoB++ tasks and Django's admin (needs Python)
     Interop(interop::Arguments),
     /// Measure observations and clicks beside Playwright's (needs Node)
     #[command(disable_help_flag = true)]

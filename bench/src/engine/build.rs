@@ -1,7 +1,7 @@
 //! Builds llama.cpp's server, its reader of grammars as a program, and the model, below `target/engine`:
 //! `venv` has the tools, `sdist` and `src` the sources, `build` what cmake makes of them, `bin` the reader.
 //!
-//! Invariant: what is there already is not made again; what a failed attempt left is made anew.
+//! Invariant: what exists is not built again; what a failed attempt left behind is rebuilt.
 
 use std::env::{join_paths, split_paths};
 use std::ffi::OsString;

@@ -50,7 +50,7 @@ pub(super) struct Stage {
     pub(super) folder: PathBuf,
 }
 
-/// Runs so many times, so many at once, and says how often they ended how: by exit code, or interrupted here.
+/// Runs this many times, this many in parallel, and counts how the runs ended: by exit code, or interrupted.
 pub(super) fn all(stage: &Stage, runs: u32, jobs: u32) -> Result<BTreeMap<String, u32>> {
     let next = AtomicU32::new(0);
     let work = || -> Result<BTreeMap<String, u32>> {

@@ -20,10 +20,10 @@ const FORMATS: [&str; 3] = ["text", "yaml", "json"];
 
 /// Measures, prints tables, and writes what was asked for.
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
-    let told = root().join("target/decoding-bench.json");
+    let out = root().join("target/decoding-bench.json");
     let mut command = cargo(&["bench", "--package=cuebook-decoding", "--bench=decoding", "--", "measure"]);
-    stage("grammars for decoders", command.arg(&told))?;
-    let text = fs::read_to_string(&told).with_context(|| format!("expected {}", told.display()))?;
+    stage("grammars for decoders", command.arg(&out))?;
+    let text = fs::read_to_string(&out).with_context(|| format!("expected {}", out.display()))?;
     let mut results: Value = serde_json::from_str(&text).context("expected an object of numbers")?;
     results["pages"] = pages()?;
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);

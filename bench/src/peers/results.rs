@@ -45,7 +45,7 @@ pub(super) struct Row {
     agent_browser: Option<Spread>,
 }
 
-/// Puts what belongs together side by side; lines that nobody measured are left out.
+/// Puts the figures of one metric side by side. Metrics without a measurement are omitted.
 pub(super) fn compare(elements: u32, sides: &BTreeMap<Side, Metrics>) -> Vec<Row> {
     let of = |side: Side, name: &str| sides.get(&side).and_then(|metrics| metrics.get(name)).copied();
     METRICS

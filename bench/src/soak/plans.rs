@@ -18,12 +18,12 @@ const RESULTS: &str = "bench/plans.json";
 /// # Errors
 /// If the program cannot run, or a plan did not end, parse, or pass its schema and its check.
 pub(super) fn run(count: u32, seed: u64, folder: &Path) -> Result<()> {
-    let told = folder.join("plans.json");
+    let out = folder.join("plans.json");
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut command = cargo(&["bench", "--package=cuebook-decoding", "--bench=decoding", "--", "plans"]);
-    command.args([&count.to_string(), &(seed % u64::from(u32::MAX)).to_string(), &threads.to_string()]).arg(&told);
+    command.args([&count.to_string(), &(seed % u64::from(u32::MAX)).to_string(), &threads.to_string()]).arg(&out);
     stage(&format!("{count} plans, seed {seed}"), &mut command)?;
-    let text = fs::read_to_string(&told).with_context(|| format!("expected {}", told.display()))?;
+    let text = fs::read_to_string(&out).with_context(|| format!("expected {}", out.display()))?;
     let results: Value = serde_json::from_str(&text).context("expected an object of totals")?;
     let file = root().join(RESULTS);
     fs::write(&file, &text).with_context(|| format!("cannot write {}", file.display()))?;

@@ -16,18 +16,18 @@ const TEST: &str = "races::no_event_of_a_gesture_reaches_what_the_page_moves_und
 /// Runs `count` trials and writes `bench/races.json`, which is committed.
 ///
 /// # Errors
-/// If the test cannot run, or an event reached what was not meant, or a step told what was not so.
+/// If the test cannot run, an event reached another element than the target, or a step reported what did not happen.
 pub(super) fn run(count: u32, seed: u64, folder: &Path) -> Result<()> {
     let chrome = chrome::find_or_install()?;
-    let told = folder.join("races.json");
+    let out = folder.join("races.json");
     let mut command = cargo(&["test", "--package=cuebook-executor", "--test=act", "--", "--exact", TEST]);
     command
         .env("CHROME", chrome)
         .env("CUEBOOK_RACES", count.to_string())
         .env("CUEBOOK_RACES_SEED", (seed % u64::from(u32::MAX)).to_string())
-        .env("CUEBOOK_RACES_OUT", &told);
+        .env("CUEBOOK_RACES_OUT", &out);
     let ran = stage(&format!("{count} races, seed {seed}"), &mut command);
-    let text = fs::read_to_string(&told).with_context(|| format!("the test wrote no {}", told.display()))?;
+    let text = fs::read_to_string(&out).with_context(|| format!("the test wrote no {}", out.display()))?;
     let modes: Map<String, Value> = serde_json::from_str(&text).context("expected an object of modes")?;
     let totals = totals(&modes, seed);
     let file = root().join("bench/races.json");

@@ -30,7 +30,7 @@ pub(super) struct Stage {
     pub(super) folder: PathBuf,
 }
 
-/// A run that nobody disturbed.
+/// An undisturbed run.
 #[derive(Debug)]
 pub(super) struct Calm {
     pub(super) counted: u64,
@@ -43,7 +43,7 @@ pub(super) struct Calm {
 enum Moment {
     /// So long after the start.
     AfterStart(Duration),
-    /// So long after so many clicks were begun: between two durable lines more often than chance has it.
+    /// After this many clicks began and this delay, which falls between two durable lines more often than chance does.
     AfterClick { begun: u64, then: Duration },
 }
 

@@ -7,7 +7,7 @@ pub enum TokenKind {
     Name,
     /// A number.
     Number,
-    /// A string, a regular expression, or the texts of a template; what stands in `${…}` are tokens of their own.
+    /// A string, a regular expression, or the texts of a template; the code in `${…}` becomes separate tokens.
     Text,
     /// Anything else, character by character but for `?.`, `=>` and `...`.
     Mark,

@@ -1,6 +1,6 @@
 //! The frame around every page: head, navigation, landmarks.
 //!
-//! Invariant: whatever is not a literal of ours reaches a page through `maud`, which escapes it.
+//! Invariant: everything but literals reaches a page through `maud`, which escapes it.
 
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
@@ -52,7 +52,7 @@ pub(crate) fn page_with_head(visitor: &Visitor, title: &str, head: &Markup, main
     .into_response()
 }
 
-/// A page that needs nothing of its own in the head.
+/// A page with nothing extra in its head.
 pub(crate) fn page(visitor: &Visitor, title: &str, main: &Markup) -> Response {
     page_with_head(visitor, title, &html! {}, main)
 }
@@ -68,7 +68,7 @@ pub(crate) fn failure(visitor: &Visitor, status: StatusCode) -> Response {
     (status, page(visitor, title, &main)).into_response()
 }
 
-/// A document for a frame: no navigation of its own.
+/// A document for a frame, without the site's navigation.
 pub(crate) fn bare(title: &str, main: &Markup) -> Response {
     Html(
         html! {

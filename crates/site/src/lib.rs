@@ -3,7 +3,7 @@
 //! Costs one listening socket and a few hundred kilobytes. Everything lives in memory.
 //!
 //! Invariants:
-//! - The server is the oracle: whatever a page can do ends in [`SiteHandle::state`], which is also
+//! - The server is the oracle: every effect of a page ends in [`SiteHandle::state`], which is also
 //!   what `GET /state` answers.
 //! - The same seed and the same requests give the same state. There is no clock and no entropy.
 //! - What a visitor sends is bounded when it is stored and escaped when it is shown.

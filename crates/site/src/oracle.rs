@@ -1,4 +1,4 @@
-//! The oracle: what the server saw, how pages tell it, and how a test starts over.
+//! The oracle: what the server saw, how pages report to it, and how a test resets it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Several runs at once over one browser, each in a tab of its own.
+//! Several runs at once over one browser, each in its own tab.
 
 use anyhow::Result;
 use cuebook_grammar::report::RunResult;

@@ -119,7 +119,7 @@ async fn a_button_that_settles_is_caught_and_one_that_never_does_is_not() -> Res
 async fn what_takes_the_targets_place_under_the_pointer_gets_no_click() -> Result<()> {
     let stage = Stage::open().await?;
     let report = stage.play("/drift?mode=swap", &json!([click("button \"Keep subscription\"")])).await?;
-    // The press reached the target and the page answered it: what came after the press is for nobody.
+    // The press reached the target and the page answered it: what came after the press is ignored.
     assert_eq!(report.steps.len(), 2, "{report:#?}");
     assert_eq!((stage.hits("swap.other"), stage.hits("swap.wanted")), (0, 0));
     Ok(())

@@ -10,7 +10,7 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use tokio::net::TcpListener;
 
-/// A page that tells the server of any input.
+/// A page that reports any input to the server.
 const TRAP: &str = "<!doctype html><input id=i style='position:fixed;inset:0;width:100%' autofocus><script>for (const type of \
     ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'keydown', 'keyup', 'beforeinput', 'drop']) \
     addEventListener(type, (event) => navigator.sendBeacon('did/trap-' + type), true); i.focus()</script>";
@@ -50,7 +50,7 @@ impl Server {
         Ok(Self { port, present })
     }
 
-    /// Serves the page of this trial from now on, and tells where.
+    /// Serves the page of this trial from now on. Returns its URL.
     pub(crate) fn show(&self, number: usize, trial: &serde_json::Value, html: &str) -> String {
         let page = format!(
             "<!doctype html><meta charset=utf-8><script>const TRIAL = {trial}; globalThis.TRIAL = TRIAL;</script>\

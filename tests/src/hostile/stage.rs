@@ -74,7 +74,7 @@ pub(crate) struct Trial {
     /// The records of the step, one for each attempt.
     pub(crate) records: Vec<Value>,
     pub(crate) account: Account,
-    /// Whether a person is heard afterwards; none if there was nobody.
+    /// Whether a person's input arrives afterwards. `None` if there is no person.
     pub(crate) hears: Option<bool>,
 }
 

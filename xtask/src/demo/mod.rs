@@ -1,6 +1,6 @@
 //! The demonstration: the built-in site, a task in words, a plan from a file, and what happened.
 //!
-//! Invariant: the site is stopped whatever happens, and its server has the last word on whether
+//! Invariant: the site is always stopped, and its server decides whether
 //! the order was placed.
 
 mod oracle;
@@ -65,7 +65,7 @@ fn show(title: &str, command: &mut Command, chrome: &Path) -> Result<bool> {
     let printed = String::from_utf8_lossy(&output.stdout);
     match serde_json::from_str(&printed) {
         Ok(document) => print!("{}", report::lines(&document)),
-        // Whatever it is, it is the best explanation that there is.
+        // The best explanation available.
         Err(_) => println!("{printed}"),
     }
     Ok(output.status.success())

@@ -1,4 +1,4 @@
-// How pages tell the server what happened in them. Survives overridden built-ins: see hostile.js.
+// Reports what happened in a page to the server. Survives overridden built-ins: see hostile.js.
 "use strict";
 
 /** Counts one more use of `name`; delivered even if the page goes away. */

@@ -45,7 +45,7 @@ async fn frames(State(app): State<App>, visitor: Visitor, headers: HeaderMap) ->
     layout::page(&visitor, "Frames", &main)
 }
 
-/// `/frames/form?name=…`: the name tells branches apart in what they report.
+/// `/frames/form?name=…`: the name identifies the branch in its reports.
 async fn form(FromQuery(query): FromQuery) -> Response {
     let name = clip(query.get("name"), LONGEST_NAME);
     layout::bare("Branch", &form_content(&name))
