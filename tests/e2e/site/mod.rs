@@ -35,3 +35,17 @@ fn check(target: &str) -> Value {
 fn press(target: &str, keys: &str) -> Value {
     json!({ "type": "press", "targetRef": target, "keys": keys })
 }
+
+/// From the cart to an order of Ann Lee's.
+fn check_out() -> Vec<Value> {
+    vec![
+        click_to("link \"Check out\"", "/checkout"),
+        enter("textbox \"Full name\"", "Ann Lee"),
+        enter("textbox \"Email\"", "ann@example.com"),
+        set("textbox \"Delivery date\"", "2027-03-03"),
+        enter("textbox \"Card number\"", "4242 4242 4242 4242"),
+        enter("textbox \"Notes for the courier\"", "Ring twice"),
+        check("checkbox \"I accept the terms\""),
+        click_to("button \"Place order\"", "/order/"),
+    ]
+}
