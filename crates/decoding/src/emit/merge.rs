@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Loss;
+use super::emission::Loss;
 use super::schema_writer::{Style, Writer};
 use crate::ir::{Document, Member, Node, Presence, Text, Variant};
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::emission::{Body, Emission, LimitUse, Loss, Target};
 use super::measure::Measures;
 use super::merge::merged_step;
 use super::schema_writer::{REFERENCE, Style, Writer};
-use super::{Body, Emission, LimitUse, Loss, Target};
 use crate::ir::{Document, Member, Node, Presence};
 
 /// OpenAI's structured outputs in strict mode: every member required, null for an omitted one, no lengths.

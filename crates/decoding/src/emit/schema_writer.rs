@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::Loss;
+use super::emission::Loss;
 use crate::ir::{Document, LABEL_MAX, Member, Node, Presence, Text, UrlOrigin, Variant};
 
 /// What a dialect of JSON Schema knows.

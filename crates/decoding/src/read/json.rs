@@ -3,7 +3,7 @@
 use cuebook_grammar::plan::{Author, PlanDraft, Violations};
 use serde_json::Value;
 
-use crate::read::malformed;
+use super::malformed::malformed;
 
 pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
     PlanDraft::read_value(folded(value(text)?)?, author)

@@ -7,8 +7,8 @@ use cuebook_grammar::plan::{Author, MAX_STEPS, PlanDraft, Violations};
 use cuebook_grammar::wire::LongText;
 use serde_json::{Map, Value};
 
+use super::malformed::malformed;
 use crate::line_form::{positional, positional_of_condition};
-use crate::read::malformed;
 
 /// What a dialect of the form is used to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

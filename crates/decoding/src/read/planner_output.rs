@@ -4,7 +4,7 @@
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, Violations};
 use serde_json::{Map, Value, json};
 
-use crate::read::malformed;
+use super::malformed::malformed;
 
 pub(super) fn read(value: Value, author: Author) -> Result<PlanDraft, Violations> {
     let Value::Object(mut plan) = value else {

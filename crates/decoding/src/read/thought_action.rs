@@ -4,7 +4,8 @@
 use cuebook_grammar::plan::{Author, PlanDraft, Violations};
 use cuebook_grammar::wire::LongText;
 
-use crate::read::{line, malformed};
+use super::line;
+use super::malformed::malformed;
 
 pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
     let thought = between(text, "<Thought>", "</Thought>");

@@ -9,7 +9,7 @@ use cuebook_grammar::plan::{Author, PlanDraft, Violation, Violations};
 use cuebook_grammar::wire::LongText;
 use serde_json::{Map, Value};
 
-use crate::read::malformed;
+use super::malformed::malformed;
 
 /// Whether the value looks like tool calls.
 pub(super) fn is_one(value: &Value) -> bool {

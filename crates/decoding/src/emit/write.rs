@@ -1,0 +1,40 @@
+//! Writes a document in a dialect.
+
+use super::emission::{Body, Emission, LimitUse, Loss, Target};
+use super::{cfg, gbnf, json_cfg, json_schema, lark, line_cfg, providers, share};
+use crate::ir::Document;
+
+/// Writes a document in a dialect, whatever its limits. Linear in the document.
+#[must_use]
+pub fn emit(target: Target, document: &Document) -> Emission {
+    let text = |body: String| Emission { target, body: Body::Text(body), lost: Vec::new(), limits: Vec::new() };
+    match target {
+        Target::JsonSchema => Emission {
+            target,
+            body: Body::Json(json_schema::write(document)),
+            lost: vec![Loss::MemberOrder],
+            limits: Vec::new(),
+        },
+        Target::OpenAi => providers::openai(document),
+        Target::Tools => providers::tools(document),
+        Target::Anthropic => providers::anthropic(document),
+        Target::Gemini => providers::gemini(document),
+        Target::Ollama => providers::ollama(document),
+        Target::Gbnf => with_repetitions(target, &json_cfg::of(document)),
+        Target::Line => with_repetitions(target, &line_cfg::of(document)),
+        Target::Lark => text(lark::write(&json_cfg::of(document))),
+        Target::Ebnf => text(gbnf::write_ebnf(&share::share(&json_cfg::of(document)))),
+    }
+}
+
+fn with_repetitions(target: Target, grammar: &cfg::Cfg) -> Emission {
+    let shared = share::share(grammar);
+    let limit = LimitUse { limit: "repetitions", used: shared.greatest_repetition(), allowed: gbnf::MAX_REPETITIONS };
+    Emission { target, body: Body::Text(gbnf::write(&shared)), lost: Vec::new(), limits: vec![limit] }
+}
+
+/// The line form in Lark, for token masks.
+#[must_use]
+pub fn line_lark(document: &Document) -> String {
+    lark::write(&line_cfg::of(document))
+}
