@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use cuebook_cdp::{Browser, LaunchOptions, Page, PageEvent, SearchPlaces, find_chrome};
+use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, WaitUntil, find_chrome};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::Scope;
@@ -48,7 +48,7 @@ async fn observe_twice(url: &str, places: &SearchPlaces) -> anyhow::Result<[Stri
     let options = LaunchOptions::new(find_chrome(places)?, profiles.path());
     let browser = Arc::new(Browser::launch(&options, deadline.instant()).await?);
     let tab = browser.new_page("about:blank", deadline.instant()).await?;
-    open(&tab, url, deadline).await?;
+    tab.goto(url, WaitUntil::Load, deadline.instant()).await?;
 
     // What stands in password fields is told as digests under this key: draw it at random where they are kept.
     let mut modeler = LivePageModeler::new(browser.clone(), DigestKey::new([7; 32]), ModelerOptions::default());
@@ -66,24 +66,6 @@ async fn observe_twice(url: &str, places: &SearchPlaces) -> anyhow::Result<[Stri
 
     browser.close(deadline.instant()).await?;
     Ok([whole, delta])
-}
-
-/// Goes to a URL and waits until it is loaded. The wire makes no such choices by itself.
-async fn open(tab: &Page, url: &str, deadline: Deadline) -> anyhow::Result<()> {
-    let mut events = tab.events();
-    tab.session().call_raw("Page.navigate", json!({ "url": url }), deadline.instant()).await?;
-    let main = tab.main_frame().id;
-    let loaded = async {
-        while let Some(event) = events.next().await {
-            if matches!(&event, PageEvent::Lifecycle { frame, name, .. } if *frame == main && name == "load")
-                && tab.url() != "about:blank"
-            {
-                return Ok(());
-            }
-        }
-        anyhow::bail!("expected a page that stays open, saw it close")
-    };
-    tokio::time::timeout_at(deadline.instant().into(), loaded).await?
 }
 
 #[cfg(test)]

@@ -195,8 +195,7 @@ async fn a_recorded_page_instead_of_the_page_modeler() -> Result<()> {
         let target = live.browser.pages().into_iter().find(|page| page.target_id().as_str() == live.page.as_str());
         let target = target.context("the tab is gone")?;
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(20));
-        let navigate = cuebook_cdp::protocol::browser_protocol::page::NavigateParams::new(live.site.url(path));
-        target.session().call(navigate, deadline.instant()).await?;
+        target.goto(&live.site.url(path), cuebook_cdp::WaitUntil::Load, deadline.instant()).await?;
         let observation = loop {
             let observation = modeler.observe(&live.page, Scope::Full, deadline).await?;
             if observation.url.ends_with(path) && observation.candidates.len() > 8 {

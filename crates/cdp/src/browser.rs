@@ -1,7 +1,7 @@
 //! A browser: launched and owned, or attached to and left alone.
 //!
-//! Invariants: dropping a launched one leaves no process and no profile; dropping one that was attached
-//! to leaves it as it was; either way all calls that wait are answered.
+//! Invariants: dropping a launched one leaves no process and no profile; dropping one that was attached to leaves it
+//! running; either way all pending calls fail at once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::attach;
+use crate::browser_events::{BrowserEvent, BrowserEvents};
 use crate::connection::Connection;
 use crate::error::{AttachError, CallError, LaunchError, PageError};
-use crate::events::{BrowserEvent, BrowserEvents};
 use crate::ids::TargetId;
 use crate::launch::{Chrome, LaunchOptions, Transport};
 use crate::page::Page;
@@ -21,11 +21,11 @@ use crate::session::Session;
 use crate::targets::{Hub, PageSetup, auto_attach};
 use crate::transport::{Tasks, websocket};
 
-/// How long the pages that were there at the start may take to tell their frames. A page that is stuck
-/// in a dialog or a script never does; it is listed when it does.
+/// How long the pages that are open at the start may take to report their frames. A page that is stuck in a dialog or
+/// a script never does; it is listed when it does.
 const FIRST_PAGES: Duration = Duration::from_secs(5);
 
-/// What the browser says it is.
+/// The browser's name and version, as it reports them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BrowserVersion {
@@ -157,7 +157,7 @@ impl Browser {
         self.hub.pages().into_iter().find(|page| page.target_id() == target)
     }
 
-    /// Subscribes to pages that come and go, downloads, and the end, from now on.
+    /// Subscribes to pages that open and close, downloads, and the end of the browser, from now on.
     #[must_use]
     pub fn events(&self) -> BrowserEvents {
         self.hub.events()
@@ -169,8 +169,8 @@ impl Browser {
         self.hub.add_script(source);
     }
 
-    /// Closes a launched browser in an orderly way, kills what is left at the deadline, and removes the
-    /// profile. One that was attached to is only let go.
+    /// Closes a launched browser in an orderly way, kills what is left at the deadline, and removes the profile. One
+    /// that was attached to is only disconnected.
     ///
     /// # Errors
     /// [`CallError::DeadlineExceeded`] if it had to be killed.
@@ -193,19 +193,19 @@ impl Browser {
         !self.hub.connection().is_gone()
     }
 
-    /// What the browser says it is.
+    /// The browser's name and version, as it reports them.
     #[must_use]
     pub fn version(&self) -> &BrowserVersion {
         &self.version
     }
 
-    /// The process that was launched; none for one that was attached to.
+    /// The process that was launched; `None` for a browser that was attached to.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
         self.chrome.as_ref().map(Chrome::process_id)
     }
 
-    /// How it is talked to.
+    /// The transport of the connection.
     #[must_use]
     pub fn transport(&self) -> Transport {
         self.transport
@@ -253,7 +253,7 @@ async fn begin(hub: &Arc<Hub>, downloads: Downloads<'_>, until: Instant) -> Resu
     attached.await?;
     let first_pages = async { while hub.has_pages_starting() && events.next().await.is_some() {} };
     let patience = until.min(Instant::now() + FIRST_PAGES);
-    // Pages that are not ready by then are told of when they are.
+    // A page that becomes ready later is announced by an event.
     let _ = tokio::time::timeout_at(patience.into(), first_pages).await;
     Ok(BrowserVersion { product: version.product, protocol: version.protocol_version, user_agent: version.user_agent })
 }

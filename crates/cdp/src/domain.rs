@@ -1,11 +1,4 @@
-//! Domains that cost something while enabled: on only while somebody holds a guard.
-//!
-//! Invariant: a domain is enabled on every session of a page, present and future, exactly while at
-//! least one guard for it lives.
-
-use std::fmt;
-
-use crate::page::Page;
+//! Protocol domains that cost something while they are enabled.
 
 /// A protocol domain that is enabled on demand. Page, Target and Inspector are always on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,35 +48,5 @@ impl Domain {
     /// Whether a worker's session has this domain and a page's effects include it.
     pub(crate) fn covers_workers(self) -> bool {
         matches!(self, Self::Network)
-    }
-}
-
-/// Keeps a domain enabled on all sessions of a page; dropping the last one disables it.
-pub struct DomainGuard {
-    page: Page,
-    domain: Domain,
-}
-
-impl DomainGuard {
-    pub(crate) fn new(page: Page, domain: Domain) -> Self {
-        Self { page, domain }
-    }
-
-    /// The domain that is kept enabled.
-    #[must_use]
-    pub fn domain(&self) -> Domain {
-        self.domain
-    }
-}
-
-impl Drop for DomainGuard {
-    fn drop(&mut self) {
-        self.page.release(self.domain);
-    }
-}
-
-impl fmt::Debug for DomainGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DomainGuard({:?})", self.domain)
     }
 }

@@ -1,35 +1,15 @@
 //! The frame tree of a page, across the processes that its frames live in.
 //!
-//! Pure: it is told what sessions report and answers what that changed. Invariants:
+//! Pure: what sessions report goes in, what that changed comes out. Invariants:
 //! - Every frame but the root has a parent in the tree; `list` names parents first.
-//! - A frame belongs to one session. Reports about it from another session are heard only if they say
-//!   that it moved there, that it was removed, or if its own session is gone.
+//! - A frame belongs to one session. A report about it from another session counts only if it says that the frame
+//!   moved there or was removed, or if its own session is gone.
 //! - The reply to `Page.getFrameTree` never overrides an event: measured on Chromium 156, for a frame
 //!   that was paused at its start it arrives after the navigation and describes what was before.
 
 use std::collections::HashMap;
 
 use crate::ids::{DocumentId, FrameId};
-use crate::session::Session;
-
-/// A frame as it stood when it was asked for.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    /// Its id, the same in every process it moves through.
-    pub id: FrameId,
-    /// The frame that holds it; none for the main frame.
-    pub parent: Option<FrameId>,
-    /// The session that it answers on.
-    pub session: Session,
-    /// Its document's URL, fragment included; empty before it has one.
-    pub url: String,
-    /// Its name attribute.
-    pub name: String,
-    /// Its document.
-    pub document: DocumentId,
-    /// Whether the session is this frame's own: the main frame, or an out-of-process frame.
-    pub is_session_root: bool,
-}
 
 /// More frames than this in one page are not kept: only a hostile page has them.
 const FRAME_CAP: usize = 10_000;

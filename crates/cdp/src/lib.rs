@@ -6,8 +6,8 @@
 //!
 //! Invariants:
 //! - Every call ends: with its reply, at its deadline, or at once when its session goes away.
-//! - The reader never waits for a subscriber. Queues are bounded and say when they dropped something.
-//! - An event that nobody subscribed to is never decoded beyond its envelope.
+//! - The reader never waits for a subscriber. Queues are bounded and report what they dropped.
+//! - An event without a subscriber is never decoded beyond its envelope.
 //! - No policy about pages: no selectors, no retries, no knowledge of the language.
 //! - Reads no environment variables, prints nothing, logs no parameters.
 //!
@@ -16,11 +16,11 @@
 
 mod attach;
 mod browser;
+mod browser_events;
 mod connection;
 mod discover;
 mod domain;
 mod error;
-mod events;
 mod frames;
 mod ids;
 mod launch;
@@ -36,17 +36,17 @@ mod world;
 pub mod wire;
 
 pub use browser::{Browser, BrowserVersion};
+pub use browser_events::{BrowserEvent, BrowserEvents, DownloadState};
 pub use discover::{ChromeBinary, DiscoverError, PlaceKind, SearchPlaces, find_chrome};
-pub use domain::{Domain, DomainGuard};
+pub use domain::Domain;
 pub use error::{AttachError, CallError, GoneReason, LaunchError, PageError, WorldError};
-pub use events::{
-    BrowserEvent, BrowserEvents, DetachKind, DialogAnswer, DialogKind, DownloadState, OpenDialog, PageEvent, PageEvents,
-};
-pub use frames::Frame;
 pub use ids::{DocumentId, ExecutionContextId, FrameId, SessionId, TargetId};
 pub use launch::{LaunchOptions, Sandbox, Transport, Window};
 pub use message::RawReply;
-pub use page::Page;
+pub use page::{
+    DetachKind, DialogAnswer, DialogKind, DomainGuard, Frame, GotoError, Navigated, OpenDialog, Page, PageEvent,
+    PageEvents, WaitUntil,
+};
 pub use profile_dir::{SweepReport, sweep};
 pub use session::{Call, Delivery, EventQueue, RawEvent, Session, SessionKind};
 pub use world::World;

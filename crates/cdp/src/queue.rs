@@ -1,4 +1,4 @@
-//! A bounded single-consumer queue that never blocks its producer and says what it dropped.
+//! A bounded single-consumer queue that never blocks its producer and reports what it dropped.
 //!
 //! Invariants: at most `capacity` items plus one marker wait; a marker stands exactly where items were
 //! dropped; `next` is cancellation safe.
@@ -8,11 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+/// The most unread control events of a page or the browser; beyond them the newest are dropped.
+pub(crate) const CONTROL_LANE: usize = 65_536;
+
 /// What comes out of a queue.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entry<T> {
     Item(T),
-    /// So many items were dropped here.
+    /// This many items were dropped here.
     Lagged(u64),
 }
 

@@ -1,14 +1,14 @@
 //! One flat session, a call on it, and the raw events of it.
 //!
 //! Invariants: a command is queued for sending when `call` is invoked, in that order, not when the
-//! `Call` is awaited; dropping a `Call` forgets it; a session that is gone answers at once.
+//! `Call` is awaited; dropping a `Call` forgets it; a call on a session that is gone fails at once.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -22,7 +22,6 @@ use crate::connection::{Answer, Connection, Sink};
 use crate::error::{CallError, GoneReason};
 use crate::ids::{SessionId, TargetId};
 use crate::message::{RawReply, Text};
-use crate::page::PageInner;
 use crate::queue::{Entry, Queue};
 
 /// What a session is attached to.
@@ -52,7 +51,6 @@ pub(crate) struct SessionInner {
     pub(crate) kind: SessionKind,
     pub(crate) parent: Option<Session>,
     pub(crate) connection: Arc<Connection>,
-    pub(crate) page: OnceLock<Weak<PageInner>>,
     gone: AtomicU8,
     subscriptions: Mutex<Vec<Subscription>>,
 }
@@ -70,16 +68,7 @@ impl SessionInner {
         parent: Option<Session>,
         connection: Arc<Connection>,
     ) -> Self {
-        Self {
-            id,
-            target,
-            kind,
-            parent,
-            connection,
-            page: OnceLock::new(),
-            gone: AtomicU8::new(LIVE),
-            subscriptions: Mutex::new(Vec::new()),
-        }
+        Self { id, target, kind, parent, connection, gone: AtomicU8::new(LIVE), subscriptions: Mutex::new(Vec::new()) }
     }
 
     fn gone(&self) -> Option<GoneReason> {
@@ -109,7 +98,7 @@ impl SessionInner {
         self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Marks the session, then answers everything that waits on it.
+    /// Marks the session, then fails everything that waits on it.
     pub(crate) fn fail(&self, reason: GoneReason) {
         let mark = match reason {
             GoneReason::Detached => DETACHED,
@@ -166,7 +155,7 @@ impl RawEvent {
 pub enum Delivery {
     /// An event.
     Event(RawEvent),
-    /// So many events were dropped here, because the queue was full.
+    /// This many events were dropped here, because the queue was full.
     Lagged(u64),
 }
 
@@ -195,7 +184,7 @@ fn delivery(entry: Entry<RawEvent>) -> Delivery {
     }
 }
 
-/// Who wants which raw events.
+/// A subscriber of raw events.
 pub(crate) struct Subscription {
     methods: Box<[&'static str]>,
     queue: Weak<Queue<RawEvent>>,
@@ -214,7 +203,7 @@ impl Subscription {
     }
 }
 
-/// Hands an event to those who want it, and drops the subscriptions of those who left.
+/// Hands an event to its subscribers, and drops the subscriptions whose queue is gone.
 pub(crate) fn publish(subscriptions: &mut Vec<Subscription>, session: &Session, method: &str, params: &Text) {
     subscriptions.retain(|subscription| {
         let Some(queue) = subscription.queue.upgrade() else { return false };
@@ -230,8 +219,8 @@ impl Session {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Sends a typed command; the reply is awaited through the returned future. The command is queued
-    /// before this returns, so calls pipeline.
+    /// Sends a typed command; the returned future awaits the reply. The command is queued before this returns, so
+    /// calls pipeline.
     pub fn call<C: Command>(&self, command: C, until: Instant) -> Call<C::Response> {
         let method = command.identifier();
         self.start(method, &command, until, decode_owned::<C::Response>)
@@ -242,8 +231,8 @@ impl Session {
         self.start(Cow::Borrowed(method), &params, until, Ok)
     }
 
-    /// Subscribes to events of this session by name, keeping at most `capacity` unread ones. What the
-    /// session tells from now on is seen; the domain must be enabled (`Page::require`).
+    /// Subscribes to events of this session by name, from now on, keeping at most `capacity` unread
+    /// ones. The domain must be enabled (`Page::require`).
     #[must_use]
     pub fn events(&self, methods: &[&'static str], capacity: usize) -> EventQueue {
         let (subscription, queue) = Subscription::new(methods, capacity);
@@ -257,13 +246,13 @@ impl Session {
         queue
     }
 
-    /// The session's id; none for the browser's own.
+    /// The session's id; `None` for the browser's own.
     #[must_use]
     pub fn id(&self) -> Option<&SessionId> {
         self.inner.id.as_ref()
     }
 
-    /// The target that it is attached to; none for the browser's own.
+    /// The target that it is attached to; `None` for the browser's own.
     #[must_use]
     pub fn target_id(&self) -> Option<&TargetId> {
         self.inner.target.as_ref()
@@ -275,18 +264,18 @@ impl Session {
         self.inner.kind
     }
 
-    /// Why it does not answer any more, if so.
+    /// Why it no longer answers; `None` while it does.
     #[must_use]
     pub fn gone(&self) -> Option<GoneReason> {
         self.inner.gone()
     }
 
-    /// Sends a command whose answer nobody needs. What fails here shows in later calls.
+    /// Sends a command whose reply is not needed. A failure shows in later calls.
     pub(crate) fn post(&self, method: &'static str, params: &impl Serialize) {
         let _ = self.inner.send(Cow::Borrowed(method), params, Sink::Ignore);
     }
 
-    /// Sends a command whose answer is handled on the reader, before the next event is looked at.
+    /// Sends a command whose reply is handled on the reader, before the next event.
     pub(crate) fn then(
         &self,
         method: &'static str,
@@ -302,10 +291,6 @@ impl Session {
         if !subscriptions.is_empty() {
             publish(&mut subscriptions, self, method, params);
         }
-    }
-
-    pub(crate) fn page(&self) -> Option<Arc<PageInner>> {
-        self.inner.page.get()?.upgrade()
     }
 
     fn start<R>(

@@ -1,10 +1,10 @@
-//! Which targets there are: attaches to pages, their out-of-process frames and workers, sets each up
-//! before its first script, and routes what they tell.
+//! Targets: attaches to pages, their out-of-process frames and workers, sets each up before its first script, and
+//! routes their events.
 //!
 //! Invariants:
 //! - Everything here runs on the reader, in the order of arrival.
 //! - A paused target gets its set-up commands and its release in one go; no reply is awaited in between.
-//! - No lock is held while a session's calls are failed: whoever waits for them may take any lock.
+//! - No lock is held while a session's calls are failed: a waiting caller may take any lock.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,18 +12,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::browser_events::{BrowserEvent, BrowserEvents, DownloadState};
 use crate::connection::{Arrived, Connection};
 use crate::error::GoneReason;
-use crate::events::{BrowserEvent, BrowserEvents, CONTROL_LANE, DownloadState};
 use crate::ids::{FrameId, SessionId, TargetId};
 use crate::page::Page;
-use crate::queue::Queue;
+use crate::queue::{CONTROL_LANE, Queue};
 use crate::session::{Session, SessionInner, SessionKind};
 
 /// What every page of a browser gets at its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PageSetup {
-    /// Width and height in CSS pixels; none leaves the window's.
+    /// Width and height in CSS pixels; `None` keeps the window's.
     pub(crate) viewport: Option<(u32, u32)>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Hub {
 
 #[derive(Default)]
 struct HubState {
-    sessions: HashMap<SessionId, Session>,
+    sessions: HashMap<SessionId, (Session, Page)>,
     pages: Vec<Page>,
     scripts: Vec<Arc<str>>,
     lanes: Vec<Weak<Queue<BrowserEvent>>>,
@@ -59,7 +59,7 @@ impl HubState {
 const FOREIGN_PAGES: [&str; 5] =
     ["chrome://newtab", "chrome://new-tab-page", "chrome-untrusted://", "chrome-extension://", "devtools://"];
 
-/// Subscribes to targets of the wanted types and lets all others run unseen.
+/// Attaches to targets of these types; all others run unobserved.
 pub(crate) fn auto_attach(types: &[&str]) -> Value {
     let mut filter: Vec<Value> = types.iter().map(|kind| json!({"type": kind})).collect();
     filter.push(json!({"exclude": true}));
@@ -88,7 +88,7 @@ impl Hub {
         self.lock().pages.iter().filter(|page| page.inner.is_listed()).cloned().collect()
     }
 
-    /// Whether a page is attached to that has not told its frames yet.
+    /// Whether an attached page has not reported its frames yet.
     pub(crate) fn has_pages_starting(&self) -> bool {
         self.lock().pages.iter().any(|page| !page.inner.is_listed())
     }
@@ -112,25 +112,29 @@ impl Hub {
 
     /// Routes one event.
     pub(crate) fn arrived(self: &Arc<Self>, event: &Arrived<'_>) {
-        let session = match event.session {
-            None => self.root.clone(),
+        let (session, page) = match event.session {
+            None => (self.root.clone(), None),
             Some(id) => match self.lock().sessions.get(id) {
-                Some(session) => session.clone(),
+                Some((session, page)) => (session.clone(), Some(page.clone())),
                 None => return,
             },
         };
         let (method, params) = (event.method, &event.params);
         let handled = match method {
-            "Target.attachedToTarget" => params.parse().map(|event| self.attached(&session, event)),
+            "Target.attachedToTarget" => params.parse().map(|event| self.attached(&session, page.as_ref(), event)),
             "Target.detachedFromTarget" => params.parse().map(|event| self.detached(&session, &event)),
             "Inspector.targetCrashed" => {
-                self.crashed(&session);
+                // The browser as a whole has no renderer.
+                if let Some(page) = &page {
+                    session.inner.fail(GoneReason::Crashed);
+                    page.inner.crashed(&session);
+                }
                 Ok(())
             }
             "Inspector.targetReloadedAfterCrash" => {
                 session.inner.revive();
-                if let Some(page) = session.page() {
-                    page.revived(&session);
+                if let Some(page) = &page {
+                    page.inner.revived(&session);
                 }
                 Ok(())
             }
@@ -141,7 +145,7 @@ impl Hub {
         if let Err(error) = handled {
             tracing::debug!(method, %error, "control event does not decode");
         }
-        if let Some(page) = session.page() {
+        if let Some(Page { inner: page }) = &page {
             if session.kind() != SessionKind::Worker && method.starts_with("Page.") {
                 page.page_event(&session, method, params);
             }
@@ -150,7 +154,7 @@ impl Hub {
         session.publish(method, params);
     }
 
-    fn attached(self: &Arc<Self>, parent: &Session, event: Attached) {
+    fn attached(self: &Arc<Self>, parent: &Session, of: Option<&Page>, event: Attached) {
         let info = event.target_info;
         let is_root = parent.kind() == SessionKind::Browser;
         let kind = match info.kind.as_str() {
@@ -186,15 +190,14 @@ impl Hub {
                 state.pages.push(page.clone());
                 Some(page)
             }
-            Some(_) => parent.page().map(|inner| Page { inner }),
+            Some(_) => of.cloned(),
         };
         let Some(page) = page else {
             session.post("Runtime.runIfWaitingForDebugger", &json!({}));
             parent.post("Target.detachFromTarget", &json!({"sessionId": event.session_id}));
             return;
         };
-        let _ = session.inner.page.set(Arc::downgrade(&page.inner));
-        self.lock().sessions.insert(event.session_id, session.clone());
+        self.lock().sessions.insert(event.session_id, (session.clone(), page.clone()));
         if session.kind() == SessionKind::Frame {
             let id = FrameId::from(info.target_id.as_str());
             let parent_frame = info.parent_frame_id.or(info.parent_id);
@@ -225,7 +228,7 @@ impl Hub {
         }
         page.inner.set_up(session);
         let (hub, of, page) = (self.clone(), session.clone(), page.clone());
-        // If it cannot be sent the session is gone already, and its end is told elsewhere.
+        // If it cannot be sent the session is gone already, which is handled elsewhere.
         let _ = session.then("Page.getFrameTree", &json!({}), move |answer| {
             if let Ok(reply) = answer {
                 page.inner.frame_tree(&reply, &of);
@@ -239,9 +242,9 @@ impl Hub {
     }
 
     fn detached(self: &Arc<Self>, parent: &Session, event: &Detached) {
-        let session = self.lock().sessions.get(&event.session_id).cloned();
-        let Some(session) = session else { return };
-        let Some(page) = session.page() else { return };
+        let Some((session, Page { inner: page })) = self.lock().sessions.get(&event.session_id).cloned() else {
+            return;
+        };
         if session.kind() == SessionKind::Page {
             self.page_gone(&page, GoneReason::Detached);
             return;
@@ -250,8 +253,8 @@ impl Hub {
             self.drop_session(&gone, GoneReason::Detached);
         }
         if session.kind() == SessionKind::Frame {
-            // Either the frame was removed, or it moves back into its parent's process; the parent's
-            // session tells which, but perhaps only after this.
+            // Either the frame was removed, or it moves back into its parent's process; the parent's session reports
+            // which, perhaps only after this.
             let id = FrameId::from(event.target_id.as_ref().or(session.target_id()).map_or("", TargetId::as_str));
             let inner = page.clone();
             let (frame, of) = (id.clone(), session.clone());
@@ -281,17 +284,6 @@ impl Hub {
         }
         if let Some(page) = target {
             self.lock().emit(&BrowserEvent::PageClosed { page });
-        }
-    }
-
-    fn crashed(&self, session: &Session) {
-        // The browser as a whole has no renderer.
-        if session.kind() == SessionKind::Browser {
-            return;
-        }
-        session.inner.fail(GoneReason::Crashed);
-        if let Some(page) = session.page() {
-            page.crashed(session);
         }
     }
 
@@ -345,7 +337,7 @@ impl Hub {
 
 /// Chrome writes byte counts as floating-point numbers.
 fn whole(bytes: f64) -> u64 {
-    // The conversion saturates, and takes what is no number for 0.
+    // The conversion saturates, and turns NaN into 0.
     bytes as u64
 }
 

@@ -2,11 +2,12 @@
 //!
 //! Invariants:
 //! - A world never outlives its document: a call on it runs in that document or fails with
-//!   [`WorldError::ContextGone`], also if another process uses the same context number by then.
+//!   [`WorldError::ContextGone`], even if another process uses the same context number.
 //! - The page can neither see nor change what happens there; its prototypes are not ours.
 //! - The Runtime domain is not enabled for it.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde::de::DeserializeOwned;
@@ -17,14 +18,13 @@ use serde_json::{Value, json};
 use crate::error::{CallError, GoneReason, WorldError};
 use crate::ids::{DocumentId, ExecutionContextId, FrameId};
 use crate::message::RawReply;
-use crate::page::PageInner;
 use crate::session::{Session, SessionKind};
 use crate::wire::remote::Returned;
 
 /// The name of our world. The page cannot see it; a person sees it in the developer tools.
 pub(crate) const WORLD_NAME: &str = "cuebook";
 
-/// Exceptions are cut to so many characters.
+/// The most characters of an exception that are kept.
 const EXCEPTION_CAP: usize = 2_000;
 
 /// Our isolated world in one document. Cloning costs a reference count.
@@ -34,7 +34,8 @@ pub struct World {
 }
 
 struct WorldInner {
-    page: Weak<PageInner>,
+    /// A call found the context gone.
+    is_gone: AtomicBool,
     frame: FrameId,
     document: DocumentId,
     session: Session,
@@ -59,19 +60,19 @@ enum Return {
 
 impl World {
     pub(crate) fn new(
-        page: Weak<PageInner>,
         frame: FrameId,
         document: DocumentId,
         session: Session,
         context: ExecutionContextId,
         global: &str,
     ) -> Self {
-        let global = global.to_owned();
-        Self { inner: Arc::new(WorldInner { page, frame, document, session, context, global }) }
+        let (is_gone, global) = (AtomicBool::new(false), global.to_owned());
+        Self { inner: Arc::new(WorldInner { is_gone, frame, document, session, context, global }) }
     }
 
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner)
+    /// Whether a call on it found its context gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.inner.is_gone.load(Ordering::Relaxed)
     }
 
     /// The frame.
@@ -130,7 +131,7 @@ impl World {
         self.run(function, &args, Return::ByValue, until).await
     }
 
-    /// Calls a function that returns an array of nodes; answers with their backend node ids, in order.
+    /// Calls a function that returns an array of nodes; returns their backend node ids, in order.
     /// About 3 ms per 100 nodes.
     ///
     /// # Errors
@@ -198,7 +199,7 @@ impl World {
         };
         let node = Handle::new(self.session(), &reply.parse::<Resolved>()?.object.object_id);
         if context_of(&node.id) != context_of(&self.inner.global) {
-            self.forget();
+            self.inner.is_gone.store(true, Ordering::Relaxed);
             return Err(WorldError::ContextGone);
         }
         let args: Vec<_> =
@@ -258,16 +259,10 @@ impl World {
 
     fn failed(&self, error: CallError) -> WorldError {
         if is_context_gone(&error, self.session()) {
-            self.forget();
+            self.inner.is_gone.store(true, Ordering::Relaxed);
             return WorldError::ContextGone;
         }
         error.into()
-    }
-
-    fn forget(&self) {
-        if let Some(page) = self.inner.page.upgrade() {
-            page.forget_world(self);
-        }
     }
 }
 

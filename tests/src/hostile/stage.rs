@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use cuebook_cdp::{Browser, ChromeBinary, DialogAnswer, LaunchOptions, Page, Transport};
+use cuebook_cdp::{Browser, ChromeBinary, DialogAnswer, LaunchOptions, Page, Transport, WaitUntil};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::candidate::About;
@@ -218,10 +218,7 @@ impl Stage {
                 let plan = json!({ "version": "1.0", "candidates": candidates, "steps": [&step] });
                 let draft = PlanDraft::read_value(plan, Author::Operator);
                 let draft = draft.map_err(|violations| anyhow::anyhow!("{violations:?}"))?;
-                page.session().call_raw("Page.navigate", json!({ "url": url }), until).await?;
-                let loaded = "new Promise((done) => { if (globalThis.account && document.readyState === 'complete') done(1); \
-                    else setTimeout(() => done(0), 20); })";
-                while evaluate(&page, loaded).await.unwrap_or_default() != 1 && Instant::now() < until {}
+                page.goto(&url, WaitUntil::Load, until).await?;
                 begin.now().await;
                 (Work::Plan(Box::new(draft)), None)
             }

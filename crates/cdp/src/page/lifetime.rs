@@ -2,10 +2,9 @@
 
 use serde_json::json;
 
-use super::state::{PageInner, PageState, announce};
+use super::events::PageEvent;
+use super::state::{PageInner, announce};
 use super::worlds::{ADD_SCRIPT, NewDocumentScript};
-use crate::domain::Domain;
-use crate::events::PageEvent;
 use crate::ids::FrameId;
 use crate::session::{Session, SessionKind};
 
@@ -32,13 +31,6 @@ impl PageInner {
         }
         if session.kind() != SessionKind::Page {
             state.emit(&PageEvent::SessionAttached { session: session.clone() });
-        }
-    }
-
-    pub(super) fn toggle(&self, state: &PageState, domain: Domain, method: &'static str) {
-        let workers = if domain.covers_workers() { state.workers.as_slice() } else { &[] };
-        for session in std::iter::once(&self.session).chain(&state.sessions).chain(workers) {
-            session.post(method, &json!({}));
         }
     }
 

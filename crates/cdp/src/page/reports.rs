@@ -1,9 +1,9 @@
-//! What Chrome tells of a tab, and what follows for what is known of it.
+//! What Chrome reports of a tab, and how that changes its state.
 
 use serde::Deserialize;
 
+use super::events::{DetachKind, DialogKind, OpenDialog, PageEvent};
 use super::state::{PageInner, announce};
-use crate::events::{DetachKind, DialogKind, OpenDialog, PageEvent};
 use crate::frames::Report;
 use crate::ids::{DocumentId, FrameId};
 use crate::message::{RawReply, Text};

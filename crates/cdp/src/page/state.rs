@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::events::{DetachKind, OpenDialog, PageEvent};
 use crate::domain::Domain;
-use crate::events::{DetachKind, OpenDialog, PageEvent};
 use crate::frames::FrameTree;
 use crate::ids::{FrameId, TargetId};
 use crate::message::Text;
@@ -84,7 +84,7 @@ impl PageInner {
     }
 }
 
-/// Tells of a frame that no `Page.frameAttached` told of.
+/// Emits the attachment of a frame that no `Page.frameAttached` reported.
 pub(super) fn announce(state: &mut PageState, id: &FrameId) {
     if let Some(parent) = state.frames.get(id).and_then(|record| record.parent.clone()) {
         state.emit(&PageEvent::FrameAttached { frame: id.clone(), parent });

@@ -6,14 +6,32 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use super::events::{DialogAnswer, OpenDialog, PageEvent, PageEvents};
 use super::state::{PageInner, PageState};
-use crate::domain::{Domain, DomainGuard};
 use crate::error::{CallError, PageError};
-use crate::events::{CONTROL_LANE, DialogAnswer, OpenDialog, PageEvent, PageEvents};
-use crate::frames::{Frame, FrameTree, Record};
+use crate::frames::{FrameTree, Record};
 use crate::ids::{DocumentId, FrameId, TargetId};
-use crate::queue::Queue;
+use crate::queue::{CONTROL_LANE, Queue};
 use crate::session::{EventQueue, Session, Subscription};
+
+/// A frame, as it was when it was asked for.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Its id, the same in every process it moves through.
+    pub id: FrameId,
+    /// The frame that holds it; `None` for the main frame.
+    pub parent: Option<FrameId>,
+    /// The session that it answers on.
+    pub session: Session,
+    /// Its document's URL, fragment included; empty before it has one.
+    pub url: String,
+    /// Its name attribute.
+    pub name: String,
+    /// Its document.
+    pub document: DocumentId,
+    /// Whether the session is this frame's own: the main frame, or an out-of-process frame.
+    pub is_session_root: bool,
+}
 
 /// One tab. Cloning costs a reference count; two are equal if they are the same attachment.
 #[derive(Clone)]
@@ -61,7 +79,7 @@ impl Page {
         &self.inner.session
     }
 
-    /// The page that opened it, unless it asked not to tell.
+    /// The page that opened it, unless it was opened with `noopener`.
     #[must_use]
     pub fn opener(&self) -> Option<&TargetId> {
         self.inner.opener.as_ref()
@@ -174,30 +192,6 @@ impl Page {
     #[must_use]
     pub fn closed(&self) -> bool {
         self.inner.lock().is_closed
-    }
-
-    /// Keeps a domain enabled on all sessions, present and future, while the guard lives. Calls that are
-    /// started after this returns find it enabled.
-    #[must_use]
-    pub fn require(&self, domain: Domain) -> DomainGuard {
-        let mut state = self.inner.lock();
-        let holders = state.domains.entry(domain).or_default();
-        *holders = holders.saturating_add(1);
-        if *holders == 1 {
-            self.inner.toggle(&state, domain, domain.enable());
-        }
-        drop(state);
-        DomainGuard::new(self.clone(), domain)
-    }
-
-    pub(crate) fn release(&self, domain: Domain) {
-        let mut state = self.inner.lock();
-        let Some(holders) = state.domains.get_mut(&domain) else { return };
-        *holders = holders.saturating_sub(1);
-        if *holders == 0 {
-            state.domains.remove(&domain);
-            self.inner.toggle(&state, domain, domain.disable());
-        }
     }
 
     /// Makes it the visible tab of its window.

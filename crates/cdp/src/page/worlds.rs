@@ -45,7 +45,7 @@ impl Page {
         for _ in 0..WORLD_ATTEMPTS {
             let reply = {
                 let state = self.inner.lock();
-                if let Some(world) = state.worlds.get(frame) {
+                if let Some(world) = state.worlds.get(frame).filter(|world| !world.is_gone()) {
                     return Ok(world.clone());
                 }
                 let Some(record) = state.frames.get(frame) else { return Err(WorldError::FrameGone) };
@@ -63,7 +63,7 @@ impl Page {
             if Instant::now() >= until {
                 return Err(deadline("Page.createIsolatedWorld").into());
             }
-            // A frame that changes its process is told by another session: let the reader get there.
+            // Another session reports a frame that changes its process: let the reader get there.
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
         Err(last)
@@ -108,7 +108,7 @@ impl PageInner {
     }
 
     fn keep_world(
-        self: &Arc<Self>,
+        &self,
         frame: FrameId,
         document: DocumentId,
         session: Session,
@@ -121,17 +121,9 @@ impl PageInner {
         if !is_current {
             return Err(WorldError::ContextGone);
         }
-        let world = World::new(Arc::downgrade(self), frame.clone(), document, session, context, &global);
+        let world = World::new(frame.clone(), document, session, context, &global);
         state.worlds.insert(frame, world.clone());
         Ok(world)
-    }
-
-    /// A call found this world gone.
-    pub(crate) fn forget_world(&self, world: &World) {
-        let mut state = self.lock();
-        if state.worlds.get(world.frame()).is_some_and(|kept| kept.is_same(world)) {
-            state.worlds.remove(world.frame());
-        }
     }
 }
 

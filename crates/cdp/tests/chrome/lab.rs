@@ -7,8 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::protocol::browser_protocol::page::NavigateParams;
-use cuebook_cdp::{Browser, Frame, LaunchOptions, Page, PageEvent, SearchPlaces, find_chrome};
+use cuebook_cdp::{Browser, Frame, LaunchOptions, Navigated, Page, PageEvent, SearchPlaces, WaitUntil, find_chrome};
 use serde_json::Value;
 
 /// Far beyond what anything here takes: only a hang meets it.
@@ -111,17 +110,10 @@ pub(crate) async fn next_matching<T>(
     tokio::time::timeout_at(soon().into(), search).await.expect("the event comes")
 }
 
-/// Navigates and waits for the main document's load event.
+/// Goes to a new document and waits for its load event.
 pub(crate) async fn open(page: &Page, url: &str) {
-    let mut events = page.events();
-    let reply = page.session().call(NavigateParams::new(url), soon()).await.unwrap();
-    assert_eq!(reply.error_text, None);
-    let loader: String = reply.loader_id.unwrap().into();
-    next_matching(&mut events, |event| match event {
-        PageEvent::Lifecycle { document, name, .. } if name == "load" && document.as_str() == loader => Some(()),
-        _ => None,
-    })
-    .await;
+    let navigated = page.goto(url, WaitUntil::Load, soon()).await.unwrap();
+    assert_ne!(navigated, Navigated::SameDocument, "{url}");
 }
 
 pub(crate) async fn main_world(page: &Page) -> cuebook_cdp::World {

@@ -7,6 +7,7 @@
 
 mod faults;
 mod frames;
+mod goto;
 mod half_open;
 mod lab;
 mod life;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, PageEvent, PlaceKind, SearchPlaces, find_chrome};
+use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, PlaceKind, SearchPlaces, WaitUntil, find_chrome};
 use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
@@ -77,20 +77,7 @@ impl Stage {
     }
 
     pub(crate) async fn go(&self, url: &str) {
-        let mut events = self.page.events();
-        self.page.session().call_raw("Page.navigate", json!({ "url": url }), until()).await.unwrap();
-        let loaded = async {
-            while let Some(event) = events.next().await {
-                if let PageEvent::Lifecycle { frame, name, .. } = event
-                    && name == "load"
-                    && frame == self.page.main_frame().id
-                    && self.page.url() == url
-                {
-                    return;
-                }
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(20), loaded).await.unwrap();
+        self.page.goto(url, WaitUntil::Load, until()).await.unwrap();
     }
 
     pub(crate) async fn observe(&mut self, scope: Scope) -> Observation {

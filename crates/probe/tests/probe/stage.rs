@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, PlaceKind, SearchPlaces, find_chrome};
+use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, PlaceKind, SearchPlaces, WaitUntil, find_chrome};
 use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::locator::Locator;
 use cuebook_grammar::secret::{DigestKey, FactText};
@@ -61,20 +61,7 @@ impl Stage {
     pub(crate) async fn open(&self, url: &str) -> (Page, Probe) {
         let page = self.browser.new_page("about:blank", until()).await.unwrap();
         let probe = Probe::attach(page.clone(), DigestKey::new([3; 32]), until()).await.unwrap();
-        let mut events = page.events();
-        page.session().call_raw("Page.navigate", json!({ "url": url }), until()).await.unwrap();
-        let loaded = async {
-            while let Some(event) = events.next().await {
-                if let cuebook_cdp::PageEvent::Lifecycle { frame, name, .. } = event
-                    && name == "load"
-                    && frame == page.main_frame().id
-                    && page.url() != "about:blank"
-                {
-                    return;
-                }
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(20), loaded).await.unwrap();
+        page.goto(url, WaitUntil::Load, until()).await.unwrap();
         (page, probe)
     }
 

@@ -1,21 +1,17 @@
-//! What a page or the browser tells unasked, and how a subscriber reads it.
+//! The events of a page, and how a subscriber reads them.
 //!
 //! Two lanes: raw events of chosen methods through a queue whose capacity the subscriber chooses
-//! ([`crate::EventQueue`]), and typed control events (frames, dialogs, sessions, downloads) through a lane that keeps 65,536 unread
-//! events. Invariant: neither lane ever loses silently; a full one says how many it dropped, and the
-//! state it told about can be read again (`Page::frames`, `Page::dialog`, `Browser::pages`).
+//! ([`crate::EventQueue`]), and typed control events (frames, dialogs, sessions) through a lane that keeps 65,536
+//! unread events. Invariant: neither lane drops an event silently. A full one reports how many it dropped, and the
+//! state behind its events can be read again (`Page::frames`, `Page::dialog`).
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::error::PageError;
-use crate::ids::{DocumentId, FrameId, TargetId};
-use crate::page::Page;
+use crate::ids::{DocumentId, FrameId};
 use crate::queue::{Entry, Queue};
 use crate::session::Session;
-
-/// Unread control events that a subscriber may leave lying before the newest are dropped.
-pub(crate) const CONTROL_LANE: usize = 65_536;
 
 /// What happens to a page.
 #[derive(Clone, Debug)]
@@ -44,13 +40,13 @@ pub enum PageEvent {
         /// Its new URL.
         url: String,
     },
-    /// A page asked for another document in one of its own frames: by a link, a form, a script. It may not come to
-    /// that: a download, an answer without content, or another request takes its place.
+    /// A page asked for another document in one of its own frames: by a link, a form, a script. A new document may
+    /// never come: the response may be a download or have no content, or another request may replace this one.
     NavigationRequested {
         /// The frame.
         frame: FrameId,
     },
-    /// Whatever a frame was loading, it no longer is.
+    /// A frame stopped loading.
     LoadingStopped {
         /// The frame.
         frame: FrameId,
@@ -101,7 +97,7 @@ pub enum PageEvent {
     },
     /// The page is gone. Nothing follows.
     Closed,
-    /// So many events were dropped here, because nobody read: read the page's state again.
+    /// This many events were dropped here, because none was read in time: read the page's state again.
     Lagged(u64),
 }
 
@@ -117,7 +113,7 @@ pub enum DetachKind {
 
 /// The lossless lane of one page. Dropping it unsubscribes.
 pub struct PageEvents {
-    pub(crate) queue: Arc<Queue<PageEvent>>,
+    pub(super) queue: Arc<Queue<PageEvent>>,
 }
 
 impl PageEvents {
@@ -154,7 +150,7 @@ pub enum DialogKind {
 }
 
 impl DialogKind {
-    pub(crate) fn from_wire(kind: &str) -> Self {
+    pub(super) fn from_wire(kind: &str) -> Self {
         match kind {
             "confirm" => Self::Confirm,
             "prompt" => Self::Prompt,
@@ -167,7 +163,7 @@ impl DialogKind {
 /// A dialog that waits for an answer.
 #[derive(Clone, Debug)]
 pub struct OpenDialog {
-    /// The session that told, and that answers it.
+    /// The session that reported it, and that answers it.
     pub session: Session,
     /// What it is.
     pub kind: DialogKind,
@@ -216,84 +212,5 @@ impl OpenDialog {
         };
         self.session.call_raw("Page.handleJavaScriptDialog", params, until).await?;
         Ok(())
-    }
-}
-
-/// What happens to the browser as a whole.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum BrowserEvent {
-    /// A tab or popup opened and is set up.
-    PageOpened {
-        /// The page.
-        page: Page,
-        /// The page that opened it, unless it asked not to tell.
-        opener: Option<TargetId>,
-    },
-    /// A page is gone.
-    PageClosed {
-        /// Its target.
-        page: TargetId,
-    },
-    /// A download began.
-    DownloadStarted {
-        /// Names the download, and its file under the download directory.
-        guid: String,
-        /// Where it comes from.
-        url: String,
-        /// The name that the server or the page suggests. Hostile: never a path.
-        suggested_filename: String,
-        /// The frame that caused it.
-        frame: FrameId,
-    },
-    /// A download went on, or ended.
-    DownloadProgress {
-        /// The download.
-        guid: String,
-        /// How it stands.
-        state: DownloadState,
-        /// Bytes so far.
-        received: u64,
-        /// Bytes expected; 0 when unknown.
-        total: u64,
-    },
-    /// The browser exited or the connection broke. Nothing follows.
-    Gone,
-    /// So many events were dropped here, because nobody read: read `Browser::pages` again.
-    Lagged(u64),
-}
-
-/// How a download stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DownloadState {
-    /// Bytes are coming.
-    InProgress,
-    /// The file is there.
-    Completed,
-    /// Denied, cancelled or failed.
-    Canceled,
-}
-
-/// The lossless lane of the browser. Dropping it unsubscribes.
-pub struct BrowserEvents {
-    pub(crate) queue: Arc<Queue<BrowserEvent>>,
-}
-
-impl BrowserEvents {
-    /// Waits for the next event; `None` after [`BrowserEvent::Gone`]. Cancellation safe.
-    pub async fn next(&mut self) -> Option<BrowserEvent> {
-        self.queue.next().await.map(browser_event)
-    }
-
-    /// The next event if one is waiting.
-    pub fn try_next(&mut self) -> Option<BrowserEvent> {
-        self.queue.try_next().map(browser_event)
-    }
-}
-
-fn browser_event(entry: Entry<BrowserEvent>) -> BrowserEvent {
-    match entry {
-        Entry::Item(event) => event,
-        Entry::Lagged(missed) => BrowserEvent::Lagged(missed),
     }
 }

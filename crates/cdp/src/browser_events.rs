@@ -1,0 +1,89 @@
+//! The events of the browser as a whole.
+//!
+//! Invariant: the lane never drops an event silently. A full one reports how many it dropped, and the state behind its
+//! events can be read again (`Browser::pages`).
+
+use std::sync::Arc;
+
+use crate::ids::{FrameId, TargetId};
+use crate::page::Page;
+use crate::queue::{Entry, Queue};
+
+/// What happens to the browser as a whole.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum BrowserEvent {
+    /// A tab or popup opened and is set up.
+    PageOpened {
+        /// The page.
+        page: Page,
+        /// The page that opened it, unless it was opened with `noopener`.
+        opener: Option<TargetId>,
+    },
+    /// A page is gone.
+    PageClosed {
+        /// Its target.
+        page: TargetId,
+    },
+    /// A download began.
+    DownloadStarted {
+        /// Names the download, and its file under the download directory.
+        guid: String,
+        /// Where it comes from.
+        url: String,
+        /// The name that the server or the page suggests. Hostile: never a path.
+        suggested_filename: String,
+        /// The frame that caused it.
+        frame: FrameId,
+    },
+    /// A download progressed or ended.
+    DownloadProgress {
+        /// The download.
+        guid: String,
+        /// Its state.
+        state: DownloadState,
+        /// Bytes so far.
+        received: u64,
+        /// Bytes expected; 0 when unknown.
+        total: u64,
+    },
+    /// The browser exited or the connection broke. Nothing follows.
+    Gone,
+    /// This many events were dropped here, because none was read in time: read `Browser::pages` again.
+    Lagged(u64),
+}
+
+/// The state of a download.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DownloadState {
+    /// Bytes are coming.
+    InProgress,
+    /// The file is there.
+    Completed,
+    /// Denied, cancelled or failed.
+    Canceled,
+}
+
+/// The lossless lane of the browser. Dropping it unsubscribes.
+pub struct BrowserEvents {
+    pub(crate) queue: Arc<Queue<BrowserEvent>>,
+}
+
+impl BrowserEvents {
+    /// Waits for the next event; `None` after [`BrowserEvent::Gone`]. Cancellation safe.
+    pub async fn next(&mut self) -> Option<BrowserEvent> {
+        self.queue.next().await.map(browser_event)
+    }
+
+    /// The next event if one is waiting.
+    pub fn try_next(&mut self) -> Option<BrowserEvent> {
+        self.queue.try_next().map(browser_event)
+    }
+}
+
+fn browser_event(entry: Entry<BrowserEvent>) -> BrowserEvent {
+    match entry {
+        Entry::Item(event) => event,
+        Entry::Lagged(missed) => BrowserEvent::Lagged(missed),
+    }
+}
