@@ -10,7 +10,7 @@ use url::{Host, Url};
 
 use crate::error::AttachError;
 
-/// `/json/version` is a few hundred bytes; whoever answers with more is no browser.
+/// `/json/version` is a few hundred bytes; a server that sends more is not a browser.
 const ANSWER_CAP: u64 = 1 << 20;
 
 /// The websocket address behind `ws://…`, `wss://…` or `http://host:port`.

@@ -55,6 +55,7 @@ pub enum BrowserEvent {
 
 /// The state of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DownloadState {
     /// Bytes are coming.
     InProgress,

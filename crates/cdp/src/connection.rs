@@ -1,8 +1,8 @@
 //! One connection: what is waiting for an answer, what is waiting to be sent, and what arrives.
 //!
 //! Invariants:
-//! - Every pending call is answered exactly once: by its reply, by its session going away, or by the
-//!   connection going away. Whoever gives up earlier forgets it here.
+//! - Every pending call is answered exactly once: by its reply, by its session going away, or by the connection going
+//!   away. A caller that gives up earlier forgets it here.
 //! - Nothing here waits: sending queues, arriving dispatches.
 //! - No parameters are logged, only method names.
 
@@ -29,12 +29,12 @@ const BACKLOG_CAP: usize = 256 << 20;
 
 pub(crate) type Answer = Result<RawReply, CallError>;
 
-/// Who gets an answer.
+/// The receiver of an answer.
 pub(crate) enum Sink {
     Caller(oneshot::Sender<Answer>),
     /// Runs on the reader, so in the order of arrival, before the next event is looked at.
     Then(Box<dyn FnOnce(Answer) + Send>),
-    /// Nobody.
+    /// Dropped.
     Ignore,
 }
 
@@ -73,7 +73,7 @@ impl Outgoing {
     }
 }
 
-/// What arrives, as far as it is looked at before somebody wants it.
+/// A message, as far as it is decoded before it is needed.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(default)]
@@ -183,7 +183,7 @@ impl Connection {
         Ok(id)
     }
 
-    /// Nobody waits for this answer any more.
+    /// This answer is no longer awaited.
     pub(crate) fn forget(&self, id: u64) {
         let forgotten = self.pending().remove(&id);
         drop(forgotten);
@@ -238,7 +238,7 @@ fn fail(calls: Vec<Pending>, reason: GoneReason) {
 
 fn deliver(sink: Sink, answer: Answer) {
     match sink {
-        // The receiver may have been dropped in between: then nobody wants it.
+        // The receiver may have been dropped in between.
         Sink::Caller(caller) => drop(caller.send(answer)),
         Sink::Then(then) => then(answer),
         Sink::Ignore => {}

@@ -32,8 +32,8 @@ impl std::fmt::Display for GoneReason {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// Chrome answered with an error.
-    #[error("{method} answered error {code}: {message}")]
+    /// Chrome returned an error.
+    #[error("{method} returned error {code}: {message}")]
     Protocol {
         /// The command.
         method: Cow<'static, str>,
@@ -170,22 +170,22 @@ pub enum AttachError {
     /// Not an `http://` or `ws://` address.
     #[error("expected an http:// or ws:// endpoint, saw {endpoint:?}")]
     InvalidEndpoint {
-        /// What was given.
+        /// The endpoint as given.
         endpoint: String,
     },
     /// Nothing answers there, or not in the expected way.
     #[error("expected a browser at {endpoint}")]
     Unreachable {
-        /// What was given.
+        /// The endpoint as given.
         endpoint: String,
         /// Why.
         #[source]
         source: io::Error,
     },
-    /// `/json/version` did not answer with a websocket address.
+    /// `/json/version` returned no websocket address.
     #[error("expected /json/version of {endpoint} to name a websocket, saw HTTP status {status}")]
     NotABrowser {
-        /// What was given.
+        /// The endpoint as given.
         endpoint: String,
         /// The HTTP status; 0 if there was none.
         status: u16,
@@ -193,7 +193,7 @@ pub enum AttachError {
     /// The websocket handshake failed.
     #[error("expected a websocket at {endpoint}")]
     WebSocket {
-        /// What was given.
+        /// The endpoint as given.
         endpoint: String,
         /// Why.
         #[source]
@@ -202,7 +202,7 @@ pub enum AttachError {
     /// The deadline passed.
     #[error("{endpoint} did not answer before the deadline")]
     DeadlineExceeded {
-        /// What was given.
+        /// The endpoint as given.
         endpoint: String,
     },
     /// One of the first commands failed.

@@ -26,11 +26,11 @@ pub(crate) struct Record<S> {
     pub(crate) url: String,
     pub(crate) name: String,
     pub(crate) document: DocumentId,
-    /// Whether the present session told of a navigation.
+    /// Whether the present session reported a navigation.
     has_navigated: bool,
 }
 
-/// What a session says that a frame is now.
+/// The state of a frame, as a session reports it.
 pub(crate) struct Report<'a> {
     pub(crate) id: &'a FrameId,
     pub(crate) parent: Option<FrameId>,
@@ -86,7 +86,7 @@ impl<S: Clone + PartialEq> FrameTree<S> {
         self.insert(id, parent, session)
     }
 
-    /// An out-of-process frame has a session of its own now. Returns whether the frame is new.
+    /// An out-of-process frame got its own session. Returns whether the frame is new.
     pub(crate) fn moved_to(&mut self, id: &FrameId, parent: Option<&FrameId>, session: &S) -> bool {
         if self.records.contains_key(id) {
             if let Some(record) = self.records.get_mut(id) {
@@ -118,7 +118,7 @@ impl<S: Clone + PartialEq> FrameTree<S> {
         true
     }
 
-    /// A frame has a new document. `None` if the report is not to be heard, else the frames that went
+    /// A frame has a new document. `None` if the report does not count, else the frames that went
     /// with the old document.
     pub(crate) fn navigated(
         &mut self,
@@ -146,7 +146,7 @@ impl<S: Clone + PartialEq> FrameTree<S> {
         Some(self.remove_children(report.id))
     }
 
-    /// What `Page.getFrameTree` says of one frame, parents first. Returns whether the frame is new.
+    /// Takes in what `Page.getFrameTree` reports of one frame, parents first. Returns whether the frame is new.
     pub(crate) fn described(&mut self, report: Report<'_>, session: &S) -> bool {
         let is_new = match (&report.parent, self.records.contains_key(report.id)) {
             (_, true) => false,
@@ -167,7 +167,7 @@ impl<S: Clone + PartialEq> FrameTree<S> {
         is_new
     }
 
-    /// A lifecycle mark names the document of a frame that has not told it: the initial empty one.
+    /// A lifecycle event names the document of a frame that has not reported it: the initial empty one.
     pub(crate) fn document_seen(&mut self, id: &FrameId, document: &DocumentId, session: &S) {
         if let Some(record) = self.records.get_mut(id)
             && record.session == *session

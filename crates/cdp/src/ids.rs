@@ -1,6 +1,6 @@
 //! Identifiers of the wire: opaque strings that Chrome hands out, one type each.
 //!
-//! Invariant: an id is compared and echoed, never taken apart. Cloning costs a reference count.
+//! Invariant: an id is compared and echoed, never parsed. Cloning costs a reference count.
 
 use std::fmt;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ id! {
 id! {
     /// A document: Chrome's loader id. A frame has another one after each cross-document navigation.
     ///
-    /// Empty while a frame that was just attached has not told it yet.
+    /// Empty until a frame that was just attached reports it.
     DocumentId
 }
 

@@ -1,6 +1,6 @@
 //! How Chrome is started, and ended.
 //!
-//! Invariants: a fresh profile and a process group of its own per launch; whatever happens, dropping a
+//! Invariants: a fresh profile and its own process group per launch; in every case, dropping a
 //! [`Chrome`] leaves neither a process of the group nor the profile; its standard error is always
 //! drained, and its end kept.
 
@@ -161,7 +161,7 @@ impl LaunchOptions {
         }
         if let Some(proxy) = &self.proxy {
             args.push(format!("--proxy-server={proxy}").into());
-            // Chrome never sends loopback through a proxy unless told to.
+            // By default, Chrome never sends loopback traffic through a proxy.
             args.push("--proxy-bypass-list=<-loopback>".into());
         }
         args.extend(self.extra_args.iter().cloned());

@@ -1,4 +1,4 @@
-//! What came off the wire, decoded no further than somebody wants it.
+//! Messages off the wire, decoded only as far as needed.
 
 use std::borrow::Cow;
 use std::fmt;

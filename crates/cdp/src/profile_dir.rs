@@ -4,7 +4,7 @@
 //! it, that names the owner and the browser, each by process id and start time (ids are reused).
 //!
 //! Invariants: a profile whose owner lives is never touched; a process is killed only if it is the one
-//! that was started for this profile; what cannot be told apart is left alone.
+//! that was started for this profile; what cannot be distinguished is left alone.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -18,6 +18,7 @@ const SUFFIX: &str = ".lock";
 
 /// What the janitor did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SweepReport {
     /// Browsers that were still running without an owner and were killed.
     pub killed: usize,
@@ -31,7 +32,7 @@ pub struct SweepReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Process {
     pid: u32,
-    /// As the system tells it; unknown where it does not.
+    /// As the system reports it; unknown where it does not.
     start: Option<String>,
 }
 
@@ -143,7 +144,7 @@ pub(crate) fn kill_group(leader: u32) {
     process::kill_group(leader);
 }
 
-/// Waits until nothing of a killed group runs any more, at most two seconds.
+/// Waits until no process of a killed group runs, at most two seconds.
 pub(crate) fn await_group_end(leader: u32) {
     let until = Instant::now() + Duration::from_secs(2);
     while process::group_is_alive(leader) && Instant::now() < until {
@@ -182,7 +183,7 @@ fn sweep_one(lock_path: &Path, report: &mut SweepReport) {
         return;
     }
     let Ok(text) = fs::read(lock_path) else { return };
-    // An empty lock belongs to somebody who is just starting.
+    // An empty lock belongs to a browser that is just starting.
     let Ok(lock) = serde_json::from_slice::<Lock>(&text) else { return };
     if lock.owner.is_alive() {
         report.in_use += 1;
@@ -211,7 +212,7 @@ fn sweep_one(lock_path: &Path, report: &mut SweepReport) {
 
 #[cfg(unix)]
 mod process {
-    //! What Unix tells about processes, mostly through `/proc`.
+    //! What Unix knows about processes, mostly through `/proc`.
 
     use std::fs::{self, File};
     use std::io;
@@ -281,7 +282,7 @@ mod process {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Orphans that nobody reaps stay in their group as zombies: those do not count.
+    /// Orphans that are not reaped stay in their group as zombies: those do not count.
     #[cfg(target_os = "linux")]
     pub(super) fn group_is_alive(leader: u32) -> bool {
         if id(leader).is_none_or(|pid| test_kill_process_group(pid).is_err()) {
@@ -321,7 +322,7 @@ mod process {
 
 #[cfg(not(unix))]
 mod process {
-    //! Elsewhere nothing is told about processes; the janitor then removes only what nobody holds open.
+    //! Elsewhere nothing is known about processes; the janitor then removes only what is not held open.
 
     use std::fs::File;
     use std::io;

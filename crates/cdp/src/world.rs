@@ -314,7 +314,7 @@ fn context_of(handle: &str) -> Option<&str> {
     handle.rsplit_once('.').map(|(context, _)| context)
 }
 
-/// Whether this is how Chrome says that a document went away. It has no error codes for it; the texts
+/// Whether this is how Chrome reports that a document went away. It has no error codes for it; the texts
 /// are those of V8's inspector, verified on Chromium 156.
 pub(crate) fn is_context_gone(error: &CallError, session: &Session) -> bool {
     match error {

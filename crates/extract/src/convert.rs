@@ -78,7 +78,7 @@ pub(crate) fn convert(
         }
         Scalar::Integer => {
             let found = number(content.best()).or_else(|| number(&content.text))?;
-            // Beyond this, a double has no digits left to tell whole numbers apart.
+            // Beyond this, a double cannot distinguish whole numbers.
             let fits = found.fract() == 0.0 && found.abs() < 9e15;
             #[expect(clippy::cast_possible_truncation, reason = "whole and in range, as just checked")]
             fits.then(|| Value::from(found as i64))

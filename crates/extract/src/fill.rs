@@ -7,8 +7,8 @@
 //!
 //! Invariants:
 //! - The same page and schema give the same answer.
-//! - The answer is judged by the schema itself before it is given.
-//! - Depth, members, things and text are bounded, whatever the schema and the page say.
+//! - The answer is validated against the schema before it is returned.
+//! - Depth, members, things and text are bounded for every schema and page.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ const MAX_DEPTH: usize = 12;
 const MAX_MEMBERS: usize = 200;
 /// The least fit of a label with the name of a member.
 const MIN_FIT: f32 = 0.35;
-/// The most complaints of the schema that the answer tells.
+/// The most validation errors that the answer reports.
 const MAX_COMPLAINTS: usize = 20;
 
 /// Whether the schema asks for nothing.
@@ -74,19 +74,20 @@ pub fn admit(schema: &Value) -> Result<(), SchemaError> {
 
 /// What came of a schema.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Filled {
     value: Value,
     /// JSON pointers to members that nothing on the page fits.
     unfilled: Vec<String>,
-    /// What the schema itself says against the answer.
+    /// The validation errors of the answer.
     invalid: Vec<String>,
     /// What was left out, by what ran out: `depth`, `items`, and what the caller adds.
     pub truncated: BTreeSet<String>,
 }
 
 impl Filled {
-    /// The answer of the step. An object that fits the schema stands for itself; members that begin with `$`
-    /// tell what is missing. What is no object then stands under `value`.
+    /// The answer of the step: an object that fits the schema, with members that begin with `$` for what is missing.
+    /// What is not an object is under `value`.
     #[must_use]
     pub fn data(self) -> Value {
         let mut notes = Map::new();
@@ -113,7 +114,7 @@ impl Filled {
     }
 }
 
-/// Fills `schema` from a page's clean HTML and what it says of itself.
+/// Fills `schema` from a page's clean HTML and its metadata.
 #[must_use]
 pub fn fill(schema: &Value, html: &str, metadata: &Metadata, url: &str) -> Filled {
     let document = Document::from(html);
@@ -138,7 +139,7 @@ pub fn fill(schema: &Value, html: &str, metadata: &Metadata, url: &str) -> Fille
     Filled { value, unfilled, invalid, truncated }
 }
 
-/// What the page says of itself, as pairs; a little less sure than what it shows.
+/// The page's metadata as pairs; ranked slightly below what it shows.
 fn page_pairs(metadata: &Metadata, linked: &[Value], url: &str) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = linked.iter().chain(&metadata.items).flat_map(pairs_in).collect();
     for pair in &mut pairs {

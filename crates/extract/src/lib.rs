@@ -1,4 +1,4 @@
-//! What a page says, as data: HTML to Markdown, and values by JSON Schema from its tables, lists and labels.
+//! A page as data: HTML to Markdown, and values by JSON Schema from its tables, lists and labels.
 //!
 //! ```
 //! use cuebook_extract::{Extent, Metadata, fill, markdown};
@@ -14,7 +14,7 @@
 //!
 //! Invariants:
 //! - Pure: no I/O, and no model is asked. The same page gives the same answer.
-//! - Every answer is bounded, whatever the page and the schema say.
+//! - Every answer is bounded, for every page and schema.
 //! - What a sensitive field holds leaves this crate as a digest.
 
 mod convert;

@@ -1,4 +1,4 @@
-//! Clean HTML to Markdown: the article where the page is one, else all that it says.
+//! Clean HTML to Markdown: the article where the page is one, else the whole text.
 //!
 //! Invariant: nothing here recurses with the depth of the page, and the answer is bounded.
 
@@ -7,15 +7,16 @@ use dom_smoothie::Readability;
 
 /// The largest document in which an article is looked for, in bytes: what does so costs more than its size.
 const MAX_FOR_ARTICLE: usize = 2 << 20;
-/// The least share of a page's text that an article must hold to stand for the page.
+/// The least share of a page's text that an article must hold to represent the page.
 const ARTICLE_SHARE: f64 = 0.6;
 
 /// How much of a page is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Extent {
     /// The page: what leads to other pages is left out.
     Page,
-    /// A part that was asked for: all of it.
+    /// A requested part: all of it.
     Part,
 }
 

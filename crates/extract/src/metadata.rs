@@ -1,4 +1,4 @@
-//! What a page says of itself.
+//! A page's metadata.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

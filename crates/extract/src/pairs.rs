@@ -1,4 +1,4 @@
-//! What a part of a page says, as labels with contents.
+//! A part of a page as labels with contents.
 //!
 //! A label may be a table's heading, a term, the name of a control, a property of microdata, an attribute that
 //! a page's author wrote for scripts, or words before a colon. Each has a weight: how sure it is that the label
@@ -9,7 +9,7 @@ use dom_query::NodeRef;
 use crate::convert::{Content, is_money};
 use crate::words::Words;
 
-/// A content and what it is called.
+/// A labelled content.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
     pub(crate) label: Words,
@@ -271,7 +271,7 @@ fn is_apart(node: &NodeRef<'_>) -> bool {
     node.element_ref().is_some_and(|element| APART.contains(&&*element.name.local))
 }
 
-/// Whether an element has text of its own and no blocks in it.
+/// Whether an element has text and holds no blocks.
 fn is_leaf(node: &NodeRef<'_>) -> bool {
     node.element_children().iter().all(|child| {
         child.element_ref().is_some_and(|element| {

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Words(Vec<String>);
 
-/// Words that pages and schemas use for the same thing; the first stands for all.
+/// Words that pages and schemas use for the same thing; the first is canonical.
 const SAME: &[&[&str]] = &[
     &["price", "cost", "amount"],
     &["name", "title", "heading", "headline"],

@@ -1,4 +1,4 @@
-//! What breaks the modeler. What a page does is data; only the machinery fails.
+//! Errors of the modeler. What a page does is data; only the machinery fails.
 
 use cuebook_cdp::CallError;
 use cuebook_probe::ProbeError;
@@ -8,7 +8,7 @@ use cuebook_probe::ProbeError;
 #[non_exhaustive]
 pub enum ModelError {
     /// The browser has no such tab.
-    #[error("expected an open tab, saw none of that name")]
+    #[error("the browser has no such tab")]
     NoSuchPage,
     /// The tab's main document did not answer, or kept changing, before the deadline.
     #[error("the main document did not answer before the deadline")]

@@ -1,6 +1,6 @@
 //! Live page to observation: candidates, context labels, identity, sketch.
 //!
-//! [`LivePageModeler`] implements the seam `PageModeler`. `capture` talks to the wire and tells rows;
+//! [`LivePageModeler`] implements the seam `PageModeler`. `capture` talks to the wire and returns rows;
 //! [`model`] is pure and turns rows into an observation; `picture` marks its candidates on what the viewport shows.
 //! Its text form is [`cuebook_grammar::render`].
 //!
@@ -25,20 +25,20 @@
 //! }
 //! ```
 //!
-//! A modeler that is kept reads again only what changed since its last observation of a tab, and tells the
-//! difference ([`cuebook_grammar::render::delta`]). `examples/observe.rs` does so from the launch of a browser on; `docs/observing.md`
-//! says what is a candidate and what the text means.
+//! A modeler that is reused reads only what changed since its last observation of a tab, and reports the difference
+//! ([`cuebook_grammar::render::delta`]). `examples/observe.rs` shows it from the launch of a browser on;
+//! `docs/observing.md` defines what is a candidate and what the text means.
 //!
 //! Invariants:
-//! - An observation is taken in one walk per frame, all frames at once: its rows are of one moment as far
-//!   as a page of several processes has one.
-//! - What is left out is counted. A frame that does not answer is named with the reason.
+//! - An observation is one walk per frame, all frames at once: its rows are of one moment as far as a page of several
+//!   processes has one.
+//! - What is omitted is counted. A frame that does not answer is listed with the reason.
 //! - No text of a password-like field leaves this crate; in pictures they are painted over.
 //! - Ids count up over the run and all tabs and are never reused.
-//! - A walk that answers `same` stands for the one before: generations count mutations and events; boxes,
-//!   visibility, cursors, values, focus, style sheets, and what lies over the middle of a candidate in view
-//!   are read again and compared. What neither tells (an edit in place of a rule that changes only generated
-//!   content) is not noticed until something else changes.
+//! - A walk that returns `same` repeats the one before: generations count mutations and events; boxes, visibility,
+//!   cursors, values, focus, style sheets, and what lies over the middle of a candidate in view are read again and
+//!   compared. What neither shows (an edit in place of a rule that changes only generated content) is not noticed until
+//!   something else changes.
 //!
 //! Cost: two round trips per frame (walk, occlusion by what lies above the frame), four commands for the
 //! listeners of a document that is new or has other elements, and one short question per new or changed candidate

@@ -38,17 +38,17 @@ pub(crate) struct PageState {
     pub(crate) probe: Probe,
     known: Known,
     last: Option<Observation>,
-    /// The document that was waited for.
+    /// The document that has been waited for.
     settled: Option<DocumentId>,
-    /// Candidates that are no more, with the observation that saw them last.
+    /// Candidates that are gone, with the observation that saw them last.
     gone: VecDeque<(u64, Candidate)>,
 }
 
-/// Observations after which a candidate that went is forgotten.
+/// Observations after which a candidate that is gone is forgotten.
 const RECENT_OBSERVATIONS: u64 = 3;
-/// Candidates that are remembered after they went.
+/// The most candidates that are remembered after they are gone.
 const RECENT_CANDIDATES: usize = 50;
-/// The most time that is kept for saying what the browser knows of a page that does not answer.
+/// The most time that is kept back to describe a page that does not answer.
 const UNSEEN: Duration = Duration::from_secs(1);
 
 impl LivePageModeler {
@@ -106,7 +106,7 @@ impl LivePageModeler {
         if let Some(dialog) = wire.dialog() {
             return Ok(self.blocked(page, scope, &wire, &dialog, until).await);
         }
-        // What only the browser can say of a page that hangs takes some time of its own.
+        // Describing a page that hangs needs some time too.
         let answer_by = until - (until.saturating_duration_since(Instant::now()) / 8).min(UNSEEN);
         let dialog = tokio::select! {
             captured = self.capture(page, scope, answer_by) => {
@@ -160,8 +160,8 @@ impl LivePageModeler {
         }
     }
 
-    /// Waits until a document that is looked at for the first time has something to look at. A page that says
-    /// nothing about it is looked at as it is.
+    /// Waits until a document that is observed for the first time has content. A page that does not answer is observed
+    /// as it is.
     async fn settled(&mut self, page: &PageId, probe: &Probe, until: Instant) {
         let Some(state) = self.pages.get_mut(page) else { return };
         let document = probe.page().main_frame().document;
@@ -177,7 +177,7 @@ impl LivePageModeler {
                 "quiet": quiet.as_millis(),
                 "budget": by.saturating_duration_since(Instant::now()).as_millis(),
             });
-            // Its own answer at the end of the budget may take a moment.
+            // Its answer at the end of the budget may take a moment.
             let grace = until.min(by + Duration::from_millis(500));
             world.call::<bool>("(cb, how) => cb.walk.settle(how)", &[args], grace).await
         };
@@ -252,7 +252,7 @@ impl LivePageModeler {
         )
     }
 
-    /// What can be said about a page that a dialog blocks: nothing of it answers.
+    /// The observation of a page that a dialog blocks: none of its frames answers.
     async fn blocked(
         &mut self,
         page: &PageId,
@@ -276,17 +276,17 @@ impl LivePageModeler {
         self.finish(page, Observation { dialog: Some(fact), truncated: None, fingerprint, ..unseen })
     }
 
-    /// The observation of a page of which only the browser speaks, for this reason.
+    /// The observation of a page that could not be walked, for this reason.
     async fn unseen(&self, page: &PageId, scope: Scope, wire: &Page, why: &str, until: Instant) -> Observation {
         let last = self.pages.get(page).and_then(|state| state.last.as_ref());
         let url = clean::cut(&wire.url(), 2_000);
         let viewport = last.map_or_else(Viewport::default, |last| last.viewport);
         let title = last.filter(|last| last.url == url).map(|last| last.title.clone());
         let tabs = self.tabs(page, until).await;
-        let told = || tabs.iter().find(|tab| tab.current).map(|tab| tab.title.clone());
+        let named = || tabs.iter().find(|tab| tab.current).map(|tab| tab.title.clone());
         Observation {
             scope,
-            title: title.or_else(told).unwrap_or_default(),
+            title: title.or_else(named).unwrap_or_default(),
             viewport,
             frames: vec![FrameSummary {
                 parent: None,
@@ -399,7 +399,7 @@ fn path_of(url: &str) -> String {
     let plain = url.split(['?', '#']).next().unwrap_or_default();
     match plain.split_once("://") {
         Some((_, rest)) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/").to_owned(),
-        None => plain.chars().take(100).collect(),
+        None => clean::cut(plain, 100),
     }
 }
 

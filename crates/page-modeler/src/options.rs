@@ -1,4 +1,4 @@
-//! Bounds of an observation, what it builds on, and how long it waits.
+//! Bounds of an observation, its cache, and how long it waits.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use cuebook_probe::ProbeOptions;
 /// Bounds of an observation, and what counts as a test id.
 #[derive(Clone, Debug)]
 pub struct ModelerOptions {
-    /// Elements walked in each frame.
+    /// The most elements walked in each frame.
     pub elements: u32,
-    /// Candidates of an observation.
+    /// The most candidates of an observation.
     pub candidates: u32,
-    /// Elements nested in elements.
+    /// The deepest nesting of elements.
     pub depth: u32,
-    /// Frames entered.
+    /// The most frames.
     pub frames: usize,
-    /// Time that one walk takes in a frame before it leaves out the rest.
+    /// The most time of one walk in a frame; the rest is omitted and counted.
     pub time: Duration,
-    /// What observations build on.
+    /// Whether observations reuse the ones before.
     pub memory: Memory,
-    /// How long a new document is waited for.
+    /// How long to wait for a new document.
     pub settling: Settling,
     /// What counts as a test id.
     pub probe: ProbeOptions,
@@ -40,14 +40,14 @@ impl Default for ModelerOptions {
     }
 }
 
-/// How long a document that is looked at for the first time is waited for, so that a page which builds itself by
-/// script is seen as it becomes. Documents without scripts are not waited for once they are loaded.
+/// How long to wait for a document that is observed for the first time, so that a page which builds itself by script is
+/// complete. A document without scripts is complete once it is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settling {
-    /// How long nothing may have changed; with zero it is enough that there is something to act on. Where there
-    /// is only something to read, half a second at least.
+    /// How long the page must be unchanged. With zero, something to act on is enough; a page that has only something
+    /// to read is awaited for half a second at least.
     pub quiet: Duration,
-    /// The most time, of which at most half of what the observation has: a page may stay empty.
+    /// The upper bound, and never more than half of the observation's time: a page may stay empty.
     pub limit: Duration,
 }
 
@@ -57,13 +57,13 @@ impl Default for Settling {
     }
 }
 
-/// What an observation builds on. The result is the same; what it costs is not.
+/// Whether an observation reuses the one before. The result is the same, the cost is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Memory {
-    /// On the one before: what did not change since is not read again.
+    /// It does: what did not change is not read again.
     #[default]
     Kept,
-    /// On nothing: the whole page is read each time.
+    /// It does not: the whole page is read each time.
     None,
 }

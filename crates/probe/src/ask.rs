@@ -1,4 +1,4 @@
-//! What a caller wants to know about an element beyond what is always told.
+//! What a caller wants to know about an element beyond what is always reported.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Asks for the text content beside what is always told.
+    /// Asks for the text content too.
     #[must_use]
     pub fn with_text() -> Self {
         Self { text: true, ..Self::default() }

@@ -11,8 +11,9 @@ use serde::Serialize;
 use crate::error::ProbeError;
 use crate::probe::Probe;
 
-/// What the browser's accessibility tree says about an element.
+/// An element in the browser's accessibility tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AxFacts {
     /// The role; `None` where the browser's own role has no ARIA counterpart.
     pub role: Option<Role>,
@@ -36,7 +37,7 @@ const WINDOW: usize = 128;
 
 impl Probe {
     /// Role, name and description of each of these elements as the browser computes them. Those that
-    /// went away are left out, and those around so much text that the browser's answer would be of any size.
+    /// went away are left out, and those that hold so much text that the answer would have no bound.
     /// About 150 µs each; sent back to back.
     ///
     /// # Errors
@@ -72,7 +73,7 @@ impl Probe {
         until: Instant,
     ) -> Result<Vec<(NodeKey, AxFacts)>, ProbeError> {
         let world = self.world_of(first, until).await?;
-        let alive: Vec<u64> = world.call("(cb, ids) => cb.soonTold(ids)", &[nodes.into()], until).await?;
+        let alive: Vec<u64> = world.call("(cb, ids) => cb.describable(ids)", &[nodes.into()], until).await?;
         let backend = world
             .nodes(
                 "(cb, ids) => ids.map((id) => cb.byId(id)).filter((element) => element)",

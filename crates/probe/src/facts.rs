@@ -1,4 +1,4 @@
-//! Facts as the script tells them, and their redaction.
+//! Facts as the script reports them, and their redaction.
 //!
 //! Invariant: what leaves this module holds no text of a password-like field.
 

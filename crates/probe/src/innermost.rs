@@ -1,6 +1,6 @@
 //! Which of several elements with a text are the innermost: those that contain no other.
 //!
-//! Invariant: rows may come in any order, and what a page says about their nesting may even be a circle.
+//! Invariant: rows may come in any order, and the nesting that a page reports may even be a circle.
 
 use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::text_match::TextPattern;
@@ -23,7 +23,7 @@ pub fn innermost(rows: &[(&ElementFacts, Option<usize>)], pattern: &TextPattern)
         let mut up = rows.get(index).and_then(|(_, parent)| *parent);
         while let Some(outer) = up
             && let Some(slot) = holds_one.get_mut(outer)
-            // Whoever came here before has told all that stand around.
+            // An earlier row has marked everything around this one.
             && !*slot
         {
             *slot = true;

@@ -1,6 +1,6 @@
 //! Finding what a locator means, across frames.
 //!
-//! The script filters roughly and tells facts; `Locator::select` decides. Inner locators (`within`,
+//! The script filters roughly and reports facts; `Locator::select` decides. Inner locators (`within`,
 //! `has`) are resolved first, and the script only compares positions.
 
 use std::collections::HashMap;
@@ -22,6 +22,7 @@ use crate::probe::Probe;
 
 /// One element that a locator means.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Match {
     /// Where it lives.
     pub key: NodeKey,
@@ -31,6 +32,7 @@ pub struct Match {
 
 /// What a locator found.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Located {
     /// The matches, `nth` applied: main frame first, document order within a frame.
     pub matches: Vec<Match>,
@@ -117,7 +119,7 @@ enum Asked {
     Inside,
 }
 
-/// Elements that the script may tell about in one frame.
+/// The most elements that the script reports from one frame.
 const LIMIT: u32 = 2_000;
 
 #[derive(Deserialize)]
@@ -149,7 +151,7 @@ impl Probe {
         self.locate_in(locator, ask, frames, Reach::Outermost, until).await
     }
 
-    /// The same within one frame, whatever the locator's frame path.
+    /// The same within one frame; the locator's frame path is ignored.
     ///
     /// # Errors
     /// As [`Probe::locate`].

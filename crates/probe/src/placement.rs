@@ -90,7 +90,7 @@ fn intersection(a: Rect, b: Rect) -> Rect {
     }
 }
 
-/// What the script tells about a frame's owner element, in the coordinates of the owner's document.
+/// A frame's owner element, in the coordinates of the owner's document.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OwnerBox {
@@ -102,7 +102,7 @@ struct OwnerBox {
 }
 
 impl Probe {
-    /// Where `frame` lies in the tab's viewport, through all of its owners, whatever their process.
+    /// Where `frame` lies in the tab's viewport, through all of its owners, in any process.
     /// One or two round trips per level.
     ///
     /// # Errors

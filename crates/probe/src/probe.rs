@@ -20,6 +20,7 @@ use crate::world::ProbeWorld;
 
 /// What a probe takes as a test id.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProbeOptions {
     /// The attributes that carry a test id, the first that an element has counts.
     pub test_id_attributes: Vec<String>,

@@ -2,11 +2,11 @@
 //!
 //! Invariant: evaluating a source twice in one document changes nothing; elements keep their numbers.
 
-/// The version of the core: a hash of its source, so that a document never answers with another one.
+/// The version of the core: a hash of its source, so that a document never runs another one.
 pub(crate) const VERSION: &str = include_str!(concat!(env!("OUT_DIR"), "/core.version"));
 
 /// The core: an expression that installs `globalThis.__cuebook` unless this version is there already. An element of
-/// that name is none of ours.
+/// that name is not ours.
 pub(crate) const CORE: &str = concat!(
     "(() => {\nconst version = \"",
     include_str!(concat!(env!("OUT_DIR"), "/core.version")),

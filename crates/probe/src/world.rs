@@ -96,7 +96,7 @@ impl ProbeWorld {
         }
     }
 
-    /// Calls `function`, which returns an array of nodes, and answers with their backend node ids.
+    /// Calls `function`, which returns an array of nodes; returns their backend node ids.
     ///
     /// # Errors
     /// [`ProbeError`]

@@ -162,6 +162,7 @@ impl DialogKind {
 
 /// A dialog that waits for an answer.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct OpenDialog {
     /// The session that reported it, and that answers it.
     pub session: Session,
@@ -177,6 +178,7 @@ pub struct OpenDialog {
 
 /// How to answer a dialog.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DialogAnswer {
     /// OK, Leave, and the text for a prompt.
     Accept {

@@ -47,13 +47,13 @@ impl std::fmt::Display for WaitUntil {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Navigated {
-    /// In a new document. It is another one than the URL's where that went on to a next page by itself.
+    /// In a new document: the URL's, or the one that it redirected to by itself.
     NewDocument(DocumentId),
     /// In the document that was there: only the fragment differs. Nothing is waited for.
     SameDocument,
 }
 
-/// Why a navigation did not reach the point that was asked for.
+/// Why a navigation did not come as far as requested.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GotoError {
@@ -101,8 +101,8 @@ impl GotoError {
 }
 
 impl Page {
-    /// Navigates the main frame and waits until its document is as far as `wait` says. A page that goes on to
-    /// another document meanwhile is followed there. A response with an error status is a document like any other.
+    /// Navigates the main frame and waits until its document has come as far as `wait`. If the page redirects itself
+    /// meanwhile, the document that it leads to counts. A response with an error status is a document like any other.
     ///
     /// ```no_run
     /// # async fn example(page: cuebook_cdp::Page, until: std::time::Instant) -> Result<(), cuebook_cdp::GotoError> {

@@ -1,4 +1,4 @@
-//! How a tab's sessions come and go: set up, moved, crashed, closed.
+//! The life of a tab's sessions: set up, moved, crashed, closed.
 
 use serde_json::json;
 
@@ -44,7 +44,7 @@ impl PageInner {
         }
     }
 
-    /// The sessions below one that is gone, itself included; they are taken off the page's lists.
+    /// Removes a session that is gone, and those below it, from the page; returns them all.
     pub(crate) fn take_sessions_below(&self, session: &Session) -> Vec<Session> {
         let mut state = self.lock();
         let mut taken = vec![session.clone()];
@@ -68,8 +68,8 @@ impl PageInner {
         taken
     }
 
-    /// The parent's session has told all it knew when the frame's own session ended. If the frame has not
-    /// moved back by then, it is gone.
+    /// A frame's own session ended, and its parent's session has reported everything since. A frame that has not moved
+    /// back is gone.
     pub(crate) fn frame_lost(&self, id: &FrameId, session: &Session) {
         let mut state = self.lock();
         if state.frames.get(id).is_some_and(|record| record.session == *session) {

@@ -14,8 +14,9 @@ use crate::ids::{DocumentId, FrameId, TargetId};
 use crate::queue::{CONTROL_LANE, Queue};
 use crate::session::{EventQueue, Session, Subscription};
 
-/// A frame, as it was when it was asked for.
+/// A snapshot of a frame's state.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Frame {
     /// Its id, the same in every process it moves through.
     pub id: FrameId,
@@ -104,7 +105,7 @@ impl Page {
         self.inner.lock().frames.get(id).map(|record| frame(id, record))
     }
 
-    /// The main frame. A page that is gone still answers with its last state.
+    /// The main frame. A page that is gone still returns its last state.
     #[must_use]
     pub fn main_frame(&self) -> Frame {
         let state = self.inner.lock();

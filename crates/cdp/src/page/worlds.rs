@@ -15,7 +15,7 @@ use crate::message::RawReply;
 use crate::session::Session;
 use crate::world::{WORLD_NAME, World, is_context_gone};
 
-/// How often a world is asked for again because the frame navigated meanwhile.
+/// Attempts to get a world while the frame keeps navigating.
 const WORLD_ATTEMPTS: usize = 8;
 
 pub(super) const ADD_SCRIPT: &str = "Page.addScriptToEvaluateOnNewDocument";
@@ -72,10 +72,9 @@ impl Page {
     /// Runs a script in our world of every document, present and future, in every frame and process of
     /// the page, before the page's own scripts.
     ///
-    /// It must bear to run twice in one world. The empty document that a popup starts with hands its
-    /// window on to the first document of the same origin: our listeners on the window and our globals
-    /// live on there and the script does not run again, but what was bound to `document` is stale
-    /// (Chromium 156).
+    /// It may run twice in one world. The empty document that a popup starts with passes its window on to the first
+    /// document of the same origin: our listeners on the window and our globals live on there and the script does not
+    /// run again, but what was bound to `document` is stale (Chromium 156).
     ///
     /// # Errors
     /// [`CallError`] of the page's own session; frames that went away meanwhile do not count.

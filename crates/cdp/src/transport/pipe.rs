@@ -15,7 +15,7 @@ use super::Tasks;
 use crate::connection::{INBOUND_CAP, Outgoing};
 use crate::targets::{Hub, route};
 
-/// Small messages are written together up to so many bytes.
+/// Small messages are written together up to this many bytes.
 const BATCH: usize = 256 << 10;
 const CHUNK: usize = 256 << 10;
 

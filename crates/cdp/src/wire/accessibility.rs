@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 /// The reply to `Accessibility.getFullAXTree`, `getPartialAXTree`, `queryAXTree`.
 #[derive(Debug, Deserialize)]
+#[non_exhaustive]
 pub struct AxTree<'a> {
     /// The nodes, parents first.
     #[serde(borrow)]
@@ -17,6 +18,7 @@ pub struct AxTree<'a> {
 /// One node.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct AxNode<'a> {
     /// Its id within the tree.
     #[serde(borrow)]
@@ -55,6 +57,7 @@ pub struct AxNode<'a> {
 
 /// A named value.
 #[derive(Debug, Deserialize)]
+#[non_exhaustive]
 pub struct AxProperty<'a> {
     /// For example `focused`, `expanded`, `labelledby`.
     #[serde(borrow)]
@@ -64,8 +67,9 @@ pub struct AxProperty<'a> {
     pub value: AxValue<'a>,
 }
 
-/// A value of any type, undecoded until asked for.
+/// A value of any type, not decoded yet.
 #[derive(Debug, Deserialize)]
+#[non_exhaustive]
 pub struct AxValue<'a> {
     /// For example `role`, `computedString`, `booleanOrUndefined`.
     #[serde(borrow, rename = "type")]

@@ -9,6 +9,7 @@ use super::Str;
 
 /// The reply to `DOM.describeNode`.
 #[derive(Debug, Deserialize)]
+#[non_exhaustive]
 pub struct Described<'a> {
     /// The node.
     #[serde(borrow)]
@@ -18,6 +19,7 @@ pub struct Described<'a> {
 /// One node, without its children.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Node<'a> {
     /// The id under which the front end knows it; 0 when it was not pushed.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! The network events that tell what a page loads.
+//! The network events that report what a page loads.
 
 use std::borrow::Cow;
 
@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 /// `Network.requestWillBeSent`
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct RequestWillBeSent<'a> {
     /// Names the request; a redirect keeps it.
     #[serde(borrow)]
@@ -17,7 +18,7 @@ pub struct RequestWillBeSent<'a> {
     /// The document; empty for workers.
     #[serde(borrow, default)]
     pub loader_id: Cow<'a, str>,
-    /// What is asked for.
+    /// The request.
     #[serde(borrow)]
     pub request: Request<'a>,
     /// Seconds of the monotonic clock.
@@ -40,9 +41,10 @@ pub struct RequestWillBeSent<'a> {
     pub initiator: Option<&'a RawValue>,
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Request<'a> {
     /// Without the fragment.
     #[serde(borrow)]
@@ -61,6 +63,7 @@ pub struct Request<'a> {
 /// `Network.responseReceived`
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ResponseReceived<'a> {
     /// The request.
     #[serde(borrow)]
@@ -82,6 +85,7 @@ pub struct ResponseReceived<'a> {
 /// An answer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Response<'a> {
     /// Where it came from.
     #[serde(borrow)]
@@ -106,6 +110,7 @@ pub struct Response<'a> {
 /// `Network.loadingFinished`
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct LoadingFinished<'a> {
     /// The request.
     #[serde(borrow)]
@@ -121,6 +126,7 @@ pub struct LoadingFinished<'a> {
 /// `Network.loadingFailed`
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct LoadingFailed<'a> {
     /// The request.
     #[serde(borrow)]

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 /// The reply.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Returned<'a> {
     /// The value, or the exception.
     #[serde(borrow)]
@@ -22,6 +23,7 @@ pub struct Returned<'a> {
 /// A value, by value or by reference.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct RemoteObject<'a> {
     /// The JavaScript type.
     #[serde(borrow, rename = "type")]
@@ -45,6 +47,7 @@ pub struct RemoteObject<'a> {
 
 /// A value as WebDriver BiDi writes it.
 #[derive(Debug, Deserialize)]
+#[non_exhaustive]
 pub struct DeepValue<'a> {
     /// For example `array`, `node`.
     #[serde(borrow, rename = "type")]
@@ -57,6 +60,7 @@ pub struct DeepValue<'a> {
 /// What was thrown.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ExceptionDetails<'a> {
     /// For example `Uncaught`.
     #[serde(borrow, default)]

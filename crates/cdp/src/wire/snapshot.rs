@@ -4,8 +4,9 @@ use serde::Deserialize;
 
 use super::Str;
 
-/// The whole reply. An index of -1 stands for no string.
+/// The whole reply. An index of -1 means no string.
 #[derive(Debug, Deserialize)]
+#[non_exhaustive]
 pub struct Snapshot<'a> {
     /// One for each document in the session's process: the main one first.
     pub documents: Vec<DocumentSnapshot>,
@@ -25,6 +26,7 @@ impl Snapshot<'_> {
 /// One document.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct DocumentSnapshot {
     /// String index of the URL.
     #[serde(rename = "documentURL")]
@@ -46,6 +48,7 @@ pub struct DocumentSnapshot {
 /// The nodes, one entry per node in each column.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct NodeColumns {
     /// Index of the parent; -1 for the root.
     pub parent_index: Vec<i64>,
@@ -78,10 +81,11 @@ pub struct NodeColumns {
 /// The layout objects, one entry per object in each column.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct LayoutColumns {
     /// Index of the node.
     pub node_index: Vec<i64>,
-    /// String indices of the computed styles that were asked for, in that order.
+    /// String indices of the computed styles that were requested, in that order.
     pub styles: Vec<Vec<i64>>,
     /// x, y, width, height in CSS pixels of the document.
     pub bounds: Vec<Vec<f64>>,
@@ -96,6 +100,7 @@ pub struct LayoutColumns {
 /// A sparse column of string indices.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct RareStrings {
     /// Rows that have one, rising.
     pub index: Vec<i64>,
@@ -106,6 +111,7 @@ pub struct RareStrings {
 /// A sparse column of flags.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct RareFlags {
     /// Rows that are set, rising.
     pub index: Vec<i64>,
@@ -114,6 +120,7 @@ pub struct RareFlags {
 /// A sparse column of integers.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct RareIntegers {
     /// Rows that have one, rising.
     pub index: Vec<i64>,

@@ -1,4 +1,4 @@
-//! What the walk's script answers, and what it comes to on top of the walk before.
+//! The answer of the walk's script, and its application to the walk before.
 //!
 //! Invariant: a difference is applied only to the walk whose stamp it names, and only where it fits; what
 //! does not fit is an error of the script, never a panic.
@@ -37,16 +37,16 @@ struct Answer {
     moved: Vec<f64>,
     /// Which row is covered, how much of it, by what.
     covers: Vec<(usize, f64, String)>,
-    /// Rows that were read anew since the base, by number: their names may have changed.
+    /// Rows that were read again since the base, by number: their names may have changed.
     renamed: Vec<u64>,
 }
 
-/// Whose names the browser has to be asked for again.
+/// The rows whose names the browser has to be asked for again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Renamed {
-    /// Nobody knows: everyone's.
+    /// Unknown: all of them.
     All,
-    /// Those of these rows.
+    /// These.
     Rows(Vec<u64>),
 }
 
@@ -62,50 +62,51 @@ impl Renamed {
     }
 }
 
-/// The walk that `text` tells of, given the one that was asked about.
+/// The walk that `text` describes, given the one that the question named.
 ///
 /// # Errors
 /// [`ProbeError::Malformed`] if it does not read, or does not fit.
 pub(super) fn read(text: &str, last: Option<&FrameWalk>) -> Result<(FrameWalk, Renamed), ProbeError> {
-    let told: Answer = serde_json::from_str(text)?;
+    let answer: Answer = serde_json::from_str(text)?;
     let unfit = || ProbeError::from(serde_json::Error::custom("a difference that does not fit its base"));
-    if told.same {
+    if answer.same {
         return Ok((last.ok_or_else(unfit)?.clone(), Renamed::Rows(Vec::new())));
     }
-    let mut walk = told.page;
-    let renamed = match told.base {
+    let mut walk = answer.page;
+    let renamed = match answer.base {
         None => {
-            walk.rows = told.rows.into_iter().map(Arc::new).collect();
-            walk.places = told.places.chunks_exact(5).filter_map(place).collect();
+            walk.rows = answer.rows.into_iter().map(Arc::new).collect();
+            walk.places = answer.places.chunks_exact(5).filter_map(place).collect();
             Renamed::All
         }
         Some(base) => {
             let last = last.filter(|last| last.stamp == base).ok_or_else(unfit)?;
-            let head = last.rows.get(..told.from).ok_or_else(unfit)?;
-            let start = last.rows.len().checked_sub(told.tail).filter(|start| *start >= told.from).ok_or_else(unfit)?;
+            let head = last.rows.get(..answer.from).ok_or_else(unfit)?;
+            let start =
+                last.rows.len().checked_sub(answer.tail).filter(|start| *start >= answer.from).ok_or_else(unfit)?;
             let (rows_after, places_after) = (last.rows.get(start..), last.places.get(start..));
-            let between = told.rows.len();
+            let between = answer.rows.len();
             walk.rows = head.to_vec();
-            walk.rows.extend(told.rows.into_iter().map(Arc::new));
+            walk.rows.extend(answer.rows.into_iter().map(Arc::new));
             walk.rows.extend_from_slice(rows_after.ok_or_else(unfit)?);
-            for (index, row) in told.changed {
+            for (index, row) in answer.changed {
                 *walk.rows.get_mut(index).ok_or_else(unfit)? = Arc::new(row);
             }
-            walk.places = last.places.get(..told.from).ok_or_else(unfit)?.to_vec();
+            walk.places = last.places.get(..answer.from).ok_or_else(unfit)?.to_vec();
             walk.places.extend(std::iter::repeat_n(RowPlace::default(), between));
             walk.places.extend_from_slice(places_after.ok_or_else(unfit)?);
             for place in &mut walk.places {
                 place.cover = None;
             }
-            for moved in told.moved.chunks_exact(6) {
+            for moved in answer.moved.chunks_exact(6) {
                 let [index, rest @ ..] = moved else { continue };
                 let slot = index_of(*index).and_then(|index| walk.places.get_mut(index)).ok_or_else(unfit)?;
                 *slot = place(rest).ok_or_else(unfit)?;
             }
-            Renamed::Rows(told.renamed)
+            Renamed::Rows(answer.renamed)
         }
     };
-    for (index, ratio, by) in told.covers {
+    for (index, ratio, by) in answer.covers {
         walk.places.get_mut(index).ok_or_else(unfit)?.cover = Some(Occlusion { ratio, by });
     }
     if walk.places.len() == walk.rows.len() { Ok((walk, renamed)) } else { Err(unfit()) }

@@ -15,9 +15,9 @@ pub(crate) struct CapturedFrame {
     pub(crate) index: u32,
     /// Our world in its document.
     pub(crate) world: ProbeWorld,
-    /// What the walk reported; its rows have moved to `rows`.
+    /// The result of the walk; its rows have moved to `rows`.
     pub(crate) walk: FrameWalk,
-    /// Whose names the browser has to be asked for again.
+    /// The rows whose names the browser has to be asked for again.
     pub(crate) renamed: Renamed,
     /// Where it lies.
     pub(crate) placement: Placement,

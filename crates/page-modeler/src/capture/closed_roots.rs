@@ -1,6 +1,6 @@
 //! Closed shadow roots: the wire sees them, the script does not.
 //!
-//! The walk names elements that might hold one; the wire describes each, and hands the roots that it
+//! The walk names elements that might hold one; the wire describes each, and passes the roots that it
 //! finds to the script. An element is examined once in its life.
 
 use std::time::Instant;
@@ -18,7 +18,7 @@ struct Describe {
     pierce: bool,
 }
 
-/// Registers the closed roots among `suspects`; answers with how many there were.
+/// Registers the closed roots among `suspects`; returns how many there were.
 pub(super) async fn register(world: &ProbeWorld, suspects: &[u64], until: Instant) -> Result<usize, ProbeError> {
     let nodes = world.nodes("(cb, ids) => cb.walk.suspects(ids)", &[suspects.into()], until).await?;
     world.call::<Value>("(cb, ids) => cb.walk.examined(ids)", &[suspects.into()], until).await?;

@@ -1,4 +1,4 @@
-//! All frames of a tab, whatever their process: walked at once, then placed from the outermost in.
+//! All frames of a tab, in every process: walked at once, then placed from the outermost inwards.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -185,7 +185,7 @@ async fn walk(
     let place = if frame.is_session_root { Place::SessionRoot } else { Place::Inner };
     let world = probe.world(&frame.id, until).await?;
     if listeners.is_new(&world) {
-        listeners.tell(&world, place, None, until).await?;
+        listeners.pass_on(&world, place, None, until).await?;
     }
     let mut last = walks.last(&world, scope).cloned();
     let mut renamed = Renamed::Rows(Vec::new());
@@ -211,7 +211,7 @@ async fn walk(
                 news += closed_roots::register(&world, &walk.suspects, until).await?;
             }
             if listeners.is_due(&world, walk.elements) {
-                news += listeners.tell(&world, place, Some(walk.elements), until).await?;
+                news += listeners.pass_on(&world, place, Some(walk.elements), until).await?;
             }
         }
         if news == 0 {

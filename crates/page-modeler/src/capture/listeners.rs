@@ -1,15 +1,15 @@
 //! Elements that react to the pointer by a listener alone: the wire sees them, the script does not.
 //!
-//! One question per document names every listener in it; those for the pointer and for drops are handed to
-//! the script, which offers an element that listens for itself and leaves aside one that listens for a whole
-//! region; what takes drops is offered whatever it holds, because a drag has to end somewhere.
+//! One question per document names every listener in it; those for the pointer and for drops are passed to
+//! the script. It offers an element that listens for itself and skips one that listens for a whole region; an element
+//! that accepts drops is always offered, because a drag has to end somewhere.
 //!
-//! Invariants: an element is handed over once while it listens, and taken back when it is asked about and no
-//! longer does; at most [`HANDED`] in one observation, the first of the document first.
+//! Invariants: an element is passed once while it listens, and withdrawn when it no longer does; at most [`HANDED`] in
+//! one observation, in document order.
 //!
 //! Cost: the browser takes about 1 ms per 1,000 nodes and 10 µs per listener, and two commands;
-//! handing one over is two. A document is asked when it is new, and again when it has other elements than when it was
-//! last asked.
+//! passing one is two. A document is queried when it is new, and again when it has other elements than at the last
+//! query.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -21,11 +21,11 @@ use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Elements that are handed to the script in one observation of one document.
+/// The most elements that are passed to the script in one observation of one document.
 const HANDED: usize = 300;
-/// Listeners that are read; a document with more is one where everything listens.
+/// The most listeners that are read; in a document with more, everything listens.
 const READ: usize = 20_000;
-/// What a person who points and presses sets off.
+/// The events of pointing and pressing.
 const POINTED: [&str; 6] = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup"];
 
 /// What an element listens for.
@@ -45,16 +45,16 @@ pub(crate) struct ListenerCache {
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// What backend nodes were told to listen for; some are of another document.
+    /// What was passed to the script, by backend node; some are of another document.
     settled: HashMap<i64, Listens>,
     census: Census,
-    /// How often it was asked: scripts that take over a finished page add listeners and no elements.
+    /// How often it was queried: scripts that hydrate a finished page add listeners and no elements.
     times: u32,
-    /// Some were left for the next observation.
+    /// Some are left for the next observation.
     left_over: bool,
 }
 
-/// How many elements the document had when it was asked.
+/// How many elements the document had when it was queried.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Census {
     #[default]
@@ -63,15 +63,15 @@ enum Census {
     Of(u64),
 }
 
-/// A document is asked so often even if it has the same elements.
+/// How often a document is queried even if it has the same elements.
 const EARLY: u32 = 3;
 
-/// Where a document stands in its session.
+/// The position of a document in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It is the one that the session speaks of when no other is named.
+    /// The session's default document.
     SessionRoot,
-    /// It is in a frame of another.
+    /// The document of a frame within another.
     Inner,
 }
 
@@ -98,12 +98,12 @@ impl ListenerCache {
         work(documents.entry(key(world)).or_default())
     }
 
-    /// Whether this document is to be asked before it is walked: it never was, or some were left over.
+    /// Whether this document is to be queried before it is walked: it never was, or some elements are left.
     pub(super) fn is_new(&self, world: &ProbeWorld) -> bool {
         self.with(world, |asked| asked.census == Census::Never || asked.left_over)
     }
 
-    /// Whether a document that now has so many elements is to be asked again.
+    /// Whether a document that now has `elements` elements is to be queried again.
     pub(super) fn is_due(&self, world: &ProbeWorld, elements: u64) -> bool {
         self.with(world, |asked| {
             let due = match asked.census {
@@ -122,9 +122,10 @@ impl ListenerCache {
         documents.retain(|document, _| present.contains(document));
     }
 
-    /// Tells the script which elements of the document listen to the pointer; answers with how many are new.
-    /// `elements` is how many it has, if that is known. What the browser refuses (a document that just went) counts as none.
-    pub(super) async fn tell(
+    /// Passes the elements of the document that listen to the pointer to the script; returns how many are new.
+    /// `elements` is the number of elements in the document, if known. A refusal of the browser (the document just
+    /// went away) counts as none.
+    pub(super) async fn pass_on(
         &self,
         world: &ProbeWorld,
         place: Place,
@@ -154,13 +155,13 @@ impl ListenerCache {
             (wanted, silent)
         });
         let changes = wanted.into_iter().chain(silent.into_iter().map(|node| (node, Listens::default())));
-        let told = join_all(changes.map(|(node, listens)| async move {
+        let accepted = join_all(changes.map(|(node, listens)| async move {
             let function = "(cb, element, listens) => cb.walk.listens(element, listens)";
-            // Same-process frames within this one are theirs to tell.
+            // Elements of same-process frames within this one are passed to those.
             world.adopt::<bool>(node, function, &[json!(listens)], until).await.unwrap_or(false)
         }))
         .await;
-        Ok(told.into_iter().filter(|told| *told).count())
+        Ok(accepted.into_iter().filter(|accepted| *accepted).count())
     }
 }
 
@@ -177,10 +178,10 @@ async fn listening(world: &ProbeWorld, place: Place, until: Instant) -> Result<V
         object_id: String,
     }
     let session = world.world().session();
-    // The document as the page itself has it: asked for its listeners through a world of ours, Chromium 156
-    // sooner or later crashes. Without an object group the browser leaves the handlers themselves out.
+    // The document of the page's own world: queried through a world of ours, Chromium 156 sooner or later crashes.
+    // Without an object group the browser omits the handlers themselves.
     let document = if place == Place::SessionRoot {
-        // No page can give `document` another meaning.
+        // A page cannot redefine `document`.
         session.call_raw("Runtime.evaluate", json!({ "expression": "document" }), until).await?
     } else {
         let Some(document) = world.nodes("() => [document]", &[], until).await?.into_iter().next() else {
@@ -189,10 +190,10 @@ async fn listening(world: &ProbeWorld, place: Place, until: Instant) -> Result<V
         session.call_raw("DOM.resolveNode", json!({ "backendNodeId": document }), until).await?
     };
     let document = document.parse::<Resolved>()?.object.object_id;
-    // Only with `pierce` are listeners of the page's own world told, and those in shadow roots.
+    // Only `pierce` includes listeners of the page's own world, and those in shadow roots.
     let params = json!({ "objectId": document, "depth": -1, "pierce": true });
     let reply = session.call_raw("DOMDebugger.getEventListeners", params, until).await;
-    // Sent with the first poll; nobody waits for its reply.
+    // The first poll sends it; its reply is not awaited.
     let _ = session.call_raw("Runtime.releaseObject", json!({ "objectId": document }), until).now_or_never();
     let all: Listeners = reply?.parse()?;
     let mut order: Vec<(i64, Listens)> = Vec::new();

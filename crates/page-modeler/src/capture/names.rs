@@ -11,15 +11,15 @@ use super::answer::Renamed;
 use super::captured::CapturedFrame;
 use crate::model::candidates::BrowserWords;
 
-/// Rows of one frame that are asked about. The browser takes time linear in the siblings of an element for
+/// The most rows of one frame that the browser is asked about. It takes time linear in the siblings of an element for
 /// each, so that a page of ten thousand siblings would cost tens of seconds.
 const ASKED: usize = 500;
-/// Rows that are asked about at once.
+/// Rows in one question.
 const PART: usize = 128;
-/// After this time the walk's word stands for the rest.
+/// After this time the rest keeps the names of the walk.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// What the browser said, by document and element.
+/// The browser's words, by document and element.
 #[derive(Debug, Default)]
 pub(crate) struct NameCache {
     documents: HashMap<(String, String), HashMap<u64, AxFacts>>,
@@ -50,14 +50,14 @@ impl NameCache {
             wanted.extend(rows.map(|placed| &placed.key).filter(|key| !known.contains_key(&key.node)).cloned());
         }
         let start = Instant::now();
-        // A page on which the browser thinks for so long is told in the walk's words; it is not lost.
+        // A page that the browser needs so long for keeps the names of the walk; the observation does not fail.
         let limit = start + until.saturating_duration_since(start) / 2;
         for part in wanted.chunks(PART) {
-            let told = match probe.browser_names(part, limit).await {
+            let named = match probe.browser_names(part, limit).await {
                 Err(ProbeError::Wire(CallError::DeadlineExceeded { .. })) => break,
-                told => told?,
+                named => named?,
             };
-            for (key, facts) in told {
+            for (key, facts) in named {
                 if let Some(known) = self.documents.get_mut(&(key.frame, key.document)) {
                     known.insert(key.node, facts);
                 }
@@ -69,7 +69,7 @@ impl NameCache {
         for frame in frames.iter_mut() {
             let Some(known) = self.documents.get(&frame.document_key()) else { continue };
             for placed in frame.rows.iter_mut().filter(|placed| placed.in_view) {
-                // What assistive technology skips has no name there; the walk's word stands.
+                // What assistive technology skips has no name there and keeps that of the walk.
                 placed.browser = known.get(&placed.key.node).filter(|facts| !facts.ignored).map(|facts| BrowserWords {
                     role: facts.role,
                     name: facts.name.clone(),

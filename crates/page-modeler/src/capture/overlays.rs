@@ -18,7 +18,7 @@ struct Question<'a> {
     rows: Vec<usize>,
 }
 
-/// Asks every frame above a child whether something of its own lies over the child's candidates in view.
+/// Asks every frame above a child whether one of its elements covers the child's candidates in view.
 pub(super) async fn mark(frames: &mut [CapturedFrame], until: Instant) -> Result<(), ProbeError> {
     let mut questions = Vec::new();
     for (position, frame) in frames.iter().enumerate() {

@@ -58,7 +58,7 @@ const snapshot = (root, limits) => {
   const seen = new Set();
   let left = limits.elements;
   let skipped = 0;
-  // An explicit stack of things to do, last first: a hostile page nests deeper than ours would bear.
+  // An explicit stack of things to do, last first: a hostile page nests deeper than the stack allows.
   const todo = [];
   const enter = (element, node, depth) => {
     if (seen.has(element)) return;

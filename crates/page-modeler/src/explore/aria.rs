@@ -3,7 +3,7 @@
 //! The form is the one that Playwright's users know as an ARIA snapshot: a sequence of roles with quoted
 //! names, marks in brackets, `/url` and `/placeholder` as properties, text as scalars.
 //!
-//! Invariants: what assistive technology skips is not there; values of password-like fields are `•••`;
+//! Invariants: what assistive technology skips is omitted; values of password-like fields are `•••`;
 //! every scalar is quoted where YAML would read anything but a text.
 
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ use crate::modeler::LivePageModeler;
 
 const ARIA: Extension = Extension { name: "aria", source: include_str!(concat!(env!("OUT_DIR"), "/aria.js")) };
 
-/// Elements that are looked at, elements within elements, and characters that are told.
+/// The most elements, the deepest nesting and the most characters of a snapshot.
 const ELEMENTS: u32 = 100_000;
 const DEPTH: u32 = 2_000;
 const CHARACTERS: u32 = 2_000_000;
@@ -30,10 +30,11 @@ const NAME_LIMIT: usize = 900;
 
 /// A part of a page as YAML.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AriaSnapshot {
-    /// The YAML, without a line break at its end; empty where there is nothing to tell.
+    /// The YAML, without a line break at its end; empty where there is nothing to show.
     pub yaml: String,
-    /// Elements and texts that the bounds left out.
+    /// Elements and texts that the bounds omitted.
     pub skipped: u64,
 }
 

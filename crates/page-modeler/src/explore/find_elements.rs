@@ -13,7 +13,7 @@ use super::in_frames::{in_frames, nearest_candidate};
 use crate::error::ModelError;
 use crate::modeler::LivePageModeler;
 
-/// Elements that are told.
+/// The most elements that are returned.
 const HITS: usize = 100;
 
 #[derive(Deserialize)]

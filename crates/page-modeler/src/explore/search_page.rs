@@ -16,9 +16,9 @@ use crate::error::ModelError;
 use crate::model::clean;
 use crate::modeler::LivePageModeler;
 
-/// Hits that are told.
+/// The most hits that are returned.
 const HITS: usize = 100;
-/// Characters of text that are read from one frame.
+/// The most characters of text that are read from one frame.
 const TEXT_BUDGET: u32 = 1_000_000;
 
 #[derive(Deserialize)]
@@ -79,7 +79,7 @@ fn hits_in(regex: &Regex, text: &str, around: usize) -> Vec<(String, String)> {
             let before = text.get(..found.start()).unwrap_or_default();
             let skip = before.chars().count().saturating_sub(around);
             let before: String = before.chars().skip(skip).collect();
-            let after: String = text.get(found.end()..).unwrap_or_default().chars().take(around).collect();
+            let after = clean::cut(text.get(found.end()..).unwrap_or_default(), around);
             (clean::cut(found.as_str(), 500), format!("{before}{}{after}", found.as_str()))
         })
         .collect()

@@ -18,8 +18,9 @@ use super::rows::Row;
 
 /// A row with all that the wire adds to it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Placed {
-    /// What the walk told.
+    /// What the walk reported.
     pub row: Arc<Row>,
     /// Where its node lives.
     pub key: NodeKey,
@@ -35,6 +36,7 @@ pub struct Placed {
 
 /// Role, name and description in the browser's own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BrowserWords {
     /// The role, where the browser's has an ARIA counterpart.
     pub role: Option<Role>,
@@ -46,12 +48,13 @@ pub struct BrowserWords {
 
 /// The rows of one frame.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct FrameRows {
     /// The frame's index in the observation.
     pub frame: u32,
     /// The path of the frame's URL, without query; empty in the main frame.
     pub path: String,
-    /// What tells this frame from others, for twins in several frames.
+    /// What distinguishes this frame from others, for twins in several frames.
     pub title: String,
     /// The way to the frame, outermost owner first.
     pub locators: Vec<Locator>,
@@ -72,7 +75,7 @@ struct Draft<'a> {
 }
 
 /// The candidates of a page, in the order in which they are read; those that something covers wholly
-/// come last. `digest` keys what stands for values of password-like fields.
+/// come last. `digest` keys the digests of password-like values.
 #[must_use]
 pub fn candidates(frames: &[FrameRows], identities: &mut Identities, digest: &DigestKey) -> Vec<Candidate> {
     let secrets: Vec<String> = frames.iter().flat_map(|frame| frame.secrets.iter().cloned()).collect();
@@ -104,8 +107,8 @@ pub fn candidates(frames: &[FrameRows], identities: &mut Identities, digest: &Di
         .zip(contexts)
         .map(|(draft, (context, ambiguous, place))| {
             let row = &draft.placed.row;
-            // The walk's words, not the browser's: those are asked for in view only, and scrolling must not
-            // make another candidate of an element.
+            // Not the browser's words: those are requested in view only, and scrolling must not make another
+            // candidate of an element.
             let about = About { role: row.role, key: row.about.clone(), part: row.part.clone() };
             let id = identities.id(&draft.placed.key, &about);
             let context = context.map(|text| scrubbed(&clean::name(&text, &[]), &secrets));
@@ -122,8 +125,8 @@ fn draft<'a>(frame: &'a FrameRows, placed: &'a Placed, secrets: &[String]) -> Dr
     let browser = placed.browser.as_ref();
     let role = browser
         .and_then(|words| words.role)
-        // The browser calls what only reacts to the pointer generic, and so does the walk; what the walk
-        // knows better is a control that the browser gives a role of its own making.
+        // The browser calls what only reacts to the pointer generic, and so does the walk. The walk knows better
+        // about controls for which the browser has an internal role.
         .filter(|role| !matches!(role, Role::Generic | Role::None | Role::Presentation) || row.role == Role::Generic)
         .unwrap_or(row.role);
     // The browser spells a name as it is drawn, in capitals under `text-transform`; the walk, which also names what
@@ -138,7 +141,7 @@ fn draft<'a>(frame: &'a FrameRows, placed: &'a Placed, secrets: &[String]) -> Dr
     let first = clean::name(said, &row.icons);
     let (name, source) = if first.is_empty() {
         let others = [
-            // The browser names no row or generic that is not focusable; what it reads as is known all the same.
+            // The browser does not name rows and generics that are not focusable; the walk does.
             Some(clean::name(&row.name, &row.icons)),
             row.fallback.as_deref().map(|text| clean::name(text, &row.icons)),
             row.title.clone(),

@@ -1,9 +1,9 @@
-//! Context labels: what tells a candidate from its twins.
+//! Context labels: what distinguishes a candidate from its twins.
 //!
 //! Twins share role and name. Each gets the nearest context that none of its twins has, or the shortest
 //! pair of contexts that does. Of those that are left, members of one collection (three or more that stand
 //! in a row, as stars, digits or pages do) get their position in it, `3 of 5`; a single one that lacks what
-//! all others have is told apart by that. The rest is ambiguous, all of it.
+//! all others have is distinguished by that. The rest is ambiguous, all of it.
 
 use std::collections::HashMap;
 
@@ -16,12 +16,12 @@ pub struct Twin {
     pub place: Option<String>,
 }
 
-/// What tells one apart.
+/// What distinguishes one twin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Label {
     /// `row: john@example.com`.
     Context(String),
-    /// Nothing does; the nearest context that it has, if any.
+    /// Nothing does; its nearest context, if it has one.
     Ambiguous(Option<String>),
 }
 
@@ -105,10 +105,10 @@ pub fn labels(twins: &[Twin]) -> Vec<Label> {
     unique(labels)
 }
 
-/// So many twins in a row make a collection, in which a position means something.
+/// The least number of twins in a row that make a collection, in which a position means something.
 const COLLECTION: usize = 3;
 
-/// Two collections of one kind give the same positions: those tell nothing apart.
+/// Two collections of one kind give the same positions, which distinguish nothing.
 fn unique(mut labels: Vec<Label>) -> Vec<Label> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for label in &labels {

@@ -1,7 +1,7 @@
 //! Ids: `c1`, `c2`, … over a whole run and all of its tabs, never reused.
 //!
-//! An element keeps its id while its node is about the same: its role, its name and all of its context that
-//! identifies. A node that is recycled for another row is another candidate.
+//! An element keeps its id while the digest of its meaning stays the same: its role, its name and the parts of its
+//! context that identify it. A node that is recycled for another row is another candidate.
 
 use std::collections::{HashMap, HashSet};
 
@@ -52,7 +52,7 @@ impl Identities {
         self.known.retain(|key, _| key.page != *page || documents.contains(&(key.frame.clone(), key.document.clone())));
     }
 
-    /// Forgets the nodes of a tab that is gone. Its ids stay taken.
+    /// Forgets the nodes of a tab that is gone. Its ids are not reused.
     pub fn forget(&mut self, page: &PageId) {
         self.known.retain(|key, _| key.page != *page);
     }

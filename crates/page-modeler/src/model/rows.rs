@@ -1,6 +1,6 @@
-//! What one walk over a document tells, as the script writes it.
+//! The result of one walk over a document, as the script writes it.
 //!
-//! Invariant: these types are no wire format of ours; the script and they change together.
+//! Invariant: these types are not a wire format; they change together with the script.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Row {
     pub role: Role,
     /// The accessible name, in the walk's words.
     pub name: String,
-    /// What stands for the name where there is none.
+    /// What replaces the name where there is none.
     pub fallback: Option<String>,
     /// Why it is a candidate: `native`, `role`, `pointer`, ….
     pub reason: String,
@@ -44,7 +44,7 @@ pub struct Row {
     pub description: Option<String>,
     /// The live value.
     pub value: Option<String>,
-    /// The value must not be kept.
+    /// The value must not be recorded.
     pub sensitive: bool,
     /// The options of a native select.
     pub options: Vec<SelectOption>,
@@ -72,7 +72,7 @@ pub struct Row {
     pub about: String,
     /// What is its alone, where a twin is about the same.
     pub part: Option<OwnPart>,
-    /// What that part says.
+    /// The text of that part.
     pub part_text: Option<String>,
     /// A CSS selector of its place.
     pub css: Option<String>,
@@ -80,6 +80,7 @@ pub struct Row {
 
 /// Where a row is at the moment, in the frame's own viewport.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct RowPlace {
     /// The box.
     pub rect: Rect,
@@ -92,6 +93,7 @@ pub struct RowPlace {
 /// The box of a frame's owner element in the document that holds it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct OwnerRow {
     /// The content box.
     pub content: Rect,
@@ -109,9 +111,10 @@ pub struct OwnerRow {
     pub css: Option<String>,
 }
 
-/// What the page says about itself.
+/// The page's metadata.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct Meta {
     /// `og:type` or the schema.org type.
     pub page_type: String,
@@ -123,9 +126,10 @@ pub struct Meta {
     pub has_password: bool,
 }
 
-/// Everything that one walk tells.
+/// The result of one walk.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct FrameWalk {
     /// Names this walk when the next one asks; 0 if it cannot be repeated by name.
     pub stamp: u64,
@@ -137,14 +141,14 @@ pub struct FrameWalk {
     pub title: String,
     /// The status that a server sent with it; 0 where none did.
     pub status: u16,
-    /// It shows nothing.
+    /// Nothing is visible in it.
     pub empty: bool,
     /// The frame's own viewport.
     pub viewport: Viewport,
     /// What can be acted on.
     #[serde(skip)]
     pub rows: Vec<Arc<Row>>,
-    /// Where it is, row by row.
+    /// Their positions, row by row.
     #[serde(skip)]
     pub places: Vec<RowPlace>,
     /// Owners of frames, by registry number.
@@ -169,6 +173,6 @@ pub struct FrameWalk {
     pub unwalked: u64,
     /// The name of the modal dialog that is open.
     pub modal: Option<String>,
-    /// What the page says about itself.
+    /// The page's metadata.
     pub meta: Meta,
 }

@@ -45,7 +45,7 @@ pub fn sketch(walks: &[(u32, &FrameWalk)]) -> Sketch {
     sketch
 }
 
-/// What the structure suggests where the page says nothing about itself.
+/// The page type that the structure suggests, where the metadata states none.
 fn suggested(walk: &FrameWalk) -> Option<&'static str> {
     let starts = |tag: &str| walk.landmarks.iter().any(|landmark| landmark.starts_with(tag));
     if walk.meta.has_password {

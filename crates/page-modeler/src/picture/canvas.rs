@@ -1,6 +1,6 @@
 //! Pixels: read from PNG, made smaller, filled, written as PNG.
 //!
-//! Invariant: no area, however large or far away, makes it touch what is not there.
+//! Invariant: every area is clipped to the picture, however large or far away it is.
 
 use std::io::Cursor;
 
@@ -25,7 +25,7 @@ impl Area {
     /// Farther away than any picture reaches, and near enough for arithmetic.
     const FAR: f64 = 1e6;
 
-    /// The pixels that a box touches, at `scale` pixels a unit; none for a box without an area or in no place.
+    /// The pixels that a box touches, at `scale` pixels a unit; `None` for a box without an area or a finite position.
     pub(super) fn of(rect: &Rect, scale: (f64, f64)) -> Option<Self> {
         let (right, bottom) = (rect.x + rect.width, rect.y + rect.height);
         let edges = [rect.x * scale.0, rect.y * scale.1, right * scale.0, bottom * scale.1];
@@ -101,7 +101,7 @@ impl Canvas {
         Area { left: 0, top: 0, right: self.width as i64, bottom: self.height as i64 }
     }
 
-    /// The same at a smaller size, each pixel the mean of those that it stands for. It becomes no larger.
+    /// The same at a smaller size, each pixel the mean of those that it replaces. Never larger.
     pub(super) fn shrunk(self, width: usize, height: usize) -> Self {
         let (width, height) = (width.clamp(1, self.width.max(1)), height.clamp(1, self.height.max(1)));
         if (width, height) == (self.width, self.height) {

@@ -1,12 +1,12 @@
 //! Pictures of the viewport for planners that see: candidates marked by box and id.
 //!
 //! Invariants:
-//! - A picture is a help, never a need: whatever goes wrong on the way to it, there is none, and no error.
-//! - What stands in a password-like field of the observation is painted over; where its place is not known, or where
-//!   the observation was cut short so that there may be more of them, there is no picture.
-//! - A page that was scrolled or zoomed since it was observed has no picture: its boxes would stand elsewhere. What else
-//!   moved in between is not noticed.
-//! - A picture has a pixel per CSS pixel, 4,096 a side and 150 marks at most, whatever the page claims.
+//! - A picture is optional: where one cannot be made there is none, and no error.
+//! - Password-like fields of the observation are painted over. Where the position of one is not known, or the observation
+//!   was cut short and there may be more of them, there is no picture.
+//! - A page that was scrolled or zoomed since it was observed has no picture: its boxes would be wrong. Other movement
+//!   is not noticed.
+//! - A picture has one pixel per CSS pixel, at most 4,096 a side and at most 150 marks.
 
 mod canvas;
 mod marks;

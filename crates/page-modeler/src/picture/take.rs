@@ -45,8 +45,8 @@ struct VisualViewport {
     scale: f64,
 }
 
-/// A picture of the tab with the candidates of `observation`, which must be of this tab and fresh; `None` if there is
-/// none by then, or the page was scrolled or zoomed since. Two round trips, and work of milliseconds for a usual
+/// A picture of the tab with the candidates of `observation`, which must be of this tab and recent; `None` if it is
+/// not ready by the deadline, or the page was scrolled or zoomed since. Two round trips, and work of milliseconds for a usual
 /// viewport, outside of the runtime's threads.
 pub(crate) async fn take(page: &Page, observation: &Observation, until: Instant) -> Option<Image> {
     if page.dialog().is_some() || page.crashed() || page.closed() {
@@ -92,7 +92,7 @@ fn size(width: f64, height: f64) -> Option<(f64, f64)> {
     Some(((width * share).floor().max(1.0), (height * share).floor().max(1.0)))
 }
 
-/// What is to be drawn; `None` where nobody knows where all that must not be seen is.
+/// What is to be drawn; `None` where the position of something that must be hidden is not known.
 fn marks(observation: &Observation) -> Option<Marks> {
     if observation.truncated.is_some_and(|cut| cut.candidates > 0 || cut.elements > 0 || cut.frames > 0) {
         return None;
@@ -109,7 +109,7 @@ fn marks(observation: &Observation) -> Option<Marks> {
                 None => {}
             }
         }
-        // What nothing tells apart cannot be named by a plan.
+        // A plan cannot name an ambiguous candidate.
         if let Some(rect) = placed
             && is_in_view
             && candidate.occlusion.is_none()

@@ -168,9 +168,9 @@ const readWords = (container, limit, every, items = every) => {
         }
         if (SKIPPED.has(tag) || isHidden(child) || hasAppeared(child, isTipOrActions)) continue;
         if (!every) {
-          // What a field opens or answers with comes and goes as it is used.
+          // What a field opens or shows in response changes as it is used.
           if (lead >= 0 && (isTip(child) || ANSWERING_ROLES.has(role) || hasAttribute(child, "aria-live"))) continue;
-          // The moment that a relative time stands for stays.
+          // The moment that a relative time refers to does not change.
           const moment = tag === "time" ? attr(child, "datetime") : null;
           if (moment) {
             text += ` ${moment} `;
@@ -192,7 +192,7 @@ const readWords = (container, limit, every, items = every) => {
 export const ownText = (container, limit = 80) => shortText(readWords(container, limit * 2, true).text, limit);
 
 const WORDS_LIMIT = 2000;
-/** A longer text is that of a layout: its beginning says what it is about. */
+/** A longer text is that of a layout: only its beginning counts. */
 const HEAD_LIMIT = 200;
 const wholeText = ({ text, lead }) => {
   const whole = collapse(lead) || collapse(text);
@@ -295,7 +295,7 @@ export const placeOf = (element, tag = tagOf(element), role = roleOf(element)) =
   if (role === "dialog" || role === "alertdialog") {
     const name = nameOf(element) || headingIn(element);
     add("dialog", shortText(name));
-    // What a dialog lists is what it asks about.
+    // The content of a dialog is what it asks about.
     const words = withoutTicks(element, "words", itemText(element, true));
     return item("dialog", words, withoutTicks(element, "name", name), true);
   }
@@ -403,7 +403,7 @@ export const aboutOf = (role, name, places, line, own) => {
     labels.push(["after heading", shortText(line.text)]);
     parts.push(line.key);
   }
-  // A page with nothing else to say says it in its title.
+  // Without any other context, the page's title is the context.
   if (parts.length === (own ? 1 : 0))
     parts.push(
       `title ${withoutCounts(title(document))
@@ -474,7 +474,7 @@ export const besideOf = (element, tag, role) => {
   }
   return "";
 };
-/** What stands for the name of a thing that has none. */
+/** The replacement for a missing name. */
 export const fallbackOf = (element, tag, role) => {
   const read =
     tag === "select" || tag === "input" || tag === "textarea" || role === "textbox" || role === "combobox"
@@ -549,7 +549,7 @@ export const meaningOf = (element) =>
     const called = nameOf(element) || calledBy("", besideOf(element, tag, role), fallbackOf(element, tag, role));
     return aboutOf(role, called, places, lineOf(element), ownOf(element, tag));
   });
-/** Whether an element still is about what it was about. */
+/** Whether an element still has this meaning. */
 export const isAbout = (element, { key, part }) =>
   once(() => {
     if (meaningOf(element).key !== key) return false;

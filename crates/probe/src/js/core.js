@@ -1,23 +1,23 @@
 // @ts-check
-// The core: what the layers call in a page, and what their own scripts build on.
+// The core: what the layers call in a page, and what their scripts import.
 export {
   attr, attributeNames, bodyElement, boundingRect, byId, characterData, childrenOf, closest, collapse,
   composedParentOf, contains, cut, elementAt, elementChildren, everyElement, firstChild, focusedIn, hasAttribute,
   hostOf, idOf, isConnected, isElement, lookOf, matches, namespace, nextSibling, nodeType, notedRoots, noteRoot,
-  once, pageScroller, parentNode, parentOf, previousSibling, queryAll, registerClosedRoot, rootElement, rootNode,
+  once, pageScroller, parentNode, parentOf, queryAll, registerClosedRoot, rootElement, rootNode,
   scrollHeight, scrollWidth, shadowOf, styleOf, tagOf, textContent, typeOf,
 } from "./tree.js";
 export { isEditingHost, isFocusable, roleOf } from "./roles.js";
 export {
-  contentOf, controlValue, descriptionOf, errorMessageOf, generatedText, isAriaHidden, isExcluded, isHidden,
-  labelsOf, labelTexts, nameOf, referenced, selectedOptions, soonTold,
+  contentOf, controlValue, describable, descriptionOf, errorMessageOf, generatedText, isAriaHidden, isExcluded,
+  isHidden, labelsOf, labelTexts, nameOf, referenced, selectedOptions,
 } from "./names.js";
 export { isListed, isSensitive, optionsOf, statesOf, valueOf } from "./states.js";
 export {
-  boxOf, clippedBox, editorOf, intersect, isOffered, isOffPage, isShown, isVisible, overflows, ownerBox, scrollerOf,
-  shareInView, standInOf,
+  boxOf, clippedBox, editorOf, intersect, isOffPage, isShown, isVisible, overflows, ownerBox, scrollerOf,
+  standInOf,
 } from "./visible.js";
-export { bearerOf, factsOf, testIdOf, textOf } from "./facts.js";
+export { factsOf, testIdOf, textOf } from "./facts.js";
 export {
   aboutOf, ACTABLE, beforeArrival, besideOf, calledBy, crowned, crownOf, digestOf, fallbackOf, headingIn, isAbout,
   meaningOf, onArrival, ownOf, ownText, partText, placeOf, rankOf, shortText, textHead,
@@ -26,5 +26,5 @@ export { byCss } from "./css.js";
 export { locate, relativeTo } from "./locate.js";
 export {
   animations, baseUri, checked, choices, control, destinationOf, firstElement, indeterminate, isDesigned, listen,
-  nextElement, ownerDocument, readyState, sheets, shows, textsIn, title,
+  nextElement, ownerDocument, readyState, sheets, shows, title,
 } from "./tools.js";

@@ -128,8 +128,8 @@ const LABELS = Object.fromEntries(
 );
 Object.setPrototypeOf(LABELS, null);
 export const controlOf = getter(HTMLLabelElement.prototype, "control");
-// Chromium searches the whole tree for the labels of one control. So many are asked for one by one; for
-// more, each label is asked once what it labels.
+// Chromium searches the whole tree for the labels of one control. Up to this many are requested one by one; for more,
+// each label is asked once for its control.
 const ASKED_SINGLY = 8;
 const labelsIn = (root) => {
   let known = memo.labelled.get(root);
@@ -195,7 +195,7 @@ const readGenerators = (root) => {
         if (!/:(?:before|after)/.test(selector)) continue;
         const content = rule.style.content;
         if (!content || /^(?:none|normal|""|'')$/.test(content)) continue;
-        // A selector that depends on where its sheet lives is not taken apart.
+        // A selector that depends on the position of its sheet is not parsed.
         if (/[\\&"']|:host|:slotted|:part|:scope/.test(selector)) return false;
         found.add(selector.replace(/::?(?:before|after)/g, ""));
         if (found.size > GENERATING_LIMIT) return false;
@@ -218,7 +218,7 @@ const readGenerators = (root) => {
     matches(rootElement(), selector);
     return selector;
   } catch {
-    // Sheets of other origins do not tell.
+    // Sheets of other origins cannot be read.
     return true;
   }
 };
@@ -290,7 +290,7 @@ const contentName = (element, state) => {
       state.budget -= text.length;
       push(text, false);
     } else if (isElement(child)) {
-      // What a branch of a tree holds is not what it is called.
+      // The content of a branch of a tree is not its name.
       if ((isBranch && roleOf(child) === "group") || hasAppeared(child, isTip)) continue;
       const display = tagOf(child) === "br" || (isHidden(child) && !isUnseen(child)) ? "block" : styleOf(child).display;
       const inline = display === "inline" || display === "contents" || tagOf(child) === "slot";
@@ -637,16 +637,16 @@ const labelText = (label, control) => {
   return compute(label, state);
 };
 
-// The browser tells a name whole, and three times over: of megabytes it is not asked.
-const TOLD_TEXT = 20_000;
+// The browser returns a name in full, and three times: it is not asked for megabytes.
+const NAMING_TEXT = 20_000;
 const TOLD_NODES = 5_000;
-const TOLD_ATTRIBUTES = (
+const NAMING_ATTRIBUTES = (
   "aria-label aria-description aria-roledescription aria-valuetext aria-placeholder title alt " +
   "placeholder label value summary href"
 ).split(" ");
-const TOLD_REFERENCES = ["aria-labelledby", "aria-describedby", "aria-details", "aria-errormessage", "aria-owns"];
+const NAMING_REFERENCES = ["aria-labelledby", "aria-describedby", "aria-details", "aria-errormessage", "aria-owns"];
 /** Whether what an element and all that names it could say is within bounds. */
-const isSoonTold = (element) => {
+const isDescribable = (element) => {
   let text = 0;
   let nodes = 0;
   const roots = [element, ...labelsOf(element)];
@@ -654,7 +654,7 @@ const isSoonTold = (element) => {
     const stack = [roots[i]];
     while (stack.length) {
       const node = stack.pop();
-      if (++nodes > TOLD_NODES || text > TOLD_TEXT) return false;
+      if (++nodes > TOLD_NODES || text > NAMING_TEXT) return false;
       if (node !== roots[i]) {
         const next = nextSibling(node);
         if (next) stack.push(next);
@@ -664,9 +664,9 @@ const isSoonTold = (element) => {
         continue;
       }
       if (isElement(node)) {
-        for (const name of TOLD_ATTRIBUTES) text += attr(node, name)?.length ?? 0;
+        for (const name of NAMING_ATTRIBUTES) text += attr(node, name)?.length ?? 0;
         text += controlValue(node)?.length ?? 0;
-        for (const name of TOLD_REFERENCES)
+        for (const name of NAMING_REFERENCES)
           if (roots.length < 100 && hasAttribute(node, name)) roots.push(...referenced(node, name));
         const first = shadowOf(node) && firstChild(shadowOf(node));
         if (first) stack.push(first);
@@ -675,15 +675,15 @@ const isSoonTold = (element) => {
       if (first) stack.push(first);
     }
   }
-  return text <= TOLD_TEXT;
+  return text <= NAMING_TEXT;
 };
 /**
  * Of these elements those that are alive, and that the browser describes in bounded words.
  * @param {number[]} ids
  * @returns {number[]}
  */
-export const soonTold = (ids) =>
+export const describable = (ids) =>
   ids.filter((id) => {
     const element = byId(id);
-    return element && isSoonTold(element);
+    return element && isDescribable(element);
   });

@@ -16,7 +16,7 @@ const toggle = (element, name) => {
   const stated = attr(element, name)?.trim().toLowerCase();
   return stated === "true" || stated === "false" || stated === "mixed" ? stated : undefined;
 };
-// `aria-disabled` says nothing on what cannot be operated; from there on it holds for all within (WAI-ARIA 1.2).
+// `aria-disabled` has no meaning on elements that cannot be operated; otherwise it holds for all within (WAI-ARIA 1.2).
 const SUPPORTS_DISABLED = new Set(
   (
     "application button cell checkbox columnheader combobox grid gridcell group link listbox menu menubar " +
@@ -55,7 +55,7 @@ export const statesOf = (element) => {
   const type = typeOf(element);
   const disabled = isNativelyDisabled(element) || isAriaDisabled(element);
   if (disabled) states.disabled = true;
-  // A field of the browser's own takes text whatever ARIA says of it.
+  // A native field is editable, whatever ARIA states.
   const isField = tag === "input" || tag === "textarea" || tag === "select";
   const takesText = tag === "textarea" || (tag === "input" && TYPED.has(type));
   const readonly =
@@ -118,7 +118,7 @@ export const statesOf = (element) => {
   return states;
 };
 
-// A field is password-like by its type, by what it may be filled with, or by what it is called.
+// A field is password-like by its type, by its `autocomplete`, or by its name.
 const SECRETS =
   "password|passwd|passphrase|passcode|pwd|secret|token|otp|cvv|cvc|csc|pin|" +
   "one[-_ ]?time[-_ ]?code|verification[-_ ]?code|security[-_ ]?code";

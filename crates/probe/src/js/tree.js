@@ -179,7 +179,7 @@ export const registerClosedRoot = (root) => {
   closedRoots.set(shadowHost(root), root);
   noteRoot(root);
 };
-/** Shadow roots that somebody met, for whoever watches the document. */
+/** Shadow roots that were found, for the observers of the document. */
 const metRoots = new Set();
 let prunedAt = 1000;
 export const noteRoot = (root) => {
@@ -357,7 +357,7 @@ const clipPathHides = (style) => {
     /^polygon\(\s*0(?:px|%)?\s+0(?:px|%)?\s*(?:,\s*0(?:px|%)?\s+0(?:px|%)?\s*)*\)/.test(clipPath)
   );
 };
-/** What the ancestors of many elements are asked for again and again: each property is read once. */
+/** Caches properties of ancestors that many elements ask for. */
 class Look {
   #style;
   #position;

@@ -6,7 +6,7 @@ import {
   pageScroller, queryAll, rectOf, rootElement, scrollHeight, scrollWidth, styleOf, tagOf, typeOf, XHTML,
 } from "./tree.js";
 import { isNativelyDisabled } from "./roles.js";
-import { isAriaHidden, isHidden, labelsOf } from "./names.js";
+import { isHidden, labelsOf } from "./names.js";
 import { isAriaDisabled } from "./states.js";
 import { TEXT_LIMIT } from "./facts.js";
 
@@ -80,7 +80,7 @@ const clientTop = getter(Element.prototype, "clientTop");
 const offsetWidth = getter(HTMLElement.prototype, "offsetWidth");
 const offsetHeight = getter(HTMLElement.prototype, "offsetHeight");
 const scaleOf = (element, box) => {
-  // Only the boxes of HTML are laid out in whole pixels of their own.
+  // Only the boxes of HTML are laid out in whole pixels.
   if (namespace(element) !== XHTML) return { x: 1, y: 1 };
   const width = offsetWidth(element);
   const height = offsetHeight(element);
@@ -94,7 +94,7 @@ const flowOf = (position) => (position === "fixed" ? "fixed" : position === "abs
 /**
  * How the ancestors from `start` up clip what is positioned so within them. `now`: the box of what can be
  * seen. `before` and `instead`: what no scrolling can bring back is cut by `before`; `instead`, where it is
- * there, is what remains of the nearest scroller, which stands for all that it can scroll to.
+ * there, is what remains of the nearest scroller, which represents all that it can scroll to.
  */
 const clipFrom = (start, flow) => {
   const chain = [];
@@ -250,7 +250,6 @@ const isFixed = (element) => {
   for (const one of asked) memo?.fixed.set(one, fixed);
   return fixed;
 };
-export const isOffered = (element) => isShown(element) && !isAriaHidden(element);
 /** Whether the pointer reaches an element or something in it; what is disabled need not be reached to be known. */
 const isReached = (element) => {
   if (styleOf(element).pointerEvents !== "none" || isNativelyDisabled(element) || isAriaDisabled(element)) return true;
@@ -272,7 +271,7 @@ const shownWithin = (element) => {
   return null;
 };
 /**
- * The box through which an element is seen and used: its own, or that of what stands for it.
+ * The box through which an element is seen and used: its own, or that of the element that represents it.
  * @param {Element} element
  * @returns {Element | null}
  */

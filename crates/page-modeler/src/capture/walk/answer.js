@@ -1,14 +1,14 @@
 // @ts-check
-// What is told of a walk: all of it, or how it differs from the last one that was told.
+// The answer to a walk: all of it, or how it differs from the last one that was answered.
 //
 // Invariant: a difference names the walk that it builds on, by a stamp that only this document's script
-// gives out. Whoever has another one is told everything.
+// gives out. A caller with another stamp gets everything.
 import * as cb from "cuebook:core";
 import { attr, cut, headingIn, shortText } from "cuebook:core";
 import { memory } from "./memory.js";
 import { note, observer, watch } from "./changes.js";
 import { KEPT_LIMIT, prepare } from "./measure.js";
-import { tellTwinsApart } from "./context.js";
+import { distinguishTwins } from "./context.js";
 import { count, metaOf, schemaType } from "./sketch.js";
 import { withoutDoubles } from "./doubles.js";
 import { BOXES, contentShown, isTooDeep, NOTHING } from "./settle.js";
@@ -57,7 +57,7 @@ const placeOf = ({ box, inView }) => [
 ];
 const answer = (options, { run, unwalked }) => {
   const entries = withoutDoubles(run.entries);
-  tellTwinsApart(entries);
+  distinguishTwins(entries);
   const scroller = cb.pageScroller();
   const html = cb.rootElement();
   const isEmpty = !run.candidates && !run.headings.length && !unwalked && contentShown() === NOTHING;
@@ -162,7 +162,7 @@ const answer = (options, { run, unwalked }) => {
   if (memory.order.length > KEPT_LIMIT || unwalked) memory.everything = true;
   return parts.join("");
 };
-/** What can be said of a document without measuring anything in it. */
+/** The answer for a document in which nothing can be measured. */
 const unmeasured = (unwalked) =>
   JSON.stringify({ page: { ...aboutDocument(), unwalked }, rows: [], places: [], covers: [] });
 const responseStatus = () => {
@@ -186,43 +186,25 @@ const hitsOf = (stands) =>
     return cb.elementAt(shown.x + shown.width / 2, shown.y + shown.height / 2);
   });
 export const run = (options) => (options.anew ? aside(() => runOnce(options)) : runOnce(options));
-/** Does `work` as if nothing were known, and leaves what is known as it was. */
+/**
+ * What a walk keeps for the next one, counters aside.
+ * @type {(keyof typeof memory)[]}
+ */
+const CACHED = [
+  "infos", "order", "nameless", "records", "targets", "everything", "roots", "surroundings", "animated", "extents",
+  "changedIn",
+];
+/** Runs `work` on an empty cache, and restores the cache afterwards. */
 const aside = (work) => {
   note(observer.takeRecords());
-  const before = {
-    infos: memory.infos,
-    order: memory.order,
-    nameless: memory.nameless,
-    records: memory.records,
-    targets: memory.targets,
-    everything: memory.everything,
-    roots: memory.roots,
-    surroundings: memory.surroundings,
-    animated: memory.animated,
-    extents: memory.extents,
-    changedIn: memory.changedIn,
-    view: kept.view,
-    full: kept.full,
-  };
+  const before = Object.fromEntries(CACHED.map((key) => [key, memory[key]]));
+  const { view, full } = kept;
   memory.everything = true;
   try {
     return work();
   } finally {
-    ({
-      infos: memory.infos,
-      order: memory.order,
-      nameless: memory.nameless,
-      records: memory.records,
-      targets: memory.targets,
-      everything: memory.everything,
-      roots: memory.roots,
-      surroundings: memory.surroundings,
-      animated: memory.animated,
-      extents: memory.extents,
-      changedIn: memory.changedIn,
-    } = before);
-    kept.view = before.view;
-    kept.full = before.full;
+    Object.assign(memory, before);
+    Object.assign(kept, { view, full });
     for (const root of memory.roots) watch(root);
   }
 };
@@ -246,7 +228,7 @@ const runOnce = (options) => {
       return '{"same":true}';
     return answer(options, walkOver(options, began));
   } catch (error) {
-    // What a broken walk left behind is relied on by none after it.
+    // No later walk may rely on the state of one that threw.
     memory.everything = true;
     throw error;
   }

@@ -1,7 +1,7 @@
 // @ts-check
 // What the page changes between walks: noted as it happens, sorted out when the next walk begins.
 //
-// Invariant: between two walks a bounded number of changes is kept. A page that changes more is walked anew.
+// Invariant: between two walks a bounded number of changes is kept. A page that changes more is walked in full.
 import * as cb from "cuebook:core";
 import { attr, tagOf } from "cuebook:core";
 import { memory } from "./memory.js";
@@ -105,7 +105,7 @@ const changedChildren = (record, ids) => {
     return;
   }
   const inShadow = cb.nodeType(cb.rootNode(target)) === 11;
-  // Slots hand elements around: all that a host shows is found anew.
+  // Slots move elements: the whole content of a host is walked again.
   if (inShadow) {
     const host = cb.hostOf(cb.rootNode(target));
     if (host) resort(around(host));

@@ -21,7 +21,7 @@ export const ligaturesOf = (element) => {
   return found;
 };
 
-/** What an element says about all that it holds; kept while nothing in it changes. */
+/** The context that an element gives to its content; cached while nothing in it changes. */
 export const placeKept = (info) => {
   if (info.place === undefined) {
     info.place = cb.placeOf(info.element, info.tag, info.role);
@@ -34,14 +34,14 @@ export const crownOf = (info) => {
   if (info.crown === undefined) info.crown = cb.crownOf(info.element);
   return info.crown;
 };
-/** What an element is about, from what the walk knows of all that holds it. */
+/** The meaning of an element, from what the walk knows of its ancestors. */
 export const aboutOf = (info, called) => {
   const places = [];
   for (let up = info.parent; up && places.length < 200; up = up.parent) places.push(placeKept(up));
   return cb.aboutOf(info.role, called, places, info.line, cb.ownOf(info.element, info.tag));
 };
-/** Of rows whose context is the same, the part of the page that is each one's alone: what it says, or its rank. */
-export const tellTwinsApart = (entries) => {
+/** For rows with the same context, the part of the page that only one of them is in: its text, or its rank. */
+export const distinguishTwins = (entries) => {
   const groups = new Map();
   for (const entry of entries) {
     const group = groups.get(entry.row.about);

@@ -4,7 +4,7 @@ import { WIDGETS } from "./reasons.js";
 
 const COLLECTED = new Set(["tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem"]);
 const PRESSED = new Set(["link", "button"]);
-/** Which of two nested rows of one name and nearly one box stands for both: "outer", "inner", or neither. */
+/** Which of two nested rows of one name and nearly one box represents both: "outer", "inner", or neither. */
 const standsForBoth = ({ row: outer, box: outerBox }, { row: inner, box: innerBox }) => {
   const called = (row) => row.name || row.fallback || "";
   const area = (box) => box.width * box.height;

@@ -1,5 +1,5 @@
 // @ts-check
-// What is nearest to a text or an element that nobody can act on.
+// The nearest candidate to a text or an element that cannot be acted on.
 import * as cb from "cuebook:core";
 import { ACTABLE, cut, tagOf } from "cuebook:core";
 import { reasonOf } from "./reasons.js";

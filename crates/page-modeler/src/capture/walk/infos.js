@@ -1,7 +1,7 @@
 // @ts-check
 // What is known of each element that was walked, kept between walks.
 //
-// Invariant: what an Info holds is what a walk from scratch would find. So whoever learns that something
+// Invariant: what an Info holds is what a walk from scratch would find. So code that learns that something
 // changed drops what depends on it, at once (`changes.js`, `measure.js`); the next walk fills it in again.
 import * as cb from "cuebook:core";
 import { tagOf } from "cuebook:core";
@@ -59,7 +59,7 @@ export class Info {
     this.json = "";
     this.version = 0;
     this.builtIn = 0;
-    // What a walk hands down: the headings above it, and above the next of what it holds.
+    // What a walk passes down: the headings above it, and above its next child.
     this.line = null;
     this.lineWithin = null;
     this.contextVersion = 0;
@@ -81,7 +81,7 @@ export class Info {
     this.renewed = 0;
   }
 }
-// What a walk does with an element: passes it by, notes its frame, leaves out what it holds, or goes in.
+// What a walk does with an element: skips it, notes its frame, omits its content, or enters it.
 export const PASSED = 0;
 export const OWNER = 1;
 export const CLOSED = 2;
@@ -103,7 +103,7 @@ export const drop = (info) => {
 };
 /** What `element` is called changed, and with it what is read from content around it. */
 export const dropRow = (element) => touch(memory.infos.get(element) ?? null);
-/** Something in `info` changed: what it and all around it say has to be read again. */
+/** Something in `info` changed: its text and those of its ancestors have to be read again. */
 export const touch = (info) => {
   for (let up = info; up && up.dropped !== memory.epoch; up = up.parent) {
     up.dropped = memory.epoch;
@@ -150,7 +150,7 @@ export const forget = (info) => {
     if (one.kids) for (const kid of one.kids) stack.push(kid);
   }
 };
-/** What stands in an element is to be found anew, slots and all. */
+/** The content of an element has to be walked again, slots included. */
 export const relist = (info) => {
   if (info.kids) for (const kid of info.kids) forget(kid);
   info.kids = null;

@@ -21,17 +21,17 @@ export const fieldOf = (element, tag) => {
   return tag === "input" ? `${cb.checked(element)} ${cb.indeterminate(element)} ${typeOf(element)} ${value}` : value;
 };
 const sheetsOf = (root) => {
-  let told = "";
+  let seen = "";
   for (const sheet of cb.sheets(root)) {
     let rules = -1;
     try {
       rules = sheet.cssRules.length;
     } catch {
-      /* A sheet of another origin tells nothing. */
+      /* A sheet of another origin cannot be read. */
     }
-    told += `${rules}${sheet.disabled ? "-" : "+"}`;
+    seen += `${rules}${sheet.disabled ? "-" : "+"}`;
   }
-  return told;
+  return seen;
 };
 const focusedElement = () => {
   let focused = cb.focusedIn(document);
@@ -45,7 +45,7 @@ const focusedElement = () => {
 };
 /** What the fields hold that others refer to: those that are not shown are measured nowhere else. */
 const referredFields = () => {
-  let told = "";
+  let seen = "";
   for (const root of memory.roots)
     for (const element of cb.queryAll(root, REFERRING)) {
       for (const name of REFERENCES)
@@ -54,10 +54,10 @@ const referredFields = () => {
             for (const field of isField(tagOf(target))
               ? [target]
               : Array.from(cb.queryAll(target, "input,textarea,select")).slice(0, 50))
-              told += `${fieldOf(field, tagOf(field))}\0`;
+              seen += `${fieldOf(field, tagOf(field))}\0`;
           }
     }
-  return told;
+  return seen;
 };
 export const readSurroundings = () => {
   const scroller = cb.pageScroller();
@@ -162,7 +162,7 @@ const remeasure = () => {
   }
   return changed;
 };
-/** Reads again whatever may have changed since the last walk; whether anything has. */
+/** Reads again all that may have changed since the last walk; returns whether anything has. */
 export const prepare = () => {
   let changed = sortChanges();
   if (compareSurroundings()) changed = true;

@@ -1,8 +1,8 @@
 // @ts-check
-// What is kept between walks. Several modules change it, so it stands in one place.
+// The cache between walks, shared by the modules that change it.
 export const memory = {
   infos: new WeakMap(),
-  /** Everything that the last walk visited, in its order; null if nothing of it can be relied on. */
+  /** Everything that the last walk visited, in its order; null if it cannot be relied on. */
   order: null,
   /** Fields without a name: what stands beside them may change without them. */
   nameless: new Set(),

@@ -53,7 +53,7 @@ const isNative = (element, tag) => {
   }
 };
 /**
- * Why an element is something to act on; empty if it is not. `pointed` tells that an ancestor has the pointer cursor.
+ * Why an element is something to act on; empty if it is not. `pointed`: an ancestor has the pointer cursor.
  */
 export const reasonOf = (element, tag, pointed) => {
   if (isNative(element, tag)) return "native";

@@ -1,8 +1,8 @@
 // @ts-check
-// What is told of one thing to act on, but for where it is at the moment.
+// The row of one thing to act on, without its position.
 //
 // A row is kept while nothing in its element, its labels and what it refers to changes; the texts
-// and headings around it are compared. Whatever else a row may depend on has to be noticed in `changes.js` or
+// and headings around it are compared. Everything else that a row depends on has to be noticed in `changes.js` or
 // `measure.js`.
 import * as cb from "cuebook:core";
 import { attr, cut, shortText } from "cuebook:core";

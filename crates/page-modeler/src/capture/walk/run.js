@@ -1,5 +1,5 @@
 // @ts-check
-// One walk: what changed since the last one is read, the rest is taken from it.
+// One walk: what changed since the last one is read, the rest is reused.
 import * as cb from "cuebook:core";
 import { attr, cut, lookOf, ownText, roleOf, shortText, textHead, typeOf } from "cuebook:core";
 import { memory } from "./memory.js";
@@ -97,7 +97,7 @@ export const read = (run, info) => {
 const PASSED_TAGS = new Set(["script", "style", "template", "head", "noscript", "option", "optgroup"]);
 const isPlainRole = (role) => role === "generic" || role === "none" || role === "presentation";
 
-/** The element through which a thing to act on is seen and used; null if nobody could. */
+/** The element through which a thing to act on is seen and used; null if there is none. */
 const offerOf = (info) => {
   // A control that is used through its label depends on what that looks like.
   if (info.offer !== undefined && info.offer !== null && info.offer !== info.element) info.offer = undefined;
@@ -335,7 +335,7 @@ export const walkOver = (options, began) => {
     if (!info) memory.infos.set(root, (info = new Info(root, null)));
     stack.push(info);
   }
-  // An explicit stack: a hostile page nests deeper than ours would bear.
+  // An explicit stack: a hostile page nests deeper than the stack allows.
   while (stack.length) {
     const info = stack.pop();
     if (stopped || visited.length >= options.elements || info.level > options.depth) {

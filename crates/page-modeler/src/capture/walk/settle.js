@@ -49,7 +49,7 @@ const TEXT_QUIET = 500;
 const BUSY = 2000;
 /**
  * Settles once the document shows something and has not changed for `quiet` milliseconds, or after `budget`
- * milliseconds. A document without scripts is what it is once it is loaded.
+ * milliseconds. A document without scripts is complete once it is loaded.
  */
 export const settle = ({ quiet, budget }) =>
   new Promise((resolve) => {
@@ -84,7 +84,7 @@ export const settle = ({ quiet, budget }) =>
 export const BOXES = 2000;
 const SAMPLED = 250;
 /**
- * Whether boxes stand so deep in each other that nothing of the document can be measured. Styles alone do not need
+ * Whether boxes are nested so deeply that nothing in the document can be measured. Styles alone do not need
  * layout.
  */
 export const isTooDeep = (all) => {

@@ -1,5 +1,5 @@
 // @ts-check
-// The page in a few lines: landmarks and what it says about itself.
+// The page in a few lines: landmarks and metadata.
 import * as cb from "cuebook:core";
 import { attr, shortText, tagOf, textHead } from "cuebook:core";
 import { firstElement, nextElement } from "./infos.js";

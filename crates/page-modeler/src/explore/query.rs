@@ -1,0 +1,29 @@
+//! From a query to its answer.
+
+use std::time::Instant;
+
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::render::{TextOptions, text};
+use cuebook_grammar::seam::{Finding, Query};
+use serde_json::Value;
+
+use super::{find_elements, resolve_selector, search_page};
+use crate::error::ModelError;
+use crate::modeler::LivePageModeler;
+
+pub(crate) async fn explore(
+    modeler: &mut LivePageModeler,
+    page: &PageId,
+    query: &Query,
+    until: Instant,
+) -> Result<Finding, ModelError> {
+    match query {
+        Query::Snapshot(scope) => {
+            let observation = modeler.observe_page(page, *scope, until).await?;
+            Ok(Finding::Data(Value::String(text(&observation, &TextOptions::default()))))
+        }
+        Query::Search(search) => search_page::search_page(modeler, page, search, until).await,
+        Query::Find(find) => find_elements::find_elements(modeler, page, find, until).await,
+        Query::Resolve(selector) => resolve_selector::resolve(modeler, page, selector, until).await,
+    }
+}
