@@ -1,11 +1,12 @@
 //! Whether the target can be acted on now, and at which point of the tab's viewport.
 //!
-//! Invariant: a point is told only if, at that moment, it belongs to the target in its own frame and to
-//! the frame's owner in every frame around it.
+//! Invariant: a point is returned only if, at that moment, it belongs to the target in its own frame and to the frame's
+//! owner in every frame around it.
 
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::FrameId;
+use cuebook_grammar::deadline::millis;
 use cuebook_grammar::geometry::{Point, Rect};
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
@@ -29,7 +30,7 @@ pub(crate) struct Spot {
     pub(crate) point: Point,
     /// The box of what receives the input, in the coordinates of its frame.
     pub(crate) rect: Rect,
-    /// What receives the input: the target, or the label that stands for it.
+    /// What receives the input: the target, or its label.
     pub(crate) receiver: u64,
     pub(crate) world: ProbeWorld,
     /// The clock of its document.
@@ -44,7 +45,7 @@ impl Need {
 }
 
 impl Run<'_> {
-    /// Waits until the target is what `need` says, at most until `by`.
+    /// Waits until the target meets `need`, at most until `by`.
     pub(crate) async fn ready(&mut self, target: &Target<Resolved>, need: Need, by: Instant) -> Part<Ready> {
         let key = &target.key;
         let ready = |spot| target.clone().ready(spot);
@@ -56,7 +57,7 @@ impl Run<'_> {
             let clock = answer.now.map(|now| PageClock {
                 document: world.document().as_str().to_owned(),
                 now,
-                heard: Instant::now(),
+                read_at: Instant::now(),
             });
             if let Some(obstacle) = answer.fail {
                 return Err(self.obstructed(obstacle, answer.by));
@@ -76,7 +77,7 @@ impl Run<'_> {
     }
 
     async fn ask_ready(&mut self, world: &ProbeWorld, node: u64, need: Need, budget: Duration) -> Part<Readiness> {
-        let budget = u64::try_from(budget.as_millis()).unwrap_or(0);
+        let budget = millis(budget);
         let args = [node.into(), json!(need), budget.into()];
         let (world, until) = (world.clone(), self.until);
         let ask = async move { world.call("(cb, id, need, ms) => cb.act.ready(id, need, ms)", &args, until).await };
@@ -95,7 +96,7 @@ impl Run<'_> {
         }
     }
 
-    /// Follows a point out of its frame, through all owners; each must be still and be hit there.
+    /// Maps a point out of its frame, through all owners; each must be stable and be hit there.
     async fn through_owners(
         &mut self,
         frame: &FrameId,
@@ -163,18 +164,24 @@ impl Run<'_> {
             .map_err(|error| probe_stop(error, stage))
     }
 
+    /// Our world in the tab's main document.
+    pub(crate) async fn main_world(&mut self, stage: Stage) -> Part<ProbeWorld> {
+        let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
+        self.race(stage, async move { probe.world(&frame, until).await })
+            .await?
+            .map_err(|error| probe_stop(error, stage))
+    }
+
     fn obstructed(&self, obstacle: Obstacle, blocker: Option<String>) -> Stop {
         let target = self.step.action().target().cloned();
         let name = target.as_ref().map_or_else(|| "the target".to_owned(), ToString::to_string);
         let (cause, message) = match obstacle {
-            Obstacle::Stale => (Cause::TargetStale, format!("expected {name} in the document, saw it removed")),
-            Obstacle::NotVisible => (Cause::NotVisible, format!("expected {name} to be visible, saw it hidden")),
-            Obstacle::NotStable => (Cause::NotStable, format!("expected {name} to stand still, saw it moving")),
-            Obstacle::NotEnabled => (Cause::NotEnabled, format!("expected {name} to be enabled, saw it disabled")),
-            Obstacle::NotEditable => (Cause::NotEditable, format!("expected {name} to take text, saw it read-only")),
-            Obstacle::NotInView => {
-                (Cause::NotInView, format!("expected {name} to come into view, saw it outside the viewport"))
-            }
+            Obstacle::Stale => (Cause::TargetStale, format!("{name} was removed from the document")),
+            Obstacle::NotVisible => (Cause::NotVisible, format!("{name} is hidden")),
+            Obstacle::NotStable => (Cause::NotStable, format!("{name} keeps moving")),
+            Obstacle::NotEnabled => (Cause::NotEnabled, format!("{name} is disabled")),
+            Obstacle::NotEditable => (Cause::NotEditable, format!("{name} is read-only")),
+            Obstacle::NotInView => (Cause::NotInView, format!("{name} cannot be scrolled into view")),
             Obstacle::Covered => {
                 let by = blocker.as_deref().unwrap_or("something");
                 (Cause::Covered, format!("expected {name} to receive the event, saw it covered by {by}"))

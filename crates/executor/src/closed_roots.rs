@@ -1,7 +1,7 @@
 //! Closed shadow roots: the wire sees them, the script does not.
 //!
-//! Looked for only where a locator finds nothing, and at each element once: what stands in such a root can be
-//! named by role and text as anything else.
+//! They are searched only where a locator finds nothing, and each element once. Elements in such a root are then found
+//! by role and text like all others.
 
 use cuebook_cdp::wire::dom::Described;
 use cuebook_grammar::outcome::Stage;
@@ -12,11 +12,11 @@ use serde::Serialize;
 use crate::run::Run;
 use crate::stop::Part;
 
-/// At most so many elements of a document are looked at in one go.
+/// The most elements of a document that are examined in one round.
 const SUSPECTS: u32 = 200;
-/// Roots within roots beyond this depth are not found.
+/// The deepest nesting of closed roots.
 const DEPTH: usize = 5;
-/// Frames beyond this many are not looked at.
+/// The most frames that are searched.
 const FRAMES: usize = 50;
 
 #[derive(Serialize)]
@@ -64,7 +64,7 @@ impl Run<'_> {
                 Ok::<bool, ProbeError>(is_news)
             }
         });
-        // A frame that does not answer has none that could be told.
+        // A frame that does not answer counts as one without closed roots.
         Ok(self.race(stage, join_all(calls)).await?.into_iter().any(|news| news.unwrap_or(false)))
     }
 }

@@ -10,68 +10,63 @@ use std::time::{Duration, Instant};
 use cuebook_cdp::{DownloadState, FrameId, GoneReason};
 use cuebook_grammar::facts::{DownloadEnd, DownloadFact};
 use cuebook_grammar::outcome::Stage;
+use cuebook_grammar::render::cut;
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
 
+use crate::activity::{Downloading, LONGEST};
 use crate::error::ExecutorError;
-use crate::run::{Run, cut};
+use crate::run::Run;
 use crate::stop::{Part, gone_stop};
 
-/// A download that began while the step was under way.
-#[derive(Debug)]
-pub(crate) struct Downloading {
-    guid: String,
-    pub(crate) fact: DownloadFact,
-}
-
-/// How long a step waits for a download that it began to end: most are done at once.
+/// How long a step waits for its downloads to begin and end: most are done at once.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 /// The largest file that goes to the artifacts.
 const KEPT: u64 = 64 * 1024 * 1024;
-/// A step keeps account of so many.
+/// The most downloads of one step that are recorded.
 const MAX_DOWNLOADS: usize = 50;
 
 impl Run<'_> {
     pub(crate) fn download_started(&mut self, guid: String, url: &str, filename: &str, frame: &FrameId) {
         let is_of_another_tab = self.tabs.iter().any(|tab| *tab != self.page && tab.frame(frame).is_some());
-        if is_of_another_tab || self.happened.downloads.len() >= MAX_DOWNLOADS {
+        if is_of_another_tab || self.activity.downloads.len() >= MAX_DOWNLOADS {
             return;
         }
-        let filename = filename.chars().take(300).collect();
-        let fact = DownloadFact { filename, url: cut(url), end: None, bytes: None };
-        self.happened.downloads.push(Downloading { guid, fact });
+        let filename = cut(filename, 300);
+        let fact = DownloadFact { filename, url: cut(url, LONGEST), end: None, bytes: None };
+        self.activity.downloads.push(Downloading { guid, fact });
         self.sampled();
     }
 
     pub(crate) fn download_went_on(&mut self, guid: &str, state: DownloadState, received: u64) {
-        let Some(one) = self.happened.downloads.iter_mut().find(|one| one.guid == guid) else { return };
+        let Some(one) = self.activity.downloads.iter_mut().find(|one| one.guid == guid) else { return };
         match state {
-            DownloadState::InProgress => {}
             DownloadState::Completed => {
                 one.fact.end = Some(DownloadEnd::Completed);
                 one.fact.bytes = Some(received);
             }
             DownloadState::Canceled => one.fact.end = Some(DownloadEnd::Canceled),
+            _ => {}
         }
     }
 
-    /// The downloads so far, as conditions and records tell them.
+    /// The downloads so far, as conditions and records carry them.
     pub(crate) fn downloads(&self) -> Vec<DownloadFact> {
-        self.happened.downloads.iter().map(|one| one.fact.clone()).collect()
+        self.activity.downloads.iter().map(|one| one.fact.clone()).collect()
     }
 
-    /// Waits a moment for a download to begin that the browser announces after it gave up a navigation.
+    /// Waits for the download that the browser announces after it cancelled a navigation for it; `false` if none comes.
     pub(crate) async fn download_begins(&mut self) -> Part<bool> {
         let by = self.within(PATIENCE);
-        while self.happened.downloads.is_empty() && Instant::now() < by {
+        while self.activity.downloads.is_empty() && Instant::now() < by {
             self.next_of_browser(by).await?;
         }
-        Ok(!self.happened.downloads.is_empty())
+        Ok(!self.activity.downloads.is_empty())
     }
 
     /// Waits a while until no download of the step is under way.
     pub(crate) async fn finish_downloads(&mut self) -> Part<()> {
         let by = self.within(PATIENCE).min(self.answer_by());
-        while self.happened.downloads.iter().any(|one| one.fact.end.is_none()) && Instant::now() < by {
+        while self.activity.downloads.iter().any(|one| one.fact.end.is_none()) && Instant::now() < by {
             self.next_of_browser(by).await?;
         }
         Ok(())
@@ -89,7 +84,7 @@ impl Run<'_> {
     pub(crate) async fn keep_downloads<A: ArtifactSink>(&mut self, artifacts: &A) -> Result<(), ExecutorError> {
         let Some(folder) = self.options.download_dir.clone() else { return Ok(()) };
         let complete: Vec<PathBuf> = self
-            .happened
+            .activity
             .downloads
             .iter()
             .filter(|one| one.fact.end == Some(DownloadEnd::Completed) && is_guid(&one.guid))
@@ -100,7 +95,7 @@ impl Run<'_> {
                 let is_small = std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= KEPT);
                 is_small.then(|| std::fs::read(&path).ok()).flatten()
             });
-            // A file that the person or another program took meanwhile is no failure of the step.
+            // A file that was removed meanwhile does not fail the step.
             let Ok(Some(bytes)) = read.await else { continue };
             let stored = artifacts
                 .store(ArtifactKind::Download, "application/octet-stream", bytes)

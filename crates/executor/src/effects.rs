@@ -1,7 +1,7 @@
-//! What a step did, gathered from the frames that were watched and from the wire.
+//! The effects of a step, gathered from the watched frames and from the wire.
 //!
-//! Requests and errors are those since the input, without the page's own polling; exceptions of the page's
-//! scripts are told only as far as the browser's log has them.
+//! Requests and errors are those since the input, without the page's own polling; exceptions of the page's scripts
+//! appear only as far as the browser logs them.
 
 use std::time::Duration;
 
@@ -9,55 +9,55 @@ use cuebook_cdp::FrameId;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::facts::RequestFact;
 use cuebook_grammar::outcome::{EffectRecord, MutationSummary, Problem, ProblemKind};
+use cuebook_grammar::render::cut;
 use cuebook_probe::ProbeError;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
-use crate::run::{Run, cut};
+use crate::activity::LONGEST;
+use crate::run::Run;
 use crate::script::{FrameSummary, Watched};
 
-/// How long a frame may take to tell.
+/// How long a frame may take to report.
 const PATIENCE: Duration = Duration::from_secs(1);
 const MAX_REQUESTS: usize = 50;
 const MAX_NOTABLE: usize = 10;
 
 impl Run<'_> {
-    /// Ends all watching, opens all guards and tells what was seen. After a deadline this still runs: it
-    /// sends no input.
+    /// Ends all watching, opens all guards and returns what was seen. Runs after a deadline too: it sends no input.
     pub(crate) async fn disarm(&mut self) -> Option<EffectRecord> {
-        if self.watching.is_none() && self.watchers.is_empty() && self.happened.answered.is_empty() {
+        if self.looking.watching().is_none() && self.watchers.is_empty() && self.activity.answered.is_empty() {
             return None;
         }
         let by = std::time::Instant::now() + PATIENCE;
         let mut summaries: Vec<(FrameId, FrameSummary)> = Vec::new();
         if self.page.dialog().is_none() && !self.page.closed() && !self.page.crashed() {
-            let told = std::mem::take(&mut self.told);
+            let known = std::mem::take(&mut self.summaries);
             let calls = self.watchers.iter().map(|(frame, watcher)| {
                 let (frame, watcher) = (frame.clone(), watcher.clone());
                 async move {
-                    let told: Result<Watched, ProbeError> =
+                    let watched: Result<Watched, ProbeError> =
                         watcher.world.call("(cb) => cb.act.disarm()", &[], by).await;
-                    (frame, watcher, told)
+                    (frame, watcher, watched)
                 }
             });
-            // Those that told all that they had to tell are ended, and nobody waits for it.
-            let (known, asked): (Vec<_>, Vec<_>) =
-                self.watchers.keys().zip(calls).partition(|(frame, _)| told.contains_key(*frame));
-            let _ = join_all(known.into_iter().map(|(_, call)| call)).now_or_never();
+            // Frames that have reported everything are ended without waiting for the answer.
+            let (ended, asked): (Vec<_>, Vec<_>) =
+                self.watchers.keys().zip(calls).partition(|(frame, _)| known.contains_key(*frame));
+            let _ = join_all(ended.into_iter().map(|(_, call)| call)).now_or_never();
             let calls: Vec<_> = asked.into_iter().map(|(_, call)| call).collect();
-            summaries.extend(told);
-            let told = tokio::time::timeout_at(by.into(), join_all(calls)).await.unwrap_or_default();
-            for (frame, watcher, told) in told {
-                let Ok(told) = told else { continue };
-                self.take_changes(&frame, &watcher, told.samples, told.before, told.effect);
-                summaries.extend(told.summary.map(|summary| (frame, summary)));
+            summaries.extend(known);
+            let answers = tokio::time::timeout_at(by.into(), join_all(calls)).await.unwrap_or_default();
+            for (frame, watcher, watched) in answers {
+                let Ok(watched) = watched else { continue };
+                self.take_changes(&frame, &watcher, watched.samples, watched.before, watched.effect);
+                summaries.extend(watched.summary.map(|summary| (frame, summary)));
             }
         }
         let mut record = self.record(&summaries);
         let alerts = if record.new_document && !self.opens() { self.alerts(by).await } else { Vec::new() };
         let room = MAX_NOTABLE.saturating_sub(record.problems.len());
-        let alert =
-            |message: String| Problem { kind: ProblemKind::Alert, message: message.chars().take(300).collect() };
+        let alert = |message: String| Problem { kind: ProblemKind::Alert, message: cut(&message, 300) };
         for problem in alerts.into_iter().take(room).map(alert) {
             // A document that both summed itself up and was asked names its alert twice.
             if !record.problems.contains(&problem) {
@@ -65,8 +65,8 @@ impl Run<'_> {
             }
         }
         let takes_focus = matches!(self.step.action(), Action::Focus(_)) && record.target_focused;
-        self.happened.effect |=
-            takes_focus || record.url_after.is_some() || summaries.iter().any(|(_, told)| told.effect);
+        self.activity.effect |=
+            takes_focus || record.url_after.is_some() || summaries.iter().any(|(_, summary)| summary.effect);
         Some(record)
     }
 
@@ -75,7 +75,7 @@ impl Run<'_> {
         matches!(self.step.action(), Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_))
     }
 
-    /// What the page that the step led to says of errors.
+    /// The alerts of the page that the step led to.
     async fn alerts(&mut self, by: std::time::Instant) -> Vec<String> {
         if self.page.dialog().is_some() || self.page.closed() || self.page.crashed() {
             return Vec::new();
@@ -85,34 +85,32 @@ impl Run<'_> {
         world.call("(cb) => cb.act.alerts()", &[], by).await.unwrap_or_default()
     }
 
-    /// What went wrong on the wire because of the step, and where it led if not to what was asked for.
+    /// Failed requests of the step, and a redirect to another page than the requested one.
     fn wire_problems(&self) -> Vec<Problem> {
         let requests = self.network.problems();
         let redirect = self.redirected().filter(|_| requests.is_empty());
-        let requests = requests.iter().map(|request| Problem {
-            kind: ProblemKind::Request,
-            message: request.in_words().chars().take(300).collect(),
-        });
+        let requests = requests
+            .iter()
+            .map(|request| Problem { kind: ProblemKind::Request, message: cut(&request.in_words(), 300) });
         requests.chain(redirect).collect()
     }
 
     fn redirected(&self) -> Option<Problem> {
         let documents = self.network.documents();
-        let (asked, now) = (documents.first().filter(|_| self.happened.new_document)?, self.gathered.url());
+        let (asked, now) = (documents.first().filter(|_| self.activity.new_document)?, self.gathered.url());
         let is_elsewhere = place(&asked.url) != place(now);
         let back = self.gathered.url_before().is_some_and(|before| place(before) == place(now));
         let goes = matches!(self.step.action(), Action::Navigate(_));
         let led = if back { "back to" } else { "to" };
         let there = RequestFact { url: now.to_owned(), ..asked.clone() };
         let message = format!("{} {} led {led} {}", asked.method, asked.path(), there.path());
-        (is_elsewhere && (back || goes))
-            .then(|| Problem { kind: ProblemKind::Redirect, message: message.chars().take(300).collect() })
+        (is_elsewhere && (back || goes)).then(|| Problem { kind: ProblemKind::Redirect, message: cut(&message, 300) })
     }
 
     fn record(&self, summaries: &[(FrameId, FrameSummary)]) -> EffectRecord {
         let mut mutations = MutationSummary::default();
         let mut record = EffectRecord {
-            new_document: self.happened.new_document,
+            new_document: self.activity.new_document,
             problems: self.wire_problems().into_iter().take(MAX_NOTABLE).collect(),
             ..EffectRecord::default()
         };
@@ -122,23 +120,23 @@ impl Run<'_> {
             mutations.attributes = mutations.attributes.saturating_add(summary.attributes);
             mutations.texts = mutations.texts.saturating_add(summary.texts);
             let room = MAX_NOTABLE.saturating_sub(mutations.notable.len());
-            mutations.notable.extend(summary.notable.iter().take(room).map(|text| text.chars().take(200).collect()));
+            mutations.notable.extend(summary.notable.iter().take(room).map(|text| cut(text, 200)));
             mutations.background = mutations.background.saturating_add(summary.background);
             let room = MAX_NOTABLE.saturating_sub(record.states.len());
-            record.states.extend(summary.states.iter().take(room).map(|text| text.chars().take(300).collect()));
+            record.states.extend(summary.states.iter().take(room).map(|text| cut(text, 300)));
             let room = MAX_NOTABLE.saturating_sub(record.console_errors.len());
-            record.console_errors.extend(summary.errors.iter().take(room).map(|text| text.chars().take(300).collect()));
+            record.console_errors.extend(summary.errors.iter().take(room).map(|text| cut(text, 300)));
             let room = MAX_NOTABLE.saturating_sub(record.problems.len());
             record.problems.extend(summary.problems.iter().take(room).cloned());
             record.scrolled |= summary.scrolled;
             record.target_focused |= summary.target_focused;
             record.target_changed |= summary.target_changed;
             if record.focus.is_none() || self.is_main(frame) {
-                record.focus = summary.focus.as_ref().map(|text| text.chars().take(200).collect()).or(record.focus);
+                record.focus = summary.focus.as_ref().map(|text| cut(text, 200)).or(record.focus);
             }
         }
-        // A new document is one effect; how it was built up is none.
-        if self.happened.new_document {
+        // A new document is one effect; its mutations are none.
+        if self.activity.new_document {
             record.states.clear();
         } else {
             record.mutations = mutations;
@@ -146,22 +144,22 @@ impl Run<'_> {
         if let Some(before) = self.gathered.url_before()
             && before != self.gathered.url()
         {
-            record.url_before = Some(cut(before));
-            record.url_after = Some(cut(self.gathered.url()));
+            record.url_before = Some(cut(before, LONGEST));
+            record.url_after = Some(cut(self.gathered.url(), LONGEST));
         }
         let events = self.events();
         record.requests = self.network.effects().into_iter().take(MAX_REQUESTS).collect();
         let room = MAX_NOTABLE.saturating_sub(record.console_errors.len());
         record.console_errors.extend(self.network.errors().into_iter().take(room));
-        record.dialogs = self.happened.answered.iter().cloned().chain(events.dialogs).collect();
+        record.dialogs = self.activity.answered.iter().cloned().chain(events.dialogs).collect();
         record.downloads = events.downloads;
         record.new_tabs = events.new_tabs;
-        record.closed_tabs.clone_from(&self.happened.closed_tabs);
+        record.closed_tabs.clone_from(&self.activity.closed_tabs);
         record
     }
 }
 
-/// A URL without what a server may change on the way to the same page.
+/// A URL without the parts that a redirect to the same page may change.
 fn place(url: &str) -> &str {
     let after = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = after.split(['?', '#']).next().unwrap_or(after);

@@ -1,4 +1,4 @@
-//! What breaks the machinery. Whatever a page or a browser may do is an outcome, not an error.
+//! Errors of the machinery. What a page or a browser does is an outcome, not an error.
 
 use std::error::Error;
 
@@ -10,8 +10,8 @@ use cuebook_probe::ProbeError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExecutorError {
-    /// Our script and this program do not agree.
-    #[error("the page could not be asked")]
+    /// The script in the page and this program do not match.
+    #[error("a script call into the page failed")]
     Probe(#[source] ProbeError),
     /// The browser refused a command that it should know.
     #[error("the browser refused a command")]
@@ -19,8 +19,8 @@ pub enum ExecutorError {
     /// A picture could not be stored.
     #[error("an artifact could not be stored")]
     Artifact(#[source] Box<dyn Error + Send + Sync>),
-    /// A verb that belongs to another layer.
-    #[error("expected an action of the executor, saw `{}`", kind.meta().name)]
+    /// The verb belongs to another layer.
+    #[error("`{}` is not an action of the executor", kind.meta().name)]
     NotOurs {
         /// The verb.
         kind: ActionKind,

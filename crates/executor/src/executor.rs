@@ -15,14 +15,15 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{Probe, ProbeError};
 use tracing::Instrument as _;
 
+use crate::activity::Activity;
 use crate::error::ExecutorError;
 use crate::facts::Gathered;
 use crate::input::devices::Flight;
 use crate::network::Network;
 use crate::options::{ExecutorOptions, PeopleInput};
-use crate::run::{Happened, Run};
+use crate::run::Run;
 use crate::script::{ACT, guard_for};
-use crate::stage::Ledger;
+use crate::stage::Looking;
 use crate::step::IsFirst;
 use crate::stop::{Part, Stop, probe_stop};
 
@@ -64,7 +65,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         }
     }
 
-    /// How it goes about its work.
+    /// Its options.
     #[must_use]
     pub const fn options(&self) -> &ExecutorOptions {
         &self.options
@@ -123,7 +124,8 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             Err(Stop::Failed(failure)) => return Ok(StepOutcome::Failed(failure)),
             Err(Stop::Broken(error)) => return Err(error),
             Err(Stop::Dialog | Stop::Closed) => {
-                let failure = StepFailure::new(Stage::Resolve, Cause::DialogOpen, "expected no open dialog, saw one");
+                let failure =
+                    StepFailure::new(Stage::Resolve, Cause::DialogOpen, "a dialog is open; accept or dismiss it");
                 return Ok(StepOutcome::Failed(Box::new(failure)));
             }
         };
@@ -144,15 +146,14 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             step,
             ground,
             until,
-            happened: Happened::default(),
+            activity: Activity::default(),
             evidence: Evidence::default(),
             watchers: BTreeMap::new(),
             network,
-            told: BTreeMap::new(),
+            summaries: BTreeMap::new(),
             input_at: None,
             main: None,
-            watching: None,
-            ledger: Ledger::default(),
+            looking: Looking::begin(),
             flight,
         };
         let is_first = if self.has_run { IsFirst::No } else { IsFirst::Yes };

@@ -1,8 +1,8 @@
-//! Gathering: from what frames tell about watched targets to the samples that conditions are judged on.
+//! Gathering: from the reports of frames about watched targets to the samples that conditions are judged on.
 //!
-//! Pure: what frames told comes in, samples come out. Invariants:
+//! Pure: reports go in, samples come out. Invariants:
 //! - Which element a locator means is decided by [`Locator::select`] on facts, over all frames together.
-//! - A sample is the page as a whole; a frame that tells something new changes its part and nothing else.
+//! - A sample is the page as a whole; the report of a frame replaces that frame's part only.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ use cuebook_grammar::verdict::Verdict;
 use cuebook_probe::{Ask, Placement, innermost};
 use serde_json::{Value, json};
 
-use crate::redaction::{reduce, reduce_in, tells_any};
+use crate::redaction::{holds_any, reduce, reduce_in};
 use crate::script::{FrameSample, WatchedInner, WatchedRow, WatchedTarget};
 
 /// How a target of a condition is looked up while the page changes.
@@ -26,22 +26,21 @@ use crate::script::{FrameSample, WatchedInner, WatchedRow, WatchedTarget};
 pub(crate) enum Lookup {
     /// An element that was observed: in its document, and nowhere else.
     Node(NodeKey),
-    /// A locator that the script can follow by itself, in every frame; where it has a frame path, only what
-    /// is told by the frame at its end counts. The element that the action was about stays the one that is
-    /// meant while it lives.
+    /// A locator that the script can follow by itself, in every frame; where it has a frame path, only the report of the
+    /// frame at its end counts. The element that was acted on stays the one that is meant while it exists.
     Live(Locator, Option<NodeKey>),
-    /// A locator that needs a round trip of its own: inner locators with frames of their own, and XPath
-    /// relative to another element.
+    /// A locator that needs an extra round trip: inner locators with frame paths, and XPath relative to another
+    /// element.
     Asked(Locator),
 }
 
-/// What a condition wants to know about a target.
+/// What a condition needs to know about a target.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
     pub(crate) target: TargetRef,
     pub(crate) lookup: Lookup,
     pub(crate) ask: Ask,
-    /// What a page draws again in place of the element that was acted on is asked in its place.
+    /// If the page replaces the element that was acted on, the element with this meaning is used.
     pub(crate) about: Option<About>,
 }
 
@@ -81,10 +80,10 @@ pub(crate) fn is_live(locator: &Locator) -> bool {
     is_followed(locator, 0)
 }
 
-/// Locators in locators beyond this depth are asked for.
+/// The deepest nesting of locators that the script follows.
 const MAX_INNER: usize = 4;
 
-/// What `conditions` want to know about `target`.
+/// What `conditions` need to know about `target`.
 pub(crate) fn ask_for(target: &TargetRef, locator: Option<&Locator>, conditions: &[&Condition]) -> Ask {
     let mut ask = Ask { text: locator.is_some_and(Locator::turns_on_text), ..Ask::default() };
     let mut attributes = BTreeSet::new();
@@ -110,7 +109,7 @@ pub(crate) fn ask_for(target: &TargetRef, locator: Option<&Locator>, conditions:
     ask
 }
 
-/// Whether a condition turns on where things are rather than on what they are.
+/// Whether a condition depends on geometry.
 pub(crate) fn turns_on_geometry(conditions: &[&Condition]) -> bool {
     let mut found = false;
     for condition in conditions {
@@ -125,8 +124,7 @@ pub(crate) fn turns_on_geometry(conditions: &[&Condition]) -> bool {
     found
 }
 
-/// A rough filter that every element passes which the locator may mean, in the shape that the probe's
-/// script reads.
+/// A rough filter that every element passes which the locator may mean, in the form of the probe's script.
 pub(crate) fn rough(locator: &Locator) -> Value {
     let literal = |pattern: &TextPattern| match pattern {
         TextPattern::Literal(text) => Some(text.as_str().to_owned()),
@@ -188,31 +186,31 @@ pub(crate) fn rough(locator: &Locator) -> Value {
     filter
 }
 
-/// The rows that one frame told for a locator, with their relations settled: which of the inner rows are
-/// meant is decided by the inner locators over all frames together.
-fn settled(locator: &Locator, told: &[&WatchedTarget]) -> Vec<Vec<WatchedRow>> {
-    let mut frames: Vec<Vec<WatchedRow>> = told.iter().map(|told| told.rows.clone()).collect();
+/// The rows that each frame reported for a locator, with their relations: which of the inner rows are meant is decided
+/// by the inner locators over all frames together.
+fn settled(locator: &Locator, reported: &[&WatchedTarget]) -> Vec<Vec<WatchedRow>> {
+    let mut frames: Vec<Vec<WatchedRow>> = reported.iter().map(|reported| reported.rows.clone()).collect();
     if let Strategy::Text(by) = &locator.strategy {
         frames.iter_mut().for_each(|rows| mark_innermost(rows, &by.text));
     }
     type Part = fn(&WatchedTarget) -> Option<&WatchedInner>;
     type Slot = fn(&mut cuebook_grammar::facts::Relations, bool);
     let kinds: [(&Option<Box<Locator>>, Part, Slot); 3] = [
-        (&locator.within, |told| told.within.as_ref(), |relations, holds| relations.within = Some(holds)),
-        (&locator.has, |told| told.has.as_ref(), |relations, holds| relations.has = Some(holds)),
-        (&locator.has_not, |told| told.has_not.as_ref(), |relations, holds| relations.has_not = Some(!holds)),
+        (&locator.within, |reported| reported.within.as_ref(), |relations, holds| relations.within = Some(holds)),
+        (&locator.has, |reported| reported.has.as_ref(), |relations, holds| relations.has = Some(holds)),
+        (&locator.has_not, |reported| reported.has_not.as_ref(), |relations, holds| relations.has_not = Some(!holds)),
     ];
     for (inner, part, put) in kinds {
         let Some(inner) = inner else { continue };
-        let nobody = WatchedTarget::default();
+        let empty = WatchedTarget::default();
         let inner_told: Vec<&WatchedTarget> =
-            told.iter().map(|told| part(told).map_or(&nobody, |inner| &*inner.target)).collect();
+            reported.iter().map(|reported| part(reported).map_or(&empty, |inner| &*inner.target)).collect();
         let inner_frames = settled(inner, &inner_told);
         let all: Vec<ElementFacts> = inner_frames.iter().flatten().map(|row| row.facts.clone()).collect();
         let meant: BTreeSet<usize> = inner.select(&all).matches.into_iter().collect();
         let mut offset = 0_usize;
-        for ((rows, told), inner_rows) in frames.iter_mut().zip(told).zip(&inner_frames) {
-            let of = part(told).map(|inner| inner.of.as_slice()).unwrap_or_default();
+        for ((rows, reported), inner_rows) in frames.iter_mut().zip(reported).zip(&inner_frames) {
+            let of = part(reported).map(|inner| inner.of.as_slice()).unwrap_or_default();
             for (index, row) in rows.iter_mut().enumerate() {
                 let related = of.get(index).map(Vec::as_slice).unwrap_or_default();
                 let holds =
@@ -225,41 +223,41 @@ fn settled(locator: &Locator, told: &[&WatchedTarget]) -> Vec<Vec<WatchedRow>> {
     frames
 }
 
-/// Which of the rows that one document told for a locator it means there.
-pub(crate) fn meant_by(locator: &Locator, told: &WatchedTarget) -> Vec<usize> {
-    let rows: Vec<ElementFacts> = settled(locator, &[told]).into_iter().flatten().map(|row| row.facts).collect();
+/// The rows of one document that a locator means.
+pub(crate) fn meant_by(locator: &Locator, reported: &WatchedTarget) -> Vec<usize> {
+    let rows: Vec<ElementFacts> = settled(locator, &[reported]).into_iter().flatten().map(|row| row.facts).collect();
     locator.select(&rows).matches
 }
 
 /// Marks the rows that are the innermost with the text.
 fn mark_innermost(rows: &mut [WatchedRow], pattern: &TextPattern) {
     let nested: Vec<_> = rows.iter().map(|row| (&row.facts, row.parent)).collect();
-    let told = innermost(&nested, pattern);
-    for (row, told) in rows.iter_mut().zip(told) {
-        row.facts.relations.innermost_text = Some(told);
+    let marks = innermost(&nested, pattern);
+    for (row, is_innermost) in rows.iter_mut().zip(marks) {
+        row.facts.relations.innermost_text = Some(is_innermost);
     }
 }
 
 /// The most samples that a step keeps.
 const MAX_SAMPLES: usize = 200;
-/// Beyond so many bytes of facts, samples that decide nothing are dropped.
+/// Beyond this many bytes of facts, samples that decide nothing are dropped.
 const MAX_BYTES: usize = 512 * 1024;
 
-/// The state of the page as frames told it, and the samples so far.
+/// The state of the page from the reports of its frames, and the samples so far.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     questions: Vec<Question>,
     key: DigestKey,
     /// Frames in document order.
     frames: Vec<String>,
-    told: HashMap<String, BTreeMap<String, Option<WatchedTarget>>>,
+    reported: HashMap<String, BTreeMap<String, Option<WatchedTarget>>>,
     asked: BTreeMap<TargetRef, TargetFacts>,
-    /// Where frames lie in the tab; those that are not here tell their own coordinates.
+    /// Where frames lie in the tab; without a placement, coordinates are the frame's.
     placements: HashMap<String, Placement>,
-    /// To which frame the frame path of a target leads.
+    /// The frame at the end of a target's frame path.
     scopes: BTreeMap<TargetRef, Option<String>>,
     url: String,
-    /// What was asked for where Chrome draws an error page of its own.
+    /// The requested URL, where Chrome shows its own error page.
     asked_url: Option<String>,
     title: String,
     before: Option<Sample>,
@@ -278,7 +276,7 @@ impl Gathered {
             questions,
             key,
             frames: Vec::new(),
-            told: HashMap::new(),
+            reported: HashMap::new(),
             asked: BTreeMap::new(),
             placements: HashMap::new(),
             scopes: BTreeMap::new(),
@@ -295,7 +293,7 @@ impl Gathered {
         }
     }
 
-    /// Sets what is to be known.
+    /// Sets the questions.
     pub(crate) fn ask(&mut self, questions: Vec<Question>) {
         self.questions = questions;
     }
@@ -312,22 +310,22 @@ impl Gathered {
         &self.questions
     }
 
-    /// Names the frames in document order; what frames told that are gone is forgotten.
+    /// Sets the frames in document order; the reports of others are dropped.
     pub(crate) fn set_frames(&mut self, frames: Vec<String>) {
-        self.told.retain(|frame, _| frames.contains(frame));
+        self.reported.retain(|frame, _| frames.contains(frame));
         self.frames = frames;
     }
 
-    /// A frame has another document: what its elements were counts no more.
+    /// A frame has another document: its report is dropped.
     pub(crate) fn forget(&mut self, frame: &str) {
-        self.told.remove(frame);
+        self.reported.remove(frame);
     }
 
     pub(crate) fn mark_sensitive(&mut self, target: &TargetRef) {
         self.sensitive.insert(target.clone());
     }
 
-    /// From now on, facts that hold this text are sensitive wherever they stand.
+    /// From now on, facts that hold this text are sensitive.
     pub(crate) fn learn_secret(&mut self, secret: &str) {
         if !secret.is_empty() {
             self.secrets.push(secret.to_owned());
@@ -365,20 +363,20 @@ impl Gathered {
         asked.unwrap_or(url).to_owned()
     }
 
-    /// Takes in what a frame told.
-    pub(crate) fn tell(&mut self, frame: &str, is_main: bool, sample: FrameSample) {
+    /// Records the report of a frame.
+    pub(crate) fn record(&mut self, frame: &str, is_main: bool, sample: FrameSample) {
         if is_main {
             self.url = self.real_url(&sample.url);
             self.title = sample.title;
         }
-        self.told.insert(frame.to_owned(), sample.targets);
+        self.reported.insert(frame.to_owned(), sample.targets);
     }
 
-    pub(crate) fn tell_asked(&mut self, target: TargetRef, facts: TargetFacts) {
+    pub(crate) fn record_asked(&mut self, target: TargetRef, facts: TargetFacts) {
         self.asked.insert(target, facts);
     }
 
-    pub(crate) fn tell_url(&mut self, url: &str, title: Option<&str>) {
+    pub(crate) fn set_url(&mut self, url: &str, title: Option<&str>) {
         self.url = self.real_url(url);
         if let Some(title) = title {
             title.clone_into(&mut self.title);
@@ -394,7 +392,7 @@ impl Gathered {
                 _ => self.look_up(question),
             };
             if let Some(element) = &mut facts.element
-                && (element.sensitive || self.sensitive.contains(&question.target) || tells_any(element, &self.secrets))
+                && (element.sensitive || self.sensitive.contains(&question.target) || holds_any(element, &self.secrets))
             {
                 self.sensitive.insert(question.target.clone());
                 let compared: Vec<&str> = question.ask.compare.iter().map(String::as_str).collect();
@@ -408,10 +406,10 @@ impl Gathered {
     fn look_up(&self, question: &Question) -> TargetFacts {
         let name = question.target.as_str();
         if let Lookup::Node(key) = &question.lookup {
-            // A document that went away took its elements along.
-            return match self.told.get(&key.frame).map(|targets| targets.get(name)) {
-                Some(Some(Some(told))) => {
-                    of_rows(told.rows.iter().map(|row| self.placed(&key.frame, row.facts.clone())).collect())
+            // The elements of a document that is gone are gone.
+            return match self.reported.get(&key.frame).map(|targets| targets.get(name)) {
+                Some(Some(Some(reported))) => {
+                    of_rows(reported.rows.iter().map(|row| self.placed(&key.frame, row.facts.clone())).collect())
                 }
                 Some(None) => TargetFacts::none(),
                 None if !self.frames.contains(&key.frame) => TargetFacts::none(),
@@ -425,33 +423,33 @@ impl Gathered {
             (false, Some(None)) => return TargetFacts::none(),
             (false, None) => return TargetFacts::default(),
         };
-        let mut told = Vec::new();
-        let mut told_by = Vec::new();
+        let mut reported = Vec::new();
+        let mut reporters = Vec::new();
         for frame in self.frames.iter().filter(|frame| scope.is_none_or(|scope| scope == *frame)) {
-            match self.told.get(frame).and_then(|targets| targets.get(name)) {
+            match self.reported.get(frame).and_then(|targets| targets.get(name)) {
                 Some(Some(target)) => {
                     if pinned.as_ref().is_some_and(|key| key.frame == *frame)
                         && let [only] = &target.rows[..]
                     {
                         return TargetFacts::one(self.placed(frame, only.facts.clone()));
                     }
-                    told.push(target);
-                    told_by.push(frame);
+                    reported.push(target);
+                    reporters.push(frame);
                 }
                 Some(None) => return TargetFacts::default(),
                 None => {}
             }
         }
-        if told.is_empty() {
+        if reported.is_empty() {
             return TargetFacts::default();
         }
-        let skipped = told.iter().any(|told| told.skipped > 0);
-        let settled = settled(locator, &told);
-        let is_main = told_by.first() == self.frames.first().as_ref();
+        let skipped = reported.iter().any(|reported| reported.skipped > 0);
+        let settled = settled(locator, &reported);
+        let is_main = reporters.first() == self.frames.first().as_ref();
         let outer = settled.first().filter(|_| is_main).map_or(0, Vec::len);
         let all: Vec<ElementFacts> = settled
             .into_iter()
-            .zip(told_by)
+            .zip(reporters)
             .flat_map(|(rows, frame)| rows.into_iter().map(move |row| self.placed(frame, row.facts)))
             .collect();
         let selected = locator.select_outermost(&all, outer).matches;
@@ -475,32 +473,32 @@ impl Gathered {
         facts
     }
 
-    /// Says where a frame lies; `true` if that is news.
+    /// Sets where a frame lies; `true` if that changed.
     pub(crate) fn place(&mut self, frame: &str, placement: Placement) -> bool {
         self.placements.insert(frame.to_owned(), placement) != Some(placement)
     }
 
-    /// The frames other than the main one that told of an element.
+    /// The frames that reported an element.
     pub(crate) fn frames_with_rows(&self) -> Vec<String> {
         let has_rows = |targets: &BTreeMap<String, Option<WatchedTarget>>| {
-            targets.values().flatten().any(|told| !told.rows.is_empty())
+            targets.values().flatten().any(|reported| !reported.rows.is_empty())
         };
-        self.told.iter().filter(|(_, targets)| has_rows(targets)).map(|(frame, _)| frame.clone()).collect()
+        self.reported.iter().filter(|(_, targets)| has_rows(targets)).map(|(frame, _)| frame.clone()).collect()
     }
 
-    /// Says to which frame the path of a target leads now, or that it leads to none; `true` if that is news.
+    /// Sets the frame that the path of a target leads to, if any; `true` if that changed.
     pub(crate) fn lead(&mut self, target: &TargetRef, frame: Option<String>) -> bool {
         self.scopes.insert(target.clone(), frame.clone()) != Some(frame)
     }
 
-    /// Corrects what URL the page had before the input, where the page could not be asked then.
+    /// Corrects the URL before the input, where the page could not be sampled then.
     pub(crate) fn was_at(&mut self, url: &str) {
         if let Some(before) = &mut self.before {
             url.clone_into(&mut before.url);
         }
     }
 
-    /// The page just before the input. What was sampled before that does not count.
+    /// Samples the page just before the input, and drops earlier samples.
     pub(crate) fn set_before(&mut self) {
         let sample = self.sample(0);
         self.before = Some(sample);
@@ -509,7 +507,7 @@ impl Gathered {
         self.pinned.clear();
     }
 
-    /// Adds the page as it is known now, unless nothing is different.
+    /// Adds a sample of the page as it is known now, unless nothing changed.
     pub(crate) fn push(&mut self, at_ms: u32) -> Option<&Sample> {
         let sample = self.sample(at_ms);
         if let Some(last) = self.samples.last()
@@ -599,7 +597,7 @@ mod tests {
         WatchedRow { facts, parent: None }
     }
 
-    fn told(rows: Vec<WatchedRow>) -> FrameSample {
+    fn report(rows: Vec<WatchedRow>) -> FrameSample {
         FrameSample {
             t: 0.0,
             url: "http://a.test/".into(),
@@ -620,18 +618,18 @@ mod tests {
         let target = TargetRef::new("go").unwrap();
         let mut page = gathered();
         page.set_frames(vec!["main".into(), "child".into(), "other".into()]);
-        page.tell("main", true, told(vec![row("Stop")]));
-        page.tell("child", false, told(vec![row("Go")]));
-        page.tell("other", false, told(vec![row("Go")]));
+        page.record("main", true, report(vec![row("Stop")]));
+        page.record("child", false, report(vec![row("Go")]));
+        page.record("other", false, report(vec![row("Go")]));
         assert_eq!(page.sample(0).targets[&target].matches, Some(2));
-        page.tell("main", true, told(vec![row("Go"), row("Stop")]));
+        page.record("main", true, report(vec![row("Go"), row("Stop")]));
         let seen = page.sample(0);
         assert_eq!(seen.targets[&target].matches, Some(1));
         assert_eq!(seen.targets[&target].element.as_ref().unwrap().name, "Go");
     }
 
     #[test]
-    fn nothing_told_is_unknown_and_not_absent() {
+    fn a_target_without_a_report_is_unknown_and_not_absent() {
         let target = TargetRef::new("go").unwrap();
         let mut page = gathered();
         page.set_frames(vec!["main".into()]);
@@ -642,10 +640,10 @@ mod tests {
     fn a_sample_that_made_something_hold_outlives_the_bound() {
         let mut page = gathered();
         page.set_frames(vec!["main".into()]);
-        page.tell("main", true, told(vec![row("Go")]));
+        page.record("main", true, report(vec![row("Go")]));
         page.set_before();
         for step in 0..500u32 {
-            page.tell_url(&format!("http://a.test/{step}"), None);
+            page.set_url(&format!("http://a.test/{step}"), None);
             page.push(step);
             if step == 3 || step == 300 {
                 page.pin_last();

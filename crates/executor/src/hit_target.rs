@@ -1,14 +1,16 @@
-//! The guard: while a gesture is under way, its events reach the target or nobody.
+//! The guard: during a gesture, its events reach the target or nothing.
 //!
 //! Invariants:
-//! - Before the first event is sent, every frame of the tab has acknowledged what it may let through:
-//!   the target's frame the target, all others nothing.
-//! - A click counts as done when the event was seen at the target, not when nobody complained.
+//! - Before the first event is sent, every frame of the tab has acknowledged what it lets through: the target's frame
+//!   the target, all others nothing.
+//! - A click counts as done when the event was seen at the target, not when no error was reported.
 
 use std::time::{Duration, Instant};
 
+use cuebook_grammar::deadline::millis;
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::render::cut;
 use cuebook_probe::{ProbeError, ProbeWorld};
 use futures_util::future::{BoxFuture, join_all};
 use serde::de::DeserializeOwned;
@@ -23,7 +25,7 @@ use crate::stop::{Part, Stop, probe_stop};
 #[derive(Clone, Debug)]
 pub(crate) struct Gesture {
     pub(crate) kind: GestureKind,
-    /// None: the step names no target, and everything may be reached.
+    /// `None`: the step names no target, and every element may be reached.
     pub(crate) target: Option<NodeKey>,
     /// Where a drag ends, in any frame.
     pub(crate) end: Option<NodeKey>,
@@ -74,7 +76,7 @@ impl Gesture {
     }
 }
 
-/// Until when a document lets anything through, and whom between gestures.
+/// Until when a document lets events through, and whether people may act between gestures.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub(crate) ms: u64,
@@ -83,15 +85,15 @@ pub(crate) struct Limit {
     pub(crate) people: PeopleInput,
 }
 
-/// What is known of the press before the whole gesture was sent.
+/// Whether the target saw the press.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Began {
-    /// The target saw it.
+    /// It did.
     Seen,
     Unknown,
 }
 
-/// A question that is on its way once this returns.
+/// A question that is sent once this returns.
 async fn asked<T: DeserializeOwned + Send + 'static>(
     world: &ProbeWorld,
     function: &'static str,
@@ -112,15 +114,15 @@ async fn asked<T: DeserializeOwned + Send + 'static>(
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub(crate) failure: Box<StepFailure>,
-    /// It is how pages answer a press: an effect says that it did something.
+    /// Pages react to a press this way: an effect shows that it did something.
     pub(crate) is_answer: bool,
 }
 
-/// All that there is to tell of a text, on its way.
+/// The pending report of inserted text.
 pub(crate) type Outcome = BoxFuture<'static, Result<Watched, ProbeError>>;
 
-/// How long to wait for the target's report once the browser has taken all of the input: it is on its way then,
-/// or there is none.
+/// How long to wait for the target's report once the browser has acknowledged all input: it is under way then, or there
+/// is none.
 const REPORT: Duration = Duration::from_millis(200);
 
 impl Run<'_> {
@@ -131,7 +133,7 @@ impl Run<'_> {
         };
         let world = self.world_of(target, Stage::Act).await?;
         let left = self.until.saturating_duration_since(Instant::now());
-        let ms = u64::try_from(left.as_millis()).unwrap_or(0);
+        let ms = millis(left);
         let whole = asked(&world, "(cb, ms) => cb.act.nextGesture(ms)", ms, self.until).await;
         let press = asked(&world, "(cb, ms) => cb.act.nextPress(ms)", ms, self.until).await;
         Ok(Some(Reports { whole, press }))
@@ -184,24 +186,23 @@ impl Run<'_> {
         Ok((sent, report, began))
     }
 
-    /// Asks what the page makes of the text that is about to be inserted. Text takes another way through the browser
-    /// than questions and may overtake them: some other answer of the document has to be awaited in between.
+    /// Asks for the effect of the text that is about to be inserted. Text takes another path through the browser than
+    /// questions and may overtake them: some other answer of the document has to be awaited in between.
     pub(crate) async fn ask_for_outcome(&mut self, world: &ProbeWorld) -> Outcome {
         let (world, until) = (world.clone(), self.until);
         let left = until.saturating_duration_since(Instant::now());
-        let args = [u64::try_from(left.as_millis()).unwrap_or(0).into()];
+        let args = [millis(left).into()];
         let mut asked: Outcome =
             Box::pin(async move { world.call("(cb, ms) => cb.act.outcome(ms)", &args, until).await });
         // The first poll sends.
         match futures_util::poll!(&mut asked) {
             std::task::Poll::Pending => asked,
-            std::task::Poll::Ready(told) => Box::pin(std::future::ready(told)),
+            std::task::Poll::Ready(answer) => Box::pin(std::future::ready(answer)),
         }
     }
 
-    /// Inserts text by awaiting `sent`, and tells what the guard at the field saw of it. What the page did about
-    /// it at once comes with the same answer, which was asked for beforehand: a question of its own would wait
-    /// for the frame that the browser draws next.
+    /// Inserts text by awaiting `sent`, and returns the report of the guard at the field. The immediate effects come with
+    /// the same answer, which was requested beforehand: another question would wait for the next animation frame.
     pub(crate) async fn deliver_text<T>(
         &mut self,
         world: &ProbeWorld,
@@ -212,17 +213,17 @@ impl Run<'_> {
             let sent = sent.await;
             (sent, tokio::time::timeout(REPORT, asked).await.ok())
         };
-        let (sent, told) = self.race(Stage::Act, both).await?;
-        let report = match told {
-            Some(Ok(told)) => {
+        let (sent, answer) = self.race(Stage::Act, both).await?;
+        let report = match answer {
+            Some(Ok(watched)) => {
                 let frame = world.frame().clone();
                 if let Some(watcher) = self.watchers.get(&frame).cloned() {
-                    self.take_changes(&frame, &watcher, told.samples, told.before, told.effect);
+                    self.take_changes(&frame, &watcher, watched.samples, watched.before, watched.effect);
                 }
-                if let Some(summary) = told.summary {
-                    self.told.insert(frame, summary);
+                if let Some(summary) = watched.summary {
+                    self.summaries.insert(frame, summary);
                 }
-                told.report
+                watched.report
             }
             Some(Err(ProbeError::Gone)) => None,
             Some(Err(error)) => return Err(probe_stop(error, Stage::Act)),
@@ -231,17 +232,17 @@ impl Run<'_> {
         Ok((sent, report))
     }
 
-    /// Where the target saw less than it should, another document may have stopped the rest.
+    /// Asks the other documents for the events that the target did not see.
     async fn ask_elsewhere(&mut self, target: &ProbeWorld, report: GestureReport) -> Part<GestureReport> {
         let by = self.within(REPORT);
         let calls = self.watchers.values().filter(|watcher| watcher.world.frame() != target.frame()).map(|watcher| {
             let world = watcher.world.clone();
             async move { world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], by).await }
         });
-        let told = self.race(Stage::Act, join_all(calls)).await?;
-        let told: Vec<GestureReport> = told.into_iter().filter_map(|told| told.ok().flatten()).collect();
-        let done = told.iter().any(|told| told.done);
-        let blocked = told.into_iter().find_map(|told| told.blocked);
+        let answers = self.race(Stage::Act, join_all(calls)).await?;
+        let reports: Vec<GestureReport> = answers.into_iter().filter_map(|answer| answer.ok().flatten()).collect();
+        let done = reports.iter().any(|report| report.done);
+        let blocked = reports.into_iter().find_map(|report| report.blocked);
         Ok(GestureReport {
             done,
             blocked: blocked.map(|block| Block { by: format!("{} of another frame", block.by), ..block }),
@@ -249,12 +250,12 @@ impl Run<'_> {
         })
     }
 
-    /// Judges how a pointer gesture arrived. One of which the target saw the beginning was sent: what the page then
-    /// kept from it is a matter of the postconditions. `began`: the target saw the press, as far as was heard.
+    /// Judges how a pointer gesture arrived. If the target saw its beginning, it was sent, and the postconditions decide
+    /// about the rest. `began`: whether the target is known to have seen the press.
     pub(crate) fn arrived(&self, report: Option<&GestureReport>, began: Began) -> Part<Option<Sealed>> {
         let Some(report) = report else {
-            let message = "expected the target to see the gesture, saw its document replaced before it told";
-            let failure = self.act_failure(Cause::EffectUnknown, message.to_owned(), None);
+            let message = "the document of the target was replaced before it reported the gesture";
+            let failure = self.act_failure(Cause::EffectUnknown, message).into();
             return self.seal(failure, began == Began::Seen);
         };
         if report.done {
@@ -273,15 +274,15 @@ impl Run<'_> {
             None if !report.connected => (self.blocked(&gone, is_begun), true),
             None => {
                 let seen = if is_begun { report.seen.join(", ") } else { "nothing".to_owned() };
-                let message = format!("expected the target to see the whole gesture, saw {seen}");
-                (self.act_failure(Cause::EffectUnknown, message, None), true)
+                let message = format!("the target saw only a part of the gesture: {seen}");
+                (self.act_failure(Cause::EffectUnknown, message).into(), true)
             }
         };
         if is_begun { self.seal(failure, is_answer) } else { Err(failure) }
     }
 
-    /// The rest of a gesture was kept from everything. Where nothing but an effect could say what came of it, that
-    /// has to be the page's answer to the press.
+    /// The rest of a gesture was stopped. Without a stated condition, only an effect can show the result, and the stop
+    /// has to be the page's reaction to the press.
     fn seal(&self, failure: Stop, is_answer: bool) -> Part<Option<Sealed>> {
         let is_stated = self.step.post().iter().any(|stated| !stated.is_default);
         match failure {
@@ -293,46 +294,38 @@ impl Run<'_> {
     /// The failure for an event that the guard stopped.
     pub(crate) fn blocked(&self, block: &Block, is_begun: bool) -> Stop {
         let event: String = block.event.chars().filter(char::is_ascii_alphanumeric).take(20).collect();
-        let by = if block.by.is_empty() { "nothing".to_owned() } else { block.by.chars().take(200).collect() };
+        let by = if block.by.is_empty() { "nothing".to_owned() } else { cut(&block.by, 200) };
         let rest = if is_begun { "the press was sent and the rest of the gesture stopped" } else { "nothing was hit" };
         let (cause, blocker, message) = match block.reason {
-            BlockReason::Stale => {
-                (Cause::TargetStale, None, format!("expected the target during {event}, saw it removed; {rest}"))
+            BlockReason::Stale => (Cause::TargetStale, None, format!("the target was removed during {event}; {rest}")),
+            BlockReason::Hidden => (Cause::NotVisible, None, format!("the target was hidden during {event}; {rest}")),
+            BlockReason::Changed => {
+                (Cause::TargetStale, None, format!("the target became {by} during {event}; {rest}"))
             }
-            BlockReason::Hidden => (
-                Cause::NotVisible,
-                None,
-                format!("expected the target to stay visible during {event}, saw it hidden; {rest}"),
-            ),
-            BlockReason::Changed => (
-                Cause::TargetStale,
-                None,
-                format!("expected the target to stay what it was during {event}, saw {by}; {rest}"),
-            ),
             BlockReason::Moved => (
                 Cause::NotStable,
                 Some(by.clone()),
-                format!("expected the target to stay during {event}, saw it move and {by} in its place; {rest}"),
+                format!("the target moved during {event}, and {by} is in its place; {rest}"),
             ),
             BlockReason::Focus => (
                 Cause::NotEditable,
                 Some(by.clone()),
-                format!(
-                    "expected the focus to stay on the target during {event}, saw it on {by}; nothing was entered there"
-                ),
+                format!("the focus moved from the target to {by} during {event}; nothing was entered there"),
             ),
             BlockReason::Covered | BlockReason::Elsewhere => {
-                (Cause::Covered, Some(by.clone()), format!("expected {event} at the target, saw it go to {by}; {rest}"))
+                (Cause::Covered, Some(by.clone()), format!("{event} would have gone to {by}; {rest}"))
             }
         };
-        self.act_failure(cause, message, blocker)
+        let mut failure = self.act_failure(cause, message);
+        failure.facts.blocker = blocker;
+        failure.into()
     }
 
-    /// The failure for a target that is another than the one that was meant; nothing was sent.
+    /// The failure for a target whose meaning changed; nothing was sent.
     pub(crate) fn changed(&self, now: Option<&str>) -> Stop {
         let expected = self.step.main_target().and_then(|(_, bound)| bound.candidate()).map(|one| one.title());
         let wanted = expected.clone().unwrap_or_else(|| "the target to be what its locator means".to_owned());
-        let seen: String = now.unwrap_or("it mean something else now").chars().take(300).collect();
+        let seen = cut(now.unwrap_or("it mean something else now"), 300);
         let message = format!("expected {wanted}, saw {seen}; observe again");
         let mut failure = StepFailure::new(Stage::Act, Cause::TargetStale, message);
         failure.facts.target = self.step.action().target().cloned();
@@ -341,10 +334,14 @@ impl Run<'_> {
         failure.into()
     }
 
-    pub(crate) fn act_failure(&self, cause: Cause, message: String, blocker: Option<String>) -> Stop {
+    /// The failure for a target that left its document; nothing was sent.
+    pub(crate) fn removed(&self) -> Stop {
+        self.act_failure(Cause::TargetStale, "the target was removed from the document").into()
+    }
+
+    pub(crate) fn act_failure(&self, cause: Cause, message: impl Into<String>) -> StepFailure {
         let mut failure = StepFailure::new(Stage::Act, cause, message);
         failure.facts.target = self.step.action().target().cloned();
-        failure.facts.blocker = blocker;
-        failure.into()
+        failure
     }
 }

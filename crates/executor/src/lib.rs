@@ -1,7 +1,7 @@
 //! Step to outcome: resolve, check, arm, act, await, gather evidence.
 //!
-//! A [`LiveExecutor`] takes a bound step and a tab and answers with what became of it. Expected failure is
-//! an outcome; an error means that the machinery broke.
+//! A [`LiveExecutor`] runs a bound step on a tab and returns its outcome. Expected failure is an outcome; an error means
+//! that the machinery broke.
 //!
 //! ```no_run
 //! use cuebook_executor::{ExecutorError, LiveExecutor};
@@ -24,7 +24,7 @@
 //!                         "said": { "strategy": "byRole", "role": "status" } },
 //!         "steps": [{ "type": "click", "targetRef": "save",
 //!                     "post": [{ "kind": "elementTextContains", "target": "said", "text": "Saved" }] }] }"#;
-//!     // A declared locator is found when its step is reached: nobody has to have looked at the page.
+//!     // A declared locator is resolved when its step runs: no observation is needed.
 //!     let ground = Observation::blank(tab.clone(), "about:blank");
 //!     let step = PlanDraft::read(plan, Author::Operator)
 //!         .and_then(|draft| draft.check(&ground, &Policy::default()))
@@ -45,16 +45,17 @@
 //! each verb needs and how it is judged.
 //!
 //! Invariants:
-//! - Input reaches the element that the step means, or nobody: a guard in every frame stops the rest.
-//! - Postconditions are armed before the first event is sent, and judged by the language on what was seen.
-//! - After the deadline of a step nothing of it fires any more.
-//! - What was typed into sensitive fields leaves this crate as digests only.
+//! - Input reaches the element that the step means, or nothing: a guard in every frame stops the rest.
+//! - Postconditions are armed before the first event is sent, and judged by the language on the recorded facts.
+//! - After the deadline of a step none of its events fires.
+//! - Text that was typed into sensitive fields leaves this crate only as a digest.
 //!
 //! Cost: a click on a page with one frame takes six round trips, of which the actionability check waits
 //! for one animation frame.
 
 mod actionability;
 mod actions;
+mod activity;
 mod closed_roots;
 mod downloads;
 mod effects;

@@ -1,7 +1,7 @@
-//! What the targets of a step were when they were observed or found, for the page to compare at the first event.
+//! The meaning of a step's targets when they were observed or found, for the page to compare at the first event.
 //!
-//! Invariant: between this comparison and the first event that reaches the page's own listeners, nothing of the page
-//! runs. So what is hit is what was meant, and not what the page made of it on the way.
+//! Invariant: no script of the page runs between this comparison and the first event that reaches the page's own
+//! listeners. So the element that is hit is the one that was meant.
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::candidate::About;
@@ -16,7 +16,7 @@ use crate::hit_target::Gesture;
 use crate::run::Run;
 use crate::script::FoundRows;
 
-/// One target, and what it was.
+/// One target and its meaning.
 #[derive(Clone, Debug)]
 pub(crate) struct Meant {
     key: NodeKey,
@@ -25,9 +25,9 @@ pub(crate) struct Meant {
 
 #[derive(Clone, Debug)]
 enum Was {
-    /// A candidate about this.
+    /// A candidate with this digest.
     About(About),
-    /// What this locator means.
+    /// The match of this locator.
     Located(Locator),
 }
 
@@ -37,7 +37,7 @@ impl Run<'_> {
         let action = self.step.action();
         let main = self.main.as_ref().map(|main| &main.key);
         let end = gesture.and_then(|gesture| gesture.end.as_ref());
-        // An option that a list shows is none of the step's targets, and the list may look different once it is open.
+        // An option in a list is not the step's target, and the list may look different once it is open.
         let is_option = matches!(action, Action::Select(_))
             && gesture.is_some_and(|gesture| gesture.target.as_ref().is_some_and(|target| Some(target) != main));
         let to = match action {

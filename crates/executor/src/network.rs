@@ -1,13 +1,13 @@
-//! What the tab asks of the network, and what the browser reports of its errors.
+//! The requests of a tab, and the errors that the browser logs.
 //!
-//! Both are listened to from the first step on a tab to the end of the executor, so that what was under way
-//! or went on by itself before a step is known. Bodies are never asked for. Costs one event on the wire for
-//! each stage of a request; between two steps they wait in a bounded queue.
+//! Both are recorded from the first step on a tab to the end of the executor, so that requests which were open or
+//! polling before a step are known. Bodies are never fetched. Costs one event on the wire for each stage of a request;
+//! between two steps they wait in a bounded queue.
 //!
 //! Invariants:
-//! - What a condition is judged on began after the input.
-//! - Requests to an address that the page asked over and over while no step was under way are its own
-//!   polling: they keep nobody waiting and are no effect.
+//! - Conditions are judged on requests that began after the input.
+//! - Requests to an address that the page kept requesting between steps are polling: they are not waited for and are no
+//!   effect.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 
 use cuebook_cdp::{Delivery, Domain, DomainGuard, EventQueue, Page, RawEvent};
 use cuebook_grammar::facts::RequestFact;
+use cuebook_grammar::render::cut;
 use serde::Deserialize;
 
-use crate::run::cut;
+use crate::activity::LONGEST;
 
 const METHODS: [&str; 5] = [
     "Network.requestWillBeSent",
@@ -30,11 +31,11 @@ const METHODS: [&str; 5] = [
 const CAPACITY: usize = 4_000;
 const MAX_REQUESTS: usize = 200;
 const MAX_ERRORS: usize = 10;
-/// Addresses that are kept account of between two steps.
+/// The most addresses that are counted between two steps.
 const MAX_ADDRESSES: usize = 500;
-/// An address that was asked so often between two steps is polled.
+/// An address that was requested this often between two steps is polled.
 const POLLED: u32 = 3;
-/// A request from before the step that is under way for so long is a stream.
+/// A request from before the step that is open for this long is a stream.
 const STREAM: Duration = Duration::from_secs(2);
 /// How long a page gets to react to an answer.
 const REACTION: Duration = Duration::from_millis(150);
@@ -51,12 +52,12 @@ struct Traffic {
     requests: Vec<Sent>,
     /// Documents that began since the input.
     documents: BTreeSet<String>,
-    /// When a request of the step was answered last.
+    /// When a request of the step was last answered.
     answered: Option<Instant>,
     errors: Vec<String>,
-    /// Requests under way.
+    /// Open requests.
     open: HashMap<String, Open>,
-    /// Addresses that were asked since the last step.
+    /// Requests by address since the last step.
     asked: BTreeMap<String, u32>,
     polled: BTreeSet<String>,
     last_activity: Instant,
@@ -67,8 +68,8 @@ struct Traffic {
 struct Sent {
     fact: RequestFact,
     is_polling: bool,
-    /// A document, or asked by a script of a document that was there before the input. What a new document loads
-    /// tells nothing of the step that led to it, and a picture that is missing nothing of any.
+    /// A document, or requested by a script of a document from before the input. The resources of a new document say
+    /// nothing about the step that led to it, nor does a missing picture.
     is_of_step: bool,
     /// The document of the tab itself.
     is_main: bool,
@@ -77,7 +78,7 @@ struct Sent {
 
 struct Open {
     since: Instant,
-    /// Where it stands in the list; none if it began before the input.
+    /// Its index in the list; `None` if it began before the input.
     position: Option<usize>,
     is_polling: bool,
 }
@@ -169,7 +170,7 @@ impl Network {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A step begins: what came until now belongs to the time before it.
+    /// A step begins: earlier requests do not belong to it.
     pub(crate) fn settle(&self) {
         let mut traffic = self.traffic();
         traffic.asked.clear();
@@ -183,7 +184,7 @@ impl Network {
         traffic.begin();
     }
 
-    /// From now on what comes belongs to the step.
+    /// From now on, requests belong to the step.
     pub(crate) fn begin(&self) {
         let mut traffic = self.traffic();
         traffic.drain();
@@ -197,7 +198,7 @@ impl Network {
         traffic.requests.iter().map(|sent| sent.fact.clone()).collect()
     }
 
-    /// Those that the page does not make all the time.
+    /// Those that are not polling.
     pub(crate) fn effects(&self) -> Vec<RequestFact> {
         self.traffic().requests.iter().filter(|sent| !sent.is_polling).map(|sent| sent.fact.clone()).collect()
     }
@@ -208,13 +209,13 @@ impl Network {
         traffic.of_step().map(|sent| &sent.fact).filter(|fact| fact.is_problem()).cloned().collect()
     }
 
-    /// The documents that the step asked for in the tab itself, in order.
+    /// The documents that the step requested in the tab itself, in order.
     pub(crate) fn documents(&self) -> Vec<RequestFact> {
         self.traffic().requests.iter().filter(|sent| sent.is_main).map(|sent| sent.fact.clone()).collect()
     }
 
-    /// Since when every request of the step has its answer and the page had time to react to it; in the future, or
-    /// none, while that is not so.
+    /// Since when every request of the step is answered and the page had time to react; in the future or `None` while
+    /// that is not so.
     pub(crate) fn settled_at(&self, begun: Instant) -> Option<Instant> {
         let mut traffic = self.traffic();
         traffic.drain();
@@ -231,7 +232,7 @@ impl Network {
         self.traffic().idle
     }
 
-    /// Marks quiet if there was no request for `quiet`; tells whether there was.
+    /// Whether no request was open for `quiet`; if so, the step is marked idle.
     pub(crate) fn is_quiet(&self, quiet: Duration) -> bool {
         let mut traffic = self.traffic();
         traffic.drain();
@@ -267,7 +268,7 @@ impl Traffic {
             match delivery {
                 Delivery::Event(event) => self.take(&event),
                 Delivery::Lagged(_) => {
-                    // How those ended that were under way is not known any more.
+                    // How the open requests ended is unknown now.
                     self.open.clear();
                     self.requests.iter_mut().for_each(|sent| sent.is_answered = true);
                     self.last_activity = Instant::now();
@@ -291,7 +292,7 @@ impl Traffic {
                 let Ok(Logged { entry }) = event.parse::<Logged>() else { return };
                 if entry.level == "error" && self.errors.len() < MAX_ERRORS {
                     let at = if entry.url.is_empty() { String::new() } else { format!(" ({})", entry.url) };
-                    self.errors.push(format!("{}{at}", entry.text).chars().take(300).collect());
+                    self.errors.push(cut(&format!("{}{at}", entry.text), 300));
                 }
             }
             _ => {
@@ -300,7 +301,7 @@ impl Traffic {
                 if !open.is_polling {
                     self.last_activity = Instant::now();
                 }
-                let failure = ended.error_text.map(|text| text.chars().take(200).collect());
+                let failure = ended.error_text.map(|text| cut(&text, 200));
                 self.ended(open.position, |request| request.failure = failure);
             }
         }
@@ -319,7 +320,7 @@ impl Traffic {
         let is_main = is_document && sent.frame_id == self.main_frame;
         if is_document {
             self.documents.insert(sent.loader_id.clone());
-            // Another document: what the former one kept asking is no habit of this one.
+            // Another document: the polling of the former one does not count.
             self.asked.clear();
         }
         let is_of_step = is_document
@@ -333,12 +334,12 @@ impl Traffic {
         }
         let position = (self.requests.len() < MAX_REQUESTS).then(|| {
             let url = sent.request.url.split('#').next().unwrap_or("");
-            let method = sent.request.method.chars().take(20).collect();
-            let fact = RequestFact { method, url: cut(url), status: None, failure: None };
+            let method = cut(&sent.request.method, 20);
+            let fact = RequestFact { method, url: cut(url, LONGEST), status: None, failure: None };
             self.requests.push(Sent { fact, is_polling, is_of_step, is_main, is_answered: false });
             self.requests.len() - 1
         });
-        // Streams stay open for good: they are no sign of work.
+        // Streams stay open: they are no sign of work.
         if !matches!(sent.kind.as_str(), "WebSocket" | "EventSource" | "Ping") && self.open.len() < CAPACITY {
             self.open.insert(sent.request_id, Open { since: Instant::now(), position, is_polling });
         }
@@ -359,11 +360,11 @@ impl Traffic {
     }
 }
 
-/// What is asked, without what differs from one time to the next.
+/// A request without the parts that differ each time.
 fn address(method: &str, url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let path = url.get(..end).unwrap_or(url);
-    format!("{method} {}", path.chars().take(300).collect::<String>())
+    format!("{method} {}", cut(path, 300))
 }
 
 #[cfg(test)]

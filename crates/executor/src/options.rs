@@ -1,4 +1,4 @@
-//! How an executor goes about its work.
+//! Options of an executor.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,14 +16,14 @@ pub enum ScreenshotMode {
     Every,
 }
 
-/// What to do when a page asks whether it may be left, and the step is one that leaves it.
+/// What to do with the `beforeunload` dialog of a page that a navigation step leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BeforeUnload {
-    /// Leave: the step says so.
+    /// Leave the page.
     #[default]
     Leave,
-    /// Keep the question open; the step fails with `dialogOpen`.
+    /// Keep the dialog open; the step fails with `dialogOpen`.
     KeepOpen,
 }
 
@@ -31,37 +31,37 @@ pub enum BeforeUnload {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeopleInput {
-    /// Between gestures of ours, their input reaches the page.
+    /// They do: between our gestures, their input reaches the page.
     #[default]
     Between,
-    /// Nobody does: what reaches a page without a gesture of ours is late or astray, and stopped.
+    /// They do not: input outside our gestures is late or misdirected, and is stopped.
     Never,
 }
 
-/// Bounds and choices. All spans lie within the deadline of the step.
+/// Time limits and choices. Every time limit is also bounded by the deadline of the step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorOptions {
-    /// Pictures.
+    /// When pictures are taken.
     pub screenshots: ScreenshotMode,
-    /// How long a step may take that does not say so itself.
+    /// The time of a step that states none.
     pub step_timeout: Duration,
     /// How long a target may take to appear and to become ready for input.
     pub ready_timeout: Duration,
-    /// How long a postcondition may take to come true.
+    /// How long a postcondition may take to hold.
     pub post_timeout: Duration,
-    /// How long to look for an effect of any kind, where nothing else was stated. It never fails, so
-    /// waiting longer only costs time.
+    /// How long to wait for an effect of any kind, where no condition is stated. Its absence is no failure, so a longer
+    /// wait only costs time.
     pub effect_timeout: Duration,
-    /// How long, after a navigation was committed, to wait until the document has been read to its end.
+    /// How long to wait, after a navigation was committed, until the document is loaded.
     pub load_timeout: Duration,
-    /// People at the same browser.
+    /// Whether people use the browser too.
     pub people: PeopleInput,
-    /// Pages that ask before they are left.
+    /// What to do with `beforeunload` dialogs.
     pub before_unload: BeforeUnload,
-    /// The directories from which files may be chosen in file fields. None: no uploads.
+    /// The directories from which files may be uploaded. Empty: no uploads.
     pub upload_roots: Vec<PathBuf>,
-    /// Where the browser puts downloads, each under its guid. Where it is stated, a file that is complete by
-    /// the end of its step, up to 64 MiB, goes to the artifacts.
+    /// Where the browser stores downloads, each under its guid. A file that is complete when its step ends, up to 64 MiB,
+    /// is stored as an artifact. `None`: downloads are not stored.
     pub download_dir: Option<PathBuf>,
 }
 

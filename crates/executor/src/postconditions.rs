@@ -1,7 +1,7 @@
-//! Postconditions: armed before input, awaited by what frames and the wire tell.
+//! Postconditions: armed before input, awaited on events of frames and the wire.
 //!
 //! Invariants:
-//! - What is watched is watched from before the first event of ours until the step ends.
+//! - Watching begins before the first input event and ends with the step.
 //! - A document that replaces a watched one is watched as soon as it exists.
 
 use std::collections::BTreeSet;
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use cuebook_cdp::FrameId;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::condition::Condition;
+use cuebook_grammar::deadline::millis;
 use cuebook_grammar::facts::{EventFacts, Facts, TargetFacts};
 use cuebook_grammar::id::{NodeKey, TargetRef};
 use cuebook_grammar::outcome::Stage;
@@ -37,18 +38,18 @@ use crate::stop::{Part, Stop, failed, probe_stop};
 pub(crate) struct Awaited {
     pub(crate) condition: Condition,
     pub(crate) until: Instant,
-    /// The span that is given anew to what is judged on a new document; none where the condition states its limit.
+    /// The time that starts again with a new document; `None` where the condition states its limit.
     pub(crate) span: Option<Duration>,
     pub(crate) held_at: Option<u32>,
-    /// It is not enough that it held: it must still hold when the page is quiet.
+    /// It must still hold when the page is quiet.
     pub(crate) lasts: bool,
-    /// Since when it has held without a break.
+    /// Since when it has held without interruption.
     pub(crate) since: Option<Instant>,
 }
 
 impl Awaited {
-    /// Until when there is something to wait for; none if there is not. `quiet`: since when the requests of the step
-    /// are answered.
+    /// Until when to wait for it; `None` if there is no need to. `quiet`: since when the requests of the step are
+    /// answered.
     fn due(&self, now: Instant, until: Instant, quiet: Option<Instant>) -> Option<Instant> {
         let due = match (self.held_at, self.since) {
             (Some(_), _) if !self.lasts => return None,
@@ -59,26 +60,27 @@ impl Awaited {
     }
 }
 
-/// How long what the check added must hold before a page that is quiet is believed to keep it.
+/// How long a default condition must hold on a quiet page.
 const LASTING: Duration = Duration::from_millis(500);
-/// Frames beyond this many are not watched.
+/// The most frames that are watched.
 const MAX_FRAMES: usize = 100;
-/// How often questions are asked that the script cannot follow by itself.
+/// How often questions are asked that the script cannot watch by itself.
 const TICK: Duration = Duration::from_millis(100);
-/// How often what the network told is looked at, where a condition asks.
+/// How often the network is checked, where a condition needs it.
 const BEAT: Duration = Duration::from_millis(20);
-/// How long a frame that is not the target's may take to answer.
+/// How long a frame other than the target's may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-enum Told {
+/// What a frame answers while the conditions are awaited.
+enum Reply {
     Armed(FrameId, ProbeWorld, Instant, Result<Opened, ProbeError>),
     Changed(FrameId, Result<Changes, ProbeError>),
 }
 
-type Telling = BoxFuture<'static, Told>;
+type PendingReply = BoxFuture<'static, Reply>;
 
 impl Run<'_> {
-    /// What the step's conditions want to know.
+    /// The questions of the step's conditions.
     pub(crate) fn questions(&self, conditions: &[&Condition], pinned: Option<&NodeKey>) -> Vec<Question> {
         let mut targets: BTreeSet<_> = BTreeSet::new();
         for condition in conditions {
@@ -93,8 +95,8 @@ impl Run<'_> {
                 (None, _) => candidate.locators.first().map(|locator| self.follow(locator.clone(), None)),
             },
             BoundTarget::Declared(locator) => {
-                // What the check added is about the very element that was acted on; what an operator
-                // stated is about what the locator means by then.
+                // A default condition is about the element that was acted on; a stated one is about what the locator
+                // means when it is judged.
                 let same = pinned.filter(|_| main == Some(target) && is_default).cloned();
                 Some(self.follow(locator.clone(), same))
             }
@@ -132,7 +134,7 @@ impl Run<'_> {
         self.step.post().iter().map(|stated| stated.condition.clone()).chain(own).collect()
     }
 
-    /// Arms the postconditions: the page is sampled, and what becomes true from here on counts.
+    /// Arms the postconditions: the page is sampled, and changes count from here on.
     pub(crate) async fn watch(&mut self) -> Part<Watching> {
         self.arm_frames(None, None).await
     }
@@ -154,7 +156,7 @@ impl Run<'_> {
         Ok(stage::Armed::anywhere(watching, devices))
     }
 
-    /// Sets the guards, once all input of gestures before was answered.
+    /// Sets the guards, once all input of earlier gestures was answered.
     async fn set_guards(&mut self, gesture: Gesture, clock: Option<PageClock>) -> Part<(Watching, Devices)> {
         let flight = self.flight.clone();
         self.race(Stage::Act, async move { flight.is_over().await }).await?;
@@ -166,7 +168,7 @@ impl Run<'_> {
     }
 
     async fn arm_frames(&mut self, gesture: Option<Gesture>, clock: Option<PageClock>) -> Part<Watching> {
-        let watched = self.watching;
+        let watched = self.looking.watching();
         if watched.is_none() {
             let conditions = self.conditions();
             let conditions: Vec<&Condition> = conditions.iter().collect();
@@ -203,7 +205,7 @@ impl Run<'_> {
                 let watch = if is_watching { None } else { plan.spec(&world) };
                 let left = until.saturating_duration_since(Instant::now());
                 let limit = Limit {
-                    ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+                    ms: millis(left),
                     by: clock.as_ref().and_then(|clock| clock.until(world.document().as_str(), until)),
                     people,
                 };
@@ -229,7 +231,7 @@ impl Run<'_> {
                         return failed(
                             Stage::Act,
                             cuebook_grammar::outcome::Cause::TargetStale,
-                            "expected the target in the document, saw it removed",
+                            "the target was removed from the document",
                         );
                     }
                     let is_meant = meant.iter().all(|one| one.is_among(&answer.meaning.found));
@@ -238,11 +240,11 @@ impl Run<'_> {
                     }
                     if let Some(sample) = answer.sample {
                         let is_main = self.is_main(&frame);
-                        self.gathered.tell(frame.as_str(), is_main, sample);
+                        self.gathered.record(frame.as_str(), is_main, sample);
                     }
                     let since =
                         self.watchers.get(&frame).filter(|_| watched.is_some()).map_or(now, |watcher| watcher.since);
-                    self.happened.dirty.remove(&frame);
+                    self.activity.dirty.remove(&frame);
                     self.watchers.insert(frame, Watcher { world, since, is_watching });
                 }
                 (Err(error), _) if is_target || (self.is_main(&frame) && !matches!(error, ProbeError::Gone)) => {
@@ -277,24 +279,24 @@ impl Run<'_> {
         let plan = WatchPlan { main: None, ..self.watch_plan() };
         let (probe, until) = (self.probe.clone(), self.until);
         let frames: Vec<FrameId> = self.page.frames().into_iter().take(MAX_FRAMES).map(|frame| frame.id).collect();
-        let told = join_all(frames.into_iter().map(|frame| {
+        let answers = join_all(frames.into_iter().map(|frame| {
             let (probe, plan) = (probe.clone(), plan.clone());
             let by = if self.is_main(&frame) { until } else { self.within(PATIENCE) };
             async move {
-                let told: Result<Option<FrameSample>, ProbeError> = async {
+                let sample: Result<Option<FrameSample>, ProbeError> = async {
                     let world = probe.world(&frame, by).await?;
                     let Some(spec) = plan.spec(&world) else { return Ok(None) };
                     world.call("(cb, spec) => cb.act.look(spec)", &[spec], by).await
                 }
                 .await;
-                (frame, told)
+                (frame, sample)
             }
         }));
-        for (frame, told) in self.race(Stage::Precondition, told).await? {
-            match told {
+        for (frame, sample) in self.race(Stage::Precondition, answers).await? {
+            match sample {
                 Ok(Some(sample)) => {
                     let is_main = self.is_main(&frame);
-                    self.gathered.tell(frame.as_str(), is_main, sample);
+                    self.gathered.record(frame.as_str(), is_main, sample);
                 }
                 Ok(None) | Err(ProbeError::Gone) => {}
                 Err(error) => match probe_stop(error, Stage::Precondition) {
@@ -319,7 +321,7 @@ impl Run<'_> {
         }
     }
 
-    /// Questions that need round trips of their own.
+    /// Asks the questions that need extra round trips.
     async fn ask_slow(&mut self) -> Part<bool> {
         let slow: Vec<Question> = self
             .gathered
@@ -343,7 +345,7 @@ impl Run<'_> {
                 Err(ProbeError::FramePath { matches: 0, .. }) => TargetFacts::none(),
                 Err(_) => TargetFacts::default(),
             };
-            self.gathered.tell_asked(question.target, facts);
+            self.gathered.record_asked(question.target, facts);
         }
         Ok(asked | self.follow_paths().await? | self.place_frames().await?)
     }
@@ -368,7 +370,7 @@ impl Run<'_> {
                 self.race(Stage::Postcondition, async move { probe.frame_at_end_of(&locator, until).await }).await?;
             let frame = match found {
                 Ok(frame) => Some(frame.as_str().to_owned()),
-                // Several frames: which of them is meant cannot be told, as if none was.
+                // Several frames: none of them is meant.
                 Err(ProbeError::FramePath { .. } | ProbeError::Gone) => None,
                 Err(error) => return Err(probe_stop(error, Stage::Postcondition)),
             };
@@ -377,14 +379,14 @@ impl Run<'_> {
         Ok(is_news)
     }
 
-    /// Looks up where the frames lie that told of an element: once, and again where a condition turns on it.
+    /// Looks up where the frames lie that reported an element: once, and again where a condition depends on it.
     async fn place_frames(&mut self) -> Part<bool> {
         let conditions = self.conditions();
         let again = turns_on_geometry(&conditions.iter().collect::<Vec<_>>());
         let mut is_news = false;
         for frame in self.gathered.frames_with_rows() {
             let frame = FrameId::from(frame.as_str());
-            if self.is_main(&frame) || (self.watching.is_some() && !again) {
+            if self.is_main(&frame) || (self.looking.watching().is_some() && !again) {
                 continue;
             }
             let (probe, wanted, until) = (self.probe.clone(), frame.clone(), self.within(PATIENCE));
@@ -397,11 +399,11 @@ impl Run<'_> {
         Ok(is_news)
     }
 
-    /// Waits until every condition holds or its time is over. What was seen is in the samples afterwards.
+    /// Waits until every condition holds or its time is over. The samples are recorded.
     pub(crate) async fn settle(&mut self, awaited: &mut [Awaited]) -> Part<()> {
         let result = self.settle_inner(awaited).await;
         if result.is_err() {
-            // What is known is what there is to judge.
+            // What was seen so far is judged.
             let at = self.at_ms(Instant::now());
             self.gathered.push(at);
             self.weigh(awaited);
@@ -410,21 +412,21 @@ impl Run<'_> {
     }
 
     async fn settle_inner(&mut self, awaited: &mut [Awaited]) -> Part<()> {
-        let mut tellings: FuturesUnordered<Telling> = FuturesUnordered::new();
+        let mut replies: FuturesUnordered<PendingReply> = FuturesUnordered::new();
         for (frame, watcher) in &self.watchers {
-            if watcher.is_watching && !self.told.contains_key(frame) {
-                tellings.push(self.changes(frame, &watcher.world, Duration::ZERO));
+            if watcher.is_watching && !self.summaries.contains_key(frame) {
+                replies.push(self.changes(frame, &watcher.world, Duration::ZERO));
             }
         }
         let begun = Instant::now();
         let lingers_by = self.within(self.options.post_timeout).min(self.answer_by());
         let stated = self.step.post();
         let is_default = !stated.is_empty() && stated.iter().all(|stated| stated.is_default) && !self.opens();
-        let mut first_round = tellings.len();
+        let mut first_round = replies.len();
         let mut last_tick = Instant::now();
         let watches_network = needs_network(&awaited.iter().map(|one| &one.condition).collect::<Vec<_>>());
         loop {
-            self.watch_new(&mut tellings);
+            self.watch_new(&mut replies);
             if first_round == 0 {
                 self.add_urls();
             }
@@ -437,20 +439,20 @@ impl Run<'_> {
             let quiet = self.network.settled_at(begun);
             let next = awaited.iter().filter_map(|one| one.due(now, self.until_of(one), quiet)).min();
             let next = next.or_else(|| {
-                // What the step asked a server is waited for, too, where nobody stated what to wait for.
+                // Without a stated condition, the requests of the step are waited for, too.
                 let by = quiet.map_or(lingers_by, |quiet| quiet.min(lingers_by));
                 is_default.then_some(by).filter(|by| now < *by)
             });
             if next.is_some() {
-                // There is more to come from those that have told already.
-                for frame in std::mem::take(&mut self.told).into_keys() {
+                // Frames that have reported may report more.
+                for frame in std::mem::take(&mut self.summaries).into_keys() {
                     if let Some(watcher) = self.watchers.get(&frame) {
-                        tellings.push(self.changes(&frame, &watcher.world, TICK * 5));
+                        replies.push(self.changes(&frame, &watcher.world, TICK * 5));
                     }
                 }
             }
             let Some(next) = next else {
-                // What the step set off belongs to it: a document that is on its way is waited for.
+                // A navigation that the step caused belongs to it: its document is waited for.
                 while let Some(event) = self.lane.next().now_or_never() {
                     self.note(event, Stage::Postcondition)?;
                 }
@@ -466,12 +468,12 @@ impl Run<'_> {
                 if first_round == 0 || now >= self.until {
                     return Ok(());
                 }
-                // Nothing is awaited, but what the first look brings belongs to the step.
+                // Nothing is awaited, but the first answers belong to the step.
                 let patience = self.within(PATIENCE);
-                match tokio::time::timeout_at(patience.into(), tellings.next()).await {
-                    Ok(Some(told)) => {
+                match tokio::time::timeout_at(patience.into(), replies.next()).await {
+                    Ok(Some(reply)) => {
                         first_round -= 1;
-                        self.take_in(told, None)?;
+                        self.take_in(reply, None)?;
                     }
                     _ => first_round = 0,
                 }
@@ -482,9 +484,9 @@ impl Run<'_> {
                 biased;
                 event = self.lane.next() => self.note(event, Stage::Postcondition)?,
                 event = self.browser_lane.next() => self.note_browser(event, Stage::Postcondition)?,
-                Some(told) = tellings.next() => {
+                Some(reply) = replies.next() => {
                     first_round = first_round.saturating_sub(1);
-                    self.take_in(told, Some(&mut tellings))?;
+                    self.take_in(reply, Some(&mut replies))?;
                 }
                 () = tokio::time::sleep_until(wake.into()) => {}
             }
@@ -508,24 +510,24 @@ impl Run<'_> {
         }
     }
 
-    fn changes(&self, frame: &FrameId, world: &ProbeWorld, budget: Duration) -> Telling {
+    fn changes(&self, frame: &FrameId, world: &ProbeWorld, budget: Duration) -> PendingReply {
         let (frame, world, until) = (frame.clone(), world.clone(), self.until);
         Box::pin(async move {
-            let args = [u64::try_from(budget.as_millis()).unwrap_or(0).into()];
+            let args = [millis(budget).into()];
             let changes = world.call("(cb, ms) => cb.act.changes(ms)", &args, until).await;
-            Told::Changed(frame, changes)
+            Reply::Changed(frame, changes)
         })
     }
 
-    /// Watches documents that came since.
-    fn watch_new(&mut self, tellings: &mut FuturesUnordered<Telling>) {
-        for frame in std::mem::take(&mut self.happened.dirty) {
+    /// Watches new documents.
+    fn watch_new(&mut self, replies: &mut FuturesUnordered<PendingReply>) {
+        for frame in std::mem::take(&mut self.activity.dirty) {
             if self.watchers.len() > MAX_FRAMES {
                 return;
             }
             let (probe, plan, until) = (self.probe.clone(), self.watch_plan(), self.until);
             let flight = self.flight.clone();
-            tellings.push(Box::pin(async move {
+            replies.push(Box::pin(async move {
                 let since = Instant::now();
                 let world = loop {
                     match probe.world(&frame, until).await {
@@ -533,32 +535,32 @@ impl Run<'_> {
                         Err(ProbeError::Gone) if Instant::now() < until && probe.page().frame(&frame).is_some() => {
                             tokio::time::sleep(Duration::from_millis(20)).await;
                         }
-                        Err(_) => return Told::Changed(frame, Err(ProbeError::Gone)),
+                        Err(_) => return Reply::Changed(frame, Err(ProbeError::Gone)),
                     }
                 };
                 let shut = flight.newcomer();
                 let args = [json!({"watch": plan.spec(&world), "gesture": null, "shut": shut.is_some()})];
                 let armed = world.call::<Opened>("(cb, spec) => cb.act.arm(spec)", &args, until).await;
                 drop(shut);
-                Told::Armed(frame, world, since, armed)
+                Reply::Armed(frame, world, since, armed)
             }));
         }
     }
 
-    fn take_in(&mut self, told: Told, again: Option<&mut FuturesUnordered<Telling>>) -> Part<()> {
-        match told {
-            Told::Armed(frame, world, since, Ok(armed)) => {
-                self.told.remove(&frame);
+    fn take_in(&mut self, reply: Reply, again: Option<&mut FuturesUnordered<PendingReply>>) -> Part<()> {
+        match reply {
+            Reply::Armed(frame, world, since, Ok(armed)) => {
+                self.summaries.remove(&frame);
                 let is_watching = armed.sample.is_some();
                 if let Some(sample) = armed.sample {
-                    self.tell(&frame, since, sample);
+                    self.record_sample(&frame, since, sample);
                 }
                 if is_watching && let Some(again) = again {
                     again.push(self.changes(&frame, &world, TICK * 5));
                 }
                 self.watchers.insert(frame, Watcher { world, since, is_watching });
             }
-            Told::Changed(frame, Ok(changes)) => {
+            Reply::Changed(frame, Ok(changes)) => {
                 let Some(watcher) = self.watchers.get(&frame).cloned() else { return Ok(()) };
                 self.take_changes(&frame, &watcher, changes.samples, changes.before, changes.effect);
                 if !changes.idle
@@ -567,8 +569,8 @@ impl Run<'_> {
                     again.push(self.changes(&frame, &watcher.world, TICK * 5));
                 }
             }
-            Told::Changed(_, Err(ProbeError::Gone)) | Told::Armed(_, _, _, Err(ProbeError::Gone)) => {}
-            Told::Changed(_, Err(error)) | Told::Armed(_, _, _, Err(error)) => {
+            Reply::Changed(_, Err(ProbeError::Gone)) | Reply::Armed(_, _, _, Err(ProbeError::Gone)) => {}
+            Reply::Changed(_, Err(error)) | Reply::Armed(_, _, _, Err(error)) => {
                 match probe_stop(error, Stage::Postcondition) {
                     // One frame that does not answer leaves its facts unknown and nothing else.
                     Stop::Failed(_) => {}
@@ -588,33 +590,33 @@ impl Run<'_> {
         effect: bool,
     ) {
         if let Some(before) = before
-            && self.happened.rebased.is_empty()
+            && self.activity.rebased.is_empty()
         {
-            self.happened.rebased.insert(frame.clone());
+            self.activity.rebased.insert(frame.clone());
             let is_main = self.is_main(frame);
-            self.gathered.tell(frame.as_str(), is_main, before);
+            self.gathered.record(frame.as_str(), is_main, before);
             self.gathered.set_before();
         }
         for sample in samples {
-            self.tell(frame, watcher.since, sample);
+            self.record_sample(frame, watcher.since, sample);
         }
-        self.happened.effect |= effect;
+        self.activity.effect |= effect;
     }
 
-    fn tell(&mut self, frame: &FrameId, since: Instant, sample: FrameSample) {
+    fn record_sample(&mut self, frame: &FrameId, since: Instant, sample: FrameSample) {
         let is_current = self.watchers.get(frame).is_none_or(|watcher| {
             self.page.frame(frame).is_some_and(|now| now.document == *watcher.world.document()) || !watcher.is_watching
         });
         let offset = Duration::try_from_secs_f64((sample.t / 1_000.0).clamp(0.0, 3_600.0)).unwrap_or_default();
         let at = self.at_ms(since.checked_add(offset).unwrap_or(since));
         let is_main = self.is_main(frame);
-        // The last words of a document that was replaced meanwhile still count as seen.
+        // The last sample of a document that was replaced meanwhile still counts.
         let (url, title) = (self.gathered.url().to_owned(), String::new());
-        self.gathered.tell(frame.as_str(), is_main, sample);
+        self.gathered.record(frame.as_str(), is_main, sample);
         self.gathered.push(at);
-        if !is_current && is_main && self.happened.new_document {
+        if !is_current && is_main && self.activity.new_document {
             self.gathered.forget(frame.as_str());
-            self.gathered.tell_url(&url, Some(&title));
+            self.gathered.set_url(&url, Some(&title));
         }
     }
 
@@ -629,7 +631,7 @@ impl Run<'_> {
             let holds = self.gathered.judge(&one.condition, &latest) == Verdict::Holds;
             one.since = one.since.filter(|_| holds).or_else(|| holds.then(Instant::now));
             if holds && one.held_at.is_none() {
-                // What the network told makes no sample.
+                // Network events make no sample.
                 one.held_at = Some(if needs_network(&[&one.condition]) { now } else { at });
                 pins = true;
             }
@@ -639,16 +641,17 @@ impl Run<'_> {
         }
     }
 
-    /// Until when the document is waited for that the tab is on its way to: the server's time is no postcondition's.
+    /// Until when to wait for the document that the tab navigates to: the server's time does not count as a
+    /// postcondition's.
     fn leaves_by(&self) -> Option<Instant> {
-        self.happened.leaving.map(|_| self.answer_by())
+        self.activity.leaving.map(|_| self.answer_by())
     }
 
-    /// When the time of a condition is over. While the step leads to another document it does not run out, and with
-    /// that document it begins again.
+    /// When the time of a condition is over. It stops while the step navigates, and starts again with the new
+    /// document.
     fn until_of(&self, one: &Awaited) -> Instant {
         let Some(span) = one.span else { return one.until };
-        let on_new = self.happened.document_at.map(|at| (at + span).min(self.answer_by()));
+        let on_new = self.activity.document_at.map(|at| (at + span).min(self.answer_by()));
         one.until.max(self.leaves_by().or(on_new).unwrap_or(one.until))
     }
 
@@ -669,8 +672,8 @@ impl Run<'_> {
         }
     }
 
-    /// When the time of a condition is over that a step does nothing but wait for: that of the step, and a little
-    /// before its deadline, so that the answer can be given. A condition gets one look at least.
+    /// When the time of the condition of a `waitFor` is over: with the step, and a little before its deadline, so that
+    /// the failure can be reported. A condition is judged at least once.
     pub(crate) fn waits_until(&self, condition: &Condition) -> Instant {
         let stated = self.step.step().timeout_ms.zip(self.input_at).map(|(span, since)| since + span.duration());
         let by = stated.map_or(self.answer_by(), |stated| stated.min(self.answer_by()));
@@ -678,7 +681,7 @@ impl Run<'_> {
     }
 }
 
-/// So long no request may be in flight.
+/// How long no request may be in flight.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
 
 fn needs_network(conditions: &[&Condition]) -> bool {
@@ -689,7 +692,7 @@ fn needs_network(conditions: &[&Condition]) -> bool {
     needs
 }
 
-/// What each document is told to watch.
+/// What each document is asked to watch.
 #[derive(Clone)]
 struct WatchPlan {
     questions: Vec<Question>,
@@ -697,12 +700,12 @@ struct WatchPlan {
     main: Option<NodeKey>,
     page: String,
     test_ids: Vec<String>,
-    /// The pointer comes, and that is all.
+    /// The step only moves the pointer.
     hovers: bool,
 }
 
 impl WatchPlan {
-    /// `None` for frames in which nothing can be seen that matters.
+    /// `None` for frames that no question concerns.
     fn spec(&self, world: &ProbeWorld) -> Option<Value> {
         let (frame, document) = (world.frame().as_str(), world.document().as_str());
         let targets: Vec<Value> =

@@ -3,7 +3,7 @@
 //! Invariants:
 //! - A frame is a rectangle that is drawn as a quadrilateral: four corners say where each of its points is seen,
 //!   whether it is scaled, turned or seen in perspective.
-//! - What cannot be turned back (a frame drawn as a line) has no projection.
+//! - A frame that is drawn as a line has no projection.
 
 use std::time::Instant;
 
@@ -76,7 +76,7 @@ impl Projection {
         }))
     }
 
-    /// The way back.
+    /// The inverse map; `None` if there is none.
     pub(crate) fn inverse(&self) -> Option<Self> {
         let [[a, b, c], [d, e, f], [g, h, i]] = self.0;
         let det = self.determinant();
@@ -117,7 +117,7 @@ pub(crate) async fn projections(
         chain.push(page.frame(&parent).ok_or(ProbeError::Gone)?);
     }
     let mut above: Option<(cuebook_cdp::Frame, Projection)> = None;
-    // The wire tells places as the outermost frame of one process sees them.
+    // Positions on the wire are relative to the outermost frame of one process.
     let mut root = Projection::IDENTITY;
     let mut found = Vec::new();
     for child in chain.into_iter().rev() {

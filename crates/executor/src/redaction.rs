@@ -9,20 +9,20 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What stands where a secret stood.
+/// The replacement of a secret.
 pub(crate) const MASK: &str = "[redacted]";
 
-/// Texts shorter than this are not looked for elsewhere: they would garble everything.
+/// Shorter texts are not searched for elsewhere: they would garble everything.
 const SHORTEST: usize = 4;
 
-/// Reduces what a sensitive element holds; `compared` are the texts that stay judgeable.
+/// Reduces the values of a sensitive element; comparisons with the texts of `compared` stay possible.
 pub(crate) fn reduce(facts: &mut ElementFacts, compared: &[&str], key: &DigestKey) {
     let live = facts.value.as_ref().and_then(FactText::clear).filter(|live| !live.is_empty()).map(str::to_owned);
-    let tells = |text: &str| live.as_deref().is_some_and(|live| text.contains(live));
+    let reveals = |text: &str| live.as_deref().is_some_and(|live| text.contains(live));
     let reduced = |text: &FactText| text.redact(key, compared.iter().copied());
     for (name, attribute) in &mut facts.attributes {
         if let Some(text) = attribute
-            && (name == "value" || text.clear().is_some_and(tells))
+            && (name == "value" || text.clear().is_some_and(reveals))
         {
             *text = reduced(text);
         }
@@ -36,13 +36,13 @@ pub(crate) fn reduce(facts: &mut ElementFacts, compared: &[&str], key: &DigestKe
         if name == "value" {
             // The condition's own value is reduced to the bare digest.
             *property = Value::from(key.digest(&text).as_str());
-        } else if matches!(name.as_str(), "defaultValue" | "valueAsNumber") || tells(&text) {
+        } else if matches!(name.as_str(), "defaultValue" | "valueAsNumber") || reveals(&text) {
             *property = Value::from(MASK);
         }
     }
     facts.value = facts.value.as_ref().map(reduced);
     facts.text = facts.text.as_ref().map(reduced);
-    if tells(&facts.name) {
+    if reveals(&facts.name) {
         facts.name = MASK.to_owned();
     }
     facts.sensitive = true;
@@ -62,7 +62,7 @@ fn is_reduced(facts: &ElementFacts) -> bool {
 }
 
 /// Whether the facts hold one of these texts in the clear.
-pub(crate) fn tells_any(facts: &ElementFacts, secrets: &[String]) -> bool {
+pub(crate) fn holds_any(facts: &ElementFacts, secrets: &[String]) -> bool {
     let clear = |text: &Option<FactText>| text.as_ref().and_then(FactText::clear).unwrap_or("").to_owned();
     let value = clear(&facts.value);
     let text = clear(&facts.text);
@@ -73,8 +73,8 @@ pub(crate) fn tells_any(facts: &ElementFacts, secrets: &[String]) -> bool {
     })
 }
 
-/// Replaces the secrets wherever they stand in a value's texts. A value that does not read afterwards is
-/// given up for its default: nothing leaks.
+/// Replaces the secrets in all texts of a value. A value that cannot be decoded afterwards becomes the default: nothing
+/// leaks.
 pub(crate) fn scrub<T: Serialize + DeserializeOwned + Default>(value: T, secrets: &[String]) -> T {
     let secrets: Vec<&str> =
         secrets.iter().map(String::as_str).filter(|secret| secret.chars().count() >= SHORTEST).collect();
@@ -105,7 +105,7 @@ fn scrub_json(value: &mut Value, secrets: &[&str], depth: usize) {
 }
 
 /// The text without the secret and without the beginnings of it that a page may echo while it is typed;
-/// `None` if nothing of it is there.
+/// `None` if the text holds none of it.
 fn masked(text: &str, secret: &str) -> Option<String> {
     let start: String = secret.chars().take(SHORTEST).collect();
     let mut rest = text;
@@ -179,8 +179,8 @@ mod tests {
                 for sample in &mut reduced.samples {
                     reduce_in(sample, &target(), &compared, &key);
                 }
-                let told = serde_json::to_string(&reduced).unwrap();
-                assert!(!told.contains(value), "{told}");
+                let json = serde_json::to_string(&reduced).unwrap();
+                assert!(!json.contains(value), "{json}");
                 let hidden = condition.redacted(&|name| *name == target(), &key);
                 assert_eq!(hidden.evaluate(&reduced), condition.evaluate(&clear), "{condition:?} on {value}");
             }

@@ -1,4 +1,4 @@
-//! From what a step names to one element.
+//! From the target of a step to one element.
 //!
 //! Invariants:
 //! - An observed candidate is the element that was observed, or the step fails: never another one.
@@ -6,13 +6,14 @@
 
 use std::time::Instant;
 
-use cuebook_grammar::candidate::{Candidate, NameSource};
+use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::id::{NodeKey, TargetRef};
 use cuebook_grammar::locator::Locator;
 use cuebook_grammar::outcome::{Cause, FailureFacts, Stage, StepFailure};
 use cuebook_grammar::plan::BoundTarget;
+use cuebook_grammar::render::cut;
 use cuebook_grammar::secret::FactText;
 use cuebook_grammar::text_match::collapse_white_space;
 use cuebook_probe::{Ask, Match, ProbeError};
@@ -24,7 +25,7 @@ use crate::script::Resemblance;
 use crate::stage::Target;
 use crate::stop::{Part, Stop, probe_stop};
 
-/// A failure names at most so many of what matched.
+/// The most matches that a failure names.
 const NAMED: usize = 10;
 
 impl Run<'_> {
@@ -35,10 +36,10 @@ impl Run<'_> {
             Some(BoundTarget::Declared(locator)) => self.resolve_declared(target, &locator, by).await,
             Some(BoundTarget::Observed(candidate)) => self.resolve_observed(target, &candidate).await,
             None => {
-                Err(target_failure(target, Cause::TargetNotFound, format!("expected a bound target, saw `{target}`")))
+                Err(target_failure(target, Cause::TargetNotFound, format!("`{target}` is not a target of the step")))
             }
         };
-        found.map(Target::found)
+        Ok(self.looking.found(found?))
     }
 
     async fn resolve_declared(&mut self, target: &TargetRef, locator: &Locator, by: Instant) -> Part<Resolved> {
@@ -64,7 +65,7 @@ impl Run<'_> {
                 Err(error) => return Err(probe_stop(error, Stage::Resolve)),
             };
             let is_over = Instant::now() >= by;
-            // A closed root holds what no locator sees; seldom, so it is looked for now and then.
+            // No locator sees into a closed root. They are rare, so they are looked for now and then.
             if (is_over || looked.is_power_of_two())
                 && is_missing(&failure)
                 && self.open_closed_roots(Stage::Resolve).await?
@@ -80,18 +81,11 @@ impl Run<'_> {
     }
 
     async fn resolve_observed(&mut self, target: &TargetRef, candidate: &Candidate) -> Part<Resolved> {
-        let Some(key) = &candidate.node else { return self.resolve_by_locators(target, candidate).await };
-        let facts = self.facts_at(key).await?;
-        let Some(about) = &candidate.about else {
-            return match facts {
-                Some(facts)
-                    if self.is_same(candidate, key, &facts).await? && self.is_in_place(candidate, key).await? =>
-                {
-                    Ok(Resolved { key: key.clone(), facts })
-                }
-                facts => Err(stale(target, candidate, facts.as_ref().map(title))),
-            };
+        // A node without its digest proves nothing: it may have been reused since.
+        let (Some(key), Some(about)) = (&candidate.node, &candidate.about) else {
+            return self.resolve_by_locators(target, candidate).await;
         };
+        let facts = self.facts_at(key).await?;
         let probe = self.probe.clone();
         let (wanted, until) = (key.clone(), self.until);
         let world = match self.race(Stage::Resolve, async move { probe.world_of(&wanted, until).await }).await? {
@@ -106,7 +100,7 @@ impl Run<'_> {
             (Some(Resemblance { same: true, .. }), Some(facts)) => return Ok(Resolved { key: key.clone(), facts }),
             (likeness, _) => likeness.map(|likeness| likeness.now),
         };
-        // What it was about may be found elsewhere: the page sorted itself, or put its elements in again.
+        // Its meaning may have moved to another node: the page sorted or rendered itself again.
         if self.step.effect() < EffectClass::Destructive {
             let args = [key.node.into(), about.role.as_str().into(), json!(about)];
             let find = "(cb, id, role, about) => cb.act.findAbout(id, role, about)";
@@ -129,36 +123,8 @@ impl Run<'_> {
             .map_err(|error| probe_stop(error, Stage::Resolve))
     }
 
-    /// Whether an element is still what was observed. The browser's own words are asked for only where
-    /// ours differ from them.
-    async fn is_same(&mut self, candidate: &Candidate, key: &NodeKey, facts: &ElementFacts) -> Part<bool> {
-        if facts.role == candidate.role && names(facts, candidate) {
-            return Ok(true);
-        }
-        if facts.role == candidate.role && candidate.name_source != NameSource::Browser {
-            return Ok(false);
-        }
-        let (probe, wanted, until) = (self.probe.clone(), vec![key.clone()], self.until);
-        let told = self
-            .race(Stage::Resolve, async move { probe.browser_names(&wanted, until).await })
-            .await?
-            .map_err(|error| probe_stop(error, Stage::Resolve))?;
-        Ok(told.get(key).is_some_and(|told| {
-            told.role.is_none_or(|role| role == candidate.role || facts.role == candidate.role)
-                && (short(&told.name) == short(&candidate.name) || names(facts, candidate))
-        }))
-    }
-
-    /// Whether an element that was observed without a digest still stands where its context label says.
-    async fn is_in_place(&mut self, candidate: &Candidate, key: &NodeKey) -> Part<bool> {
-        let Some(label) = candidate.context.as_deref().and_then(place) else { return Ok(true) };
-        let world = self.world_of(key, Stage::Resolve).await?;
-        let args = [key.node.into(), label.into()];
-        self.ask(&world, "(cb, id, label) => cb.act.standsIn(id, label)", &args, Stage::Resolve).await
-    }
-
-    /// A candidate whose node nobody remembers: its locators, best first; the first that means one element
-    /// of the same role and name is taken.
+    /// A candidate without a node, such as one that was read from a file: the first of its locators that matches
+    /// exactly one element of its role and name.
     async fn resolve_by_locators(&mut self, target: &TargetRef, candidate: &Candidate) -> Part<Resolved> {
         let mut several = None;
         for locator in &candidate.locators {
@@ -186,26 +152,9 @@ impl Run<'_> {
     }
 }
 
-/// The part of a context label that says where a candidate stands: without its position, and none where what was
-/// redacted or stands in the candidate itself tells it from its twins.
-fn place(context: &str) -> Option<&str> {
-    const OWN: [&str; 7] = ["label", "placeholder", "leads to", "test id", "title", "frame", "item"];
-    let place = match context.rsplit_once(", ") {
-        Some((place, last)) if is_position(last) => place,
-        _ => context,
-    };
-    let (kind, _) = place.split_once(": ")?;
-    let is_own = OWN.iter().any(|own| kind == *own || place.contains(&format!(", {own}: ")));
-    (!is_own && !place.contains('•') && !place.contains("[redacted")).then_some(place)
-}
-
-fn is_position(text: &str) -> bool {
-    text.split_once(" of ").is_some_and(|(at, of)| [at, of].iter().all(|one| one.parse::<u32>().is_ok()))
-}
-
 /// Names are compared as candidates carry them: collapsed, at most 200 characters.
 fn short(text: &str) -> String {
-    collapse_white_space(text).chars().take(200).collect()
+    cut(&collapse_white_space(text), 200)
 }
 
 /// Whether the element is called what the candidate was called. Where nothing names an element, its text,
@@ -222,7 +171,7 @@ fn names(facts: &ElementFacts, candidate: &Candidate) -> bool {
 }
 
 pub(crate) fn title(facts: &ElementFacts) -> String {
-    let name: String = facts.name.chars().take(80).collect();
+    let name = cut(&facts.name, 80);
     let state = if facts.visible == Some(false) { " (not visible)" } else { "" };
     if name.is_empty() {
         format!("{} <{}>{state}", facts.role, facts.tag)
@@ -266,18 +215,4 @@ pub(crate) fn stale(target: &TargetRef, candidate: &Candidate, seen: Option<Stri
     failure.facts.expected = Some(candidate.title());
     failure.facts.seen = Some(seen);
     failure.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place;
-
-    #[test]
-    fn a_context_names_the_thing_that_a_candidate_stands_in() {
-        assert_eq!(place("row: john@example.com"), Some("row: john@example.com"));
-        assert_eq!(place("list item: Invoice 7, dialog: Paid, 2 of 3"), Some("list item: Invoice 7, dialog: Paid"));
-        assert_eq!(place("label: Amount"), None);
-        assert_eq!(place("row: ••••"), None);
-        assert_eq!(place("3 of 5"), None);
-    }
 }

@@ -1,9 +1,9 @@
-//! How long to wait before something is tried again: one table for every loop that looks at a page until a time.
+//! How long to wait before a retry: one table for every loop that polls a page until a time.
 
 use std::time::Duration;
 
-/// Milliseconds before the second try, the third, and so on; the last one from then on. Most pages are ready within
-/// two frames; one that is not is not asked more than it can bear.
+/// Milliseconds before the second try, the third, and so on; the last value repeats. Most pages are ready within two
+/// frames; others are not polled more often than they can handle.
 const RESTS: [u64; 4] = [20, 40, 60, 60];
 
 /// How often something was tried.

@@ -1,32 +1,34 @@
-//! One step under way: what it holds, and how it waits.
+//! One step while it runs: its state, and how it waits.
 //!
 //! Invariant: every wait races with what may end the step: a dialog, a crash, the end of the tab or of
 //! the browser, and the step's deadline.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{
-    Browser, BrowserEvent, BrowserEvents, DialogAnswer, DialogKind as WireDialog, FrameId, GoneReason, OpenDialog,
-    Page, PageEvent, PageEvents, TargetId,
+    Browser, BrowserEvent, BrowserEvents, DialogAnswer, DialogKind, FrameId, GoneReason, OpenDialog, Page, PageEvent,
+    PageEvents, TargetId,
 };
 use cuebook_grammar::action::Action;
-use cuebook_grammar::facts::{DialogFact, DialogKind, ElementFacts, EventFacts};
+use cuebook_grammar::deadline::millis;
+use cuebook_grammar::facts::{ElementFacts, EventFacts};
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Evidence, Stage};
 use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::render::cut;
 use cuebook_probe::{Probe, ProbeWorld};
 use futures_util::FutureExt as _;
 
-use crate::downloads::Downloading;
+use crate::activity::{Activity, LONGEST, dialog_fact};
 use crate::facts::Gathered;
 use crate::input::devices::{Armed, Flight, Sent};
 use crate::network::Network;
 use crate::options::{BeforeUnload, ExecutorOptions};
 use crate::script::FrameSummary;
-use crate::stage::{Ledger, Target, Watching};
+use crate::stage::{Looking, Target, Watching};
 use crate::stop::{Part, Stop, gone_stop, out_of_time};
 
 /// The element that a step acts on.
@@ -37,36 +39,10 @@ pub(crate) struct Resolved {
 }
 
 impl Resolved {
-    /// Another element of the same document that stands for this one.
+    /// Another element of the same document that represents this one.
     pub(crate) fn at(&self, node: u64) -> Self {
         Self { key: NodeKey { node, ..self.key.clone() }, facts: self.facts.clone() }
     }
-}
-
-/// What happened to the tab and the browser since the step began.
-#[derive(Debug, Default)]
-pub(crate) struct Happened {
-    pub(crate) dialogs: Vec<DialogFact>,
-    /// Dialogs that the step itself answered.
-    pub(crate) answered: Vec<DialogFact>,
-    pub(crate) downloads: Vec<Downloading>,
-    pub(crate) new_tabs: Vec<Page>,
-    /// URLs of tabs that closed.
-    pub(crate) closed_tabs: Vec<String>,
-    pub(crate) new_document: bool,
-    /// Since when the tab is on its way to another document.
-    pub(crate) leaving: Option<Instant>,
-    /// When the tab got the document that it has now, if that was since the input.
-    pub(crate) document_at: Option<Instant>,
-    /// Frames whose present document is not watched yet.
-    pub(crate) dirty: BTreeSet<FrameId>,
-    /// URLs that a watched document had for a while.
-    pub(crate) urls: Vec<String>,
-    /// Frames that told how they were at the first event of the gesture.
-    pub(crate) rebased: BTreeSet<FrameId>,
-    /// A frame told of an effect.
-    pub(crate) effect: bool,
-    pub(crate) events: u64,
 }
 
 /// A document that is being watched, or that has a guard at work.
@@ -78,33 +54,33 @@ pub(crate) struct Watcher {
     pub(crate) is_watching: bool,
 }
 
-/// What the clock of a document said, and when that was heard.
+/// The clock of a document, and when it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct PageClock {
     pub(crate) document: String,
     pub(crate) now: f64,
-    pub(crate) heard: Instant,
+    pub(crate) read_at: Instant,
 }
 
 impl PageClock {
-    /// `until` on the clock of `document`, if it is that document's; rather too early than too late, by what
-    /// the answer took.
+    /// `until` on the clock of `document`, if it is that document's. Too early by the latency of the answer, never too
+    /// late.
     pub(crate) fn until(&self, document: &str, until: Instant) -> Option<f64> {
-        let left = until.saturating_duration_since(self.heard).as_secs_f64() * 1_000.0;
+        let left = until.saturating_duration_since(self.read_at).as_secs_f64() * 1_000.0;
         (self.document == document).then_some(self.now + left)
     }
 }
 
-/// What a field made of its input, where that is something else.
+/// What a field made of its input, where that differs.
 #[derive(Clone, Debug)]
 pub(crate) enum Entered {
-    /// The same value, spelt its own way.
+    /// The same value in another spelling.
     Spelling(String),
-    /// The first so many of the options.
+    /// Only this many of the options, the first ones.
     Options(usize),
 }
 
-/// Time that is kept back from a wait to tell why it was in vain.
+/// Time that is kept back from a wait, to report why it failed.
 const ANSWERING: Duration = Duration::from_millis(500);
 
 pub(crate) struct Run<'a> {
@@ -119,25 +95,19 @@ pub(crate) struct Run<'a> {
     pub(crate) until: Instant,
     pub(crate) lane: PageEvents,
     pub(crate) browser_lane: BrowserEvents,
-    pub(crate) happened: Happened,
+    pub(crate) activity: Activity,
     pub(crate) evidence: Evidence,
     pub(crate) gathered: Gathered,
     pub(crate) watchers: BTreeMap<FrameId, Watcher>,
     pub(crate) network: Network,
-    /// What frames told of the effects of the input, as long as nothing was heard of them since.
-    pub(crate) told: BTreeMap<FrameId, FrameSummary>,
+    /// The effects of the input that a frame reported with its answer to it; gone once it is asked again.
+    pub(crate) summaries: BTreeMap<FrameId, FrameSummary>,
     pub(crate) input_at: Option<Instant>,
     pub(crate) main: Option<Target<Resolved>>,
-    /// Since the page was sampled.
-    pub(crate) watching: Option<Watching>,
-    /// Whether anything was sent.
-    pub(crate) ledger: Ledger,
-    /// The input of the tab that was not answered yet, that of former steps included.
+    pub(crate) looking: Looking,
+    /// Input to the tab that the browser has not answered yet, that of earlier steps included.
     pub(crate) flight: Flight,
 }
-
-/// The most characters of a dialog's message, or of a URL, that are kept.
-const TEXT_CAP: usize = 2_000;
 
 impl Run<'_> {
     /// Awaits `work`, unless something ends the step first.
@@ -165,7 +135,7 @@ impl Run<'_> {
         now.checked_add(span).map_or(self.until, |point| point.min(self.until))
     }
 
-    /// When a wait has to end for its reason to be told within the deadline of the step.
+    /// When a wait has to end so that its failure can be reported before the deadline of the step.
     pub(crate) fn answer_by(&self) -> Instant {
         let left = self.until.saturating_duration_since(Instant::now());
         self.until.checked_sub(ANSWERING.min(left / 4)).unwrap_or(self.until)
@@ -176,33 +146,33 @@ impl Run<'_> {
         self.within(self.options.ready_timeout).min(self.answer_by())
     }
 
-    /// The last look at the clock before input is sent. From here on the step counts as having acted.
+    /// The last check of the deadline before input is sent. From here on the step counts as having acted.
     pub(crate) fn about_to_send(&mut self) -> Part<()> {
         let now = Instant::now();
         if now >= self.until {
             return Err(out_of_time(Stage::Act));
         }
         self.input_at.get_or_insert(now);
-        self.ledger.record();
+        self.looking.record();
         Ok(())
     }
 
     /// Begins an armed gesture.
     pub(crate) fn send(&mut self, armed: Armed) -> Part<Sent> {
         self.about_to_send()?;
-        Ok(armed.send(&mut self.ledger))
+        Ok(armed.send(&mut self.looking))
     }
 
-    /// The page was sampled as far as it can be: what is seen from here on came of the step.
+    /// The page was sampled as far as possible: what is seen from here on is an effect of the step.
     pub(crate) fn begin_watching(&mut self) -> Watching {
         self.gathered.set_before();
-        *self.watching.insert(Watching::begun())
+        self.looking.watch()
     }
 
     /// Milliseconds from the input to `moment`.
     pub(crate) fn at_ms(&self, moment: Instant) -> u32 {
         let since = self.input_at.map_or(Duration::ZERO, |input| moment.saturating_duration_since(input));
-        u32::try_from(since.as_millis()).unwrap_or(u32::MAX)
+        u32::try_from(millis(since)).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn is_main(&self, frame: &FrameId) -> bool {
@@ -210,35 +180,35 @@ impl Run<'_> {
     }
 
     pub(crate) fn note(&mut self, event: Option<PageEvent>, stage: Stage) -> Part<()> {
-        self.happened.events += 1;
+        self.activity.events += 1;
         match event {
             Some(PageEvent::FrameNavigated { frame, url, .. }) => {
                 self.gathered.forget(frame.as_str());
                 if self.is_main(&frame) {
-                    self.happened.leaving = None;
-                    self.happened.new_document = true;
-                    self.happened.document_at = self.input_at.map(|_| Instant::now());
-                    self.gathered.tell_url(&cut(&url), Some(""));
+                    self.activity.leaving = None;
+                    self.activity.new_document = true;
+                    self.activity.document_at = self.input_at.map(|_| Instant::now());
+                    self.gathered.set_url(&cut(&url, LONGEST), Some(""));
                 }
                 self.flight.shut_newcomer(&self.probe, frame.clone());
-                self.happened.dirty.insert(frame);
+                self.activity.dirty.insert(frame);
                 self.name_frames();
                 self.sampled();
             }
             Some(PageEvent::NavigatedWithinDocument { frame, url }) if self.is_main(&frame) => {
-                // A watched document tells its URL with everything else, in order; what it was too quick
-                // for is added once it has told.
+                // A watched document reports its URL with everything else, in order; URLs that it did not sample
+                // are added after that.
                 if self.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching) {
-                    self.happened.urls.push(cut(&url));
+                    self.activity.urls.push(cut(&url, LONGEST));
                 } else {
-                    self.gathered.tell_url(&cut(&url), None);
+                    self.gathered.set_url(&cut(&url, LONGEST), None);
                     self.sampled();
                 }
             }
             Some(PageEvent::NavigationRequested { frame }) if self.is_main(&frame) => {
-                self.happened.leaving = Some(Instant::now());
+                self.activity.leaving = Some(Instant::now());
             }
-            Some(PageEvent::LoadingStopped { frame }) if self.is_main(&frame) => self.happened.leaving = None,
+            Some(PageEvent::LoadingStopped { frame }) if self.is_main(&frame) => self.activity.leaving = None,
             Some(PageEvent::FrameDetached { frame, .. }) => {
                 self.gathered.forget(frame.as_str());
                 self.name_frames();
@@ -255,28 +225,28 @@ impl Run<'_> {
 
     /// A tab that was there when the step began, or that the step opened, is gone.
     pub(crate) fn tab_closed(&mut self, target: &TargetId) {
-        let known = self.tabs.iter().chain(&self.happened.new_tabs).find(|tab| tab.target_id() == target);
-        if let Some(url) = known.map(|tab| cut(&tab.url())) {
+        let known = self.tabs.iter().chain(&self.activity.new_tabs).find(|tab| tab.target_id() == target);
+        if let Some(url) = known.map(|tab| cut(&tab.url(), LONGEST)) {
             self.tabs.retain(|tab| tab.target_id() != target);
-            self.happened.new_tabs.retain(|tab| tab.target_id() != target);
-            self.happened.closed_tabs.push(url);
+            self.activity.new_tabs.retain(|tab| tab.target_id() != target);
+            self.activity.closed_tabs.push(url);
         }
     }
 
-    /// The tab ended by itself, or because its browser did.
+    /// The tab closed, or its browser exited.
     fn end_of_tab(&self, stage: Stage) -> Stop {
         let reason = if self.browser.is_alive() { GoneReason::Detached } else { GoneReason::BrowserGone };
         gone_stop(reason, stage)
     }
 
     fn dialog_opened(&mut self, dialog: &OpenDialog) -> Part<()> {
-        self.happened.dialogs.push(dialog_fact(dialog));
+        self.activity.dialogs.push(dialog_fact(dialog));
         let leaves = matches!(
             self.step.action(),
             Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_)
         );
-        if dialog.kind == WireDialog::BeforeUnload && leaves && self.options.before_unload == BeforeUnload::Leave {
-            // The command is on its way once the future was polled; its reply tells nothing.
+        if dialog.kind == DialogKind::BeforeUnload && leaves && self.options.before_unload == BeforeUnload::Leave {
+            // The first poll sends the command; its reply is not needed.
             let _ = dialog.answer(&DialogAnswer::Accept { text: None }, self.until).now_or_never();
             return Ok(());
         }
@@ -288,7 +258,7 @@ impl Run<'_> {
             Some(BrowserEvent::PageOpened { page, opener }) => {
                 let is_ours = opener.as_ref().is_none_or(|opener: &TargetId| opener == self.page.target_id());
                 if is_ours && page != self.page {
-                    self.happened.new_tabs.push(page);
+                    self.activity.new_tabs.push(page);
                     self.sampled();
                 }
             }
@@ -307,20 +277,20 @@ impl Run<'_> {
 
     /// Adds the page as it is known now to the samples, once input was sent.
     pub(crate) fn sampled(&mut self) {
-        if self.input_at.is_some() && self.watching.is_some() {
+        if self.input_at.is_some() && self.looking.watching().is_some() {
             let at = self.at_ms(Instant::now());
             self.gathered.push(at);
         }
     }
 
-    /// Adds those URLs that no sample shows.
+    /// Adds the URLs that no sample shows.
     pub(crate) fn add_urls(&mut self) {
         let now = self.gathered.url().to_owned();
-        for url in std::mem::take(&mut self.happened.urls) {
+        for url in std::mem::take(&mut self.activity.urls) {
             if self.input_at.is_some() && !self.gathered.shows_url(&url) {
-                self.gathered.tell_url(&url, None);
+                self.gathered.set_url(&url, None);
                 self.sampled();
-                self.gathered.tell_url(&now, None);
+                self.gathered.set_url(&now, None);
                 self.sampled();
             }
         }
@@ -331,37 +301,23 @@ impl Run<'_> {
         self.gathered.set_frames(frames);
     }
 
-    /// What happened, as conditions are judged on it.
+    /// The events so far, as conditions are judged on them.
     pub(crate) fn events(&self) -> EventFacts {
-        let new_tabs: Vec<String> = self.happened.new_tabs.iter().map(|page| cut(&page.url())).collect();
-        let any = self.happened.effect
-            || self.happened.new_document
-            || self.happened.leaving.is_some()
-            || !self.happened.dialogs.is_empty()
-            || !self.happened.downloads.is_empty()
-            || !self.happened.closed_tabs.is_empty()
+        let new_tabs: Vec<String> = self.activity.new_tabs.iter().map(|page| cut(&page.url(), LONGEST)).collect();
+        let any = self.activity.effect
+            || self.activity.new_document
+            || self.activity.leaving.is_some()
+            || !self.activity.dialogs.is_empty()
+            || !self.activity.downloads.is_empty()
+            || !self.activity.closed_tabs.is_empty()
             || !new_tabs.is_empty();
         EventFacts {
             network_idle: self.network.idle_fact(),
             requests: self.network.facts(),
-            dialogs: self.happened.dialogs.clone(),
+            dialogs: self.activity.dialogs.clone(),
             downloads: self.downloads(),
             new_tabs,
             any_effect: Some(any),
         }
     }
-}
-
-pub(crate) fn cut(text: &str) -> String {
-    text.chars().take(TEXT_CAP).collect()
-}
-
-pub(crate) fn dialog_fact(dialog: &OpenDialog) -> DialogFact {
-    let kind = match dialog.kind {
-        WireDialog::Confirm => DialogKind::Confirm,
-        WireDialog::Prompt => DialogKind::Prompt,
-        WireDialog::BeforeUnload => DialogKind::BeforeUnload,
-        _ => DialogKind::Alert,
-    };
-    DialogFact { kind, message: cut(&dialog.message) }
 }

@@ -1,7 +1,7 @@
-//! Our functions in the page, and what they answer.
+//! Our functions in the page, and the types of their answers.
 //!
-//! Invariant: everything here runs in the isolated world that the probe shares; the page can neither see
-//! nor change it. What comes back is hostile data and is only read through these types.
+//! Invariant: everything here runs in the isolated world that the probe shares; the page can neither see nor change it.
+//! The answers are hostile data and are only read through these types.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::options::PeopleInput;
 /// The functions of the executor, on top of the probe's core.
 pub(crate) const ACT: Extension = Extension { name: "act", source: include_str!(concat!(env!("OUT_DIR"), "/act.js")) };
 
-/// The listeners of the guard alone: they must stand in a document before the page's own.
+/// The listeners of the guard alone: they must be in a document before the page's own.
 const GUARD: &str = include_str!("js/guard.js");
 
 /// The guard of new documents.
@@ -35,17 +35,17 @@ pub(crate) struct Need {
     pub(crate) stable: bool,
     pub(crate) enabled: bool,
     pub(crate) editable: bool,
-    /// Brought into view, so that a point of it can be told.
+    /// Scrolled into view, so that it has a point.
     pub(crate) scroll: bool,
     /// That point receives the event.
     pub(crate) hit: bool,
-    /// What lies within it may receive it, even if it is a control by itself: nothing is pressed.
+    /// An inner element may receive the event, even a control: nothing is pressed.
     pub(crate) within: bool,
-    /// A point of its own is preferred all the same, away from what lies within.
+    /// A point outside its inner elements is preferred all the same.
     pub(crate) hover: bool,
-    /// Nothing that can be dragged by itself lies at the point.
+    /// No other draggable element lies at the point.
     pub(crate) drag: bool,
-    /// A label may stand for a control that is hidden behind it.
+    /// A label may receive the event for a control that is hidden behind it.
     pub(crate) stand_in: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) position: Option<Point>,
@@ -120,7 +120,7 @@ pub(crate) struct GestureSpec {
     /// It is a drag: it is released at its end, wherever that is.
     pub(crate) ends: bool,
     pub(crate) expects: Option<Expected>,
-    /// Milliseconds after which nothing is let through any more.
+    /// Milliseconds after which nothing is let through.
     pub(crate) ms: u64,
     /// The same moment on the clock of the document, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,19 +133,19 @@ pub(crate) struct GestureSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum BlockReason {
-    /// It would have gone to another frame or to nothing that was meant.
+    /// It would have gone to another frame or another element.
     Elsewhere,
     /// The target left the document.
     Stale,
     /// The target is not shown any more.
     Hidden,
-    /// The target is about something else than before, or activating it would do something else.
+    /// The meaning of the target changed, or activating it would do something else.
     Changed,
-    /// The target moved from under the pointer.
+    /// The target moved away from the pointer.
     Moved,
-    /// Something came between.
+    /// Something covers the target.
     Covered,
-    /// The keyboard focus went elsewhere.
+    /// The keyboard focus moved elsewhere.
     Focus,
 }
 
@@ -156,18 +156,18 @@ pub(crate) struct Block {
     pub(crate) reason: BlockReason,
     #[serde(default)]
     pub(crate) by: String,
-    /// What it would have reached takes clicks itself.
+    /// What it would have reached is clickable.
     #[serde(default)]
     pub(crate) takes: bool,
-    /// It is how pages answer a press: a list, a menu or a dialog that was not shown before lies there, or the target
+    /// Pages react to a press this way: a list, a menu or a dialog that was not visible before lies there, or the target
     /// has another name.
     #[serde(default)]
     pub(crate) popped: bool,
 }
 
 impl Block {
-    /// Whether the page put something in the place of the target that was there: another control, or another
-    /// document. A target that is only gone was put in anew, or taken away.
+    /// Whether the page put another control or document in the place of the target. A target that is only gone was
+    /// rendered again or removed.
     pub(crate) const fn is_swap(&self) -> bool {
         match self.reason {
             BlockReason::Elsewhere => true,
@@ -176,7 +176,7 @@ impl Block {
         }
     }
 
-    /// Whether this is how pages answer a press: the target closes, or opens something over itself.
+    /// Whether pages react to a press this way: the target closes, or opens something over itself.
     pub(crate) const fn is_answer(&self) -> bool {
         matches!(self.reason, BlockReason::Stale | BlockReason::Hidden) || self.popped
     }
@@ -243,10 +243,10 @@ pub(crate) struct Opened {
     pub(crate) meaning: Meaning,
 }
 
-/// What the targets of a step are when they are armed.
+/// The meaning of a step's targets when they are armed.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Meaning {
-    /// What one of them has become.
+    /// What one of them has become, in words.
     #[serde(default)]
     pub(crate) changed: Option<String>,
     #[serde(default)]
@@ -261,7 +261,7 @@ pub(crate) struct FoundRows {
     pub(crate) target: WatchedTarget,
 }
 
-/// Whether an element is still what it was.
+/// Whether an element still has the same meaning.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Resemblance {
     pub(crate) same: bool,
@@ -276,7 +276,7 @@ pub(crate) struct Changes {
     pub(crate) before: Option<FrameSample>,
     #[serde(default)]
     pub(crate) effect: bool,
-    /// Nobody watches here.
+    /// Nothing is watched here.
     #[serde(default)]
     pub(crate) idle: bool,
 }
@@ -298,7 +298,7 @@ pub(crate) struct FrameSummary {
     pub(crate) target_changed: bool,
     pub(crate) focus: Option<String>,
     pub(crate) target_focused: bool,
-    /// The page did something about the gesture.
+    /// The page reacted to the gesture.
     pub(crate) effect: bool,
     pub(crate) url: String,
     pub(crate) url_before: String,
@@ -317,7 +317,7 @@ pub(crate) struct Watched {
     pub(crate) summary: Option<FrameSummary>,
 }
 
-/// What text goes into.
+/// The kind of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum FieldKind {
@@ -325,11 +325,11 @@ pub(crate) enum FieldKind {
     Text,
     /// An editable region.
     Rich,
-    /// Dates, colours, ranges: set whole.
+    /// Dates, colours, ranges: set as a whole.
     Whole,
     /// A native select.
     Select,
-    /// Check boxes, buttons, files and what is no field.
+    /// Check boxes, buttons, files and other elements.
     #[serde(other)]
     Other,
 }
@@ -361,14 +361,14 @@ pub(crate) struct SetWhole {
 pub(crate) struct Chosen {
     pub(crate) native: bool,
     pub(crate) ok: bool,
-    /// How many of the choices were made: a select that takes one takes the first.
+    /// How many of the choices were made: a select for one option takes the first.
     pub(crate) chosen: usize,
     pub(crate) missing: Option<usize>,
     pub(crate) disabled: Option<usize>,
-    /// The page made something else of it since it was looked at.
+    /// The index of an option that changed since it was read.
     pub(crate) changed: Option<usize>,
     pub(crate) known: Vec<String>,
-    /// What each of the choices is called and stands for.
+    /// The name and value of each choice.
     pub(crate) meaning: Vec<String>,
 }
 
@@ -382,7 +382,7 @@ pub(crate) struct ListedOption {
     pub(crate) selected: bool,
 }
 
-/// What options are chosen from.
+/// The kind of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum ListKind {
@@ -392,7 +392,7 @@ pub(crate) enum ListKind {
     List,
     /// Something that opens a list.
     Control,
-    /// A part of the page that is no control.
+    /// Not a control.
     None,
 }
 
@@ -410,7 +410,7 @@ pub(crate) struct Listed {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Reading {
     pub(crate) text: String,
-    /// How long the text is before it was cut, counted as JavaScript does; 0 where nobody says.
+    /// The length of the text before it was cut, in UTF-16 units; 0 where unknown.
     #[serde(default)]
     pub(crate) length: usize,
     #[serde(default)]

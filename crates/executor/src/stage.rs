@@ -1,27 +1,82 @@
-//! The stages of acting, as values that can only be made in order: [`Target`], [`Ready`], [`Armed`], [`Sent`].
+//! The stages of acting, as values that can only be made in order: [`Looking`], [`Target`], [`Ready`], [`Armed`],
+//! [`Sent`], [`Judged`].
 //!
 //! Invariants, which hold because nothing else makes these values:
+//! - A [`Target`] is found by a step that is [`Looking`] for it.
 //! - Input devices are in an [`Armed`] and nowhere else, and that needs a [`Ready`] target (or a verb that names none)
 //!   and the proof that the page is watched.
-//! - Sending consumes an [`Armed`] and is recorded in the [`Ledger`], which cannot be taken back.
-//! - What is held is released when an [`Armed`] or a [`Sent`] is dropped, however that comes about.
+//! - Sending consumes an [`Armed`] and is recorded in [`Looking`], which never forgets it.
+//! - Only a [`Judged`] step can succeed. It is made of a gesture that ended, of a target that needed none, of a verb
+//!   without a target, or of a step that was interrupted after it had sent something.
+//! - What is held is released when an [`Armed`] or a [`Sent`] is dropped, on success, failure and cancellation alike.
 //!
 //! It depends on nothing, so that `tests/act/stages.rs` can show which orders do not compile.
 
 use std::ops::{Deref, DerefMut};
 
-/// Something that was found for a target.
+/// A step from its beginning: whether its page is watched, and whether it has sent anything.
+#[derive(Debug)]
+pub(crate) struct Looking {
+    watching: Option<Watching>,
+    has_acted: bool,
+}
+
+impl Looking {
+    pub(crate) const fn begin() -> Self {
+        Self { watching: None, has_acted: false }
+    }
+
+    /// The element that the step means.
+    pub(crate) fn found<E>(&self, element: E) -> Target<E> {
+        Target(element)
+    }
+
+    /// The page was sampled and is watched from now on.
+    pub(crate) fn watch(&mut self) -> Watching {
+        *self.watching.insert(Watching(()))
+    }
+
+    pub(crate) const fn watching(&self) -> Option<Watching> {
+        self.watching
+    }
+
+    /// Something is about to be sent: by a script or a command, if not by devices.
+    pub(crate) fn record(&mut self) {
+        self.has_acted = true;
+    }
+
+    pub(crate) const fn has_acted(&self) -> bool {
+        self.has_acted
+    }
+
+    /// For verbs without a target: they opened a page, answered a dialog, read or waited.
+    pub(crate) const fn untargeted(&self) -> Judged {
+        Judged(())
+    }
+
+    /// For a step that a dialog or the end of its tab interrupted; `None` if it had not sent anything.
+    pub(crate) fn interrupted(&self) -> Option<Judged> {
+        self.has_acted.then_some(Judged(()))
+    }
+}
+
+/// The proof that a step may succeed: what it did, or had no need to do, is judged by its postconditions.
+#[derive(Debug)]
+pub(crate) struct Judged(());
+
+/// The element that was found for a target.
 #[derive(Clone, Debug)]
 pub(crate) struct Target<E>(E);
 
 impl<E> Target<E> {
-    pub(crate) fn found(element: E) -> Self {
-        Self(element)
-    }
-
-    /// The same target, by a part of it that stands for it: its field, or an option of its list.
+    /// The same target, represented by a part of it: its field, or an option of its list.
     pub(crate) fn part(&self, part: impl FnOnce(&E) -> E) -> Self {
         Self(part(&self.0))
+    }
+
+    /// It was as wanted already, or was only to be inspected.
+    pub(crate) const fn untouched(&self) -> Judged {
+        Judged(())
     }
 
     /// It can be acted on now, at this spot.
@@ -66,13 +121,7 @@ impl<E, S> Deref for Ready<E, S> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watching(());
 
-impl Watching {
-    pub(crate) fn begun() -> Self {
-        Self(())
-    }
-}
-
-/// What must be let go of when a gesture ends.
+/// What must be released when a gesture ends.
 pub(crate) trait Release {
     /// Called once.
     fn release(&mut self);
@@ -86,7 +135,7 @@ impl<D: Release> Drop for Holding<D> {
     }
 }
 
-/// Devices that nothing was sent by.
+/// Devices that have not sent anything.
 pub(crate) struct Armed<D: Release>(Holding<D>);
 
 impl<D: Release> Armed<D> {
@@ -96,14 +145,21 @@ impl<D: Release> Armed<D> {
     }
 
     /// Begins the gesture: from here on the step has acted.
-    pub(crate) fn send(self, ledger: &mut Ledger) -> Sent<D> {
-        ledger.record();
+    pub(crate) fn send(self, looking: &mut Looking) -> Sent<D> {
+        looking.record();
         Sent(self.0)
     }
 }
 
 /// A gesture that was begun. Dropping it ends it.
 pub(crate) struct Sent<D: Release>(Holding<D>);
+
+impl<D: Release> Sent<D> {
+    /// Ends the gesture.
+    pub(crate) fn end(self) -> Judged {
+        Judged(())
+    }
+}
 
 impl<D: Release> Deref for Sent<D> {
     type Target = D;
@@ -115,21 +171,6 @@ impl<D: Release> Deref for Sent<D> {
 impl<D: Release> DerefMut for Sent<D> {
     fn deref_mut(&mut self) -> &mut D {
         &mut self.0.0
-    }
-}
-
-/// Whether a step has acted. It never forgets.
-#[derive(Debug, Default)]
-pub(crate) struct Ledger(bool);
-
-impl Ledger {
-    /// Something is about to be sent, by a script of ours or a command if not by devices.
-    pub(crate) fn record(&mut self) {
-        self.0 = true;
-    }
-
-    pub(crate) fn has_acted(&self) -> bool {
-        self.0
     }
 }
 
@@ -149,17 +190,19 @@ mod tests {
     #[test]
     fn devices_are_released_once_however_a_gesture_ends() {
         let released = Cell::new(0);
-        let armed = || Target::found("it").ready("here").arm(Watching::begun(), Counting(&released));
-        drop(armed());
+        let mut looking = Looking::begin();
+        let watching = looking.watch();
+        let armed = |looking: &Looking| looking.found("it").ready("here").arm(watching, Counting(&released));
+        drop(armed(&looking));
         assert_eq!(released.replace(0), 1, "armed and never sent");
-        let mut ledger = Ledger::default();
-        let sent = armed().send(&mut ledger);
+        assert!(looking.interrupted().is_none(), "nothing was sent");
+        let sent = armed(&looking).send(&mut looking);
         assert_eq!(released.get(), 0, "sent and under way");
-        drop(sent);
-        assert_eq!(released.replace(0), 1);
-        assert!(ledger.has_acted());
+        let Judged(()) = sent.end();
+        assert_eq!(released.replace(0), 1, "ended");
+        assert!(looking.has_acted() && looking.interrupted().is_some());
         let cancelled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _sent = armed().send(&mut Ledger::default());
+            let _sent = armed(&looking).send(&mut looking);
             panic!("in the middle");
         }));
         assert!(cancelled.is_err());

@@ -4,16 +4,19 @@ use std::time::Instant;
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::condition::{Condition, SelectedValues, Valued};
-use cuebook_grammar::facts::Facts;
+use cuebook_grammar::deadline::millis;
+use cuebook_grammar::facts::{DialogFact, Facts};
 use cuebook_grammar::id::{PageId, TargetRef};
 use cuebook_grammar::outcome::{Cause, EffectRecord, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
 use cuebook_grammar::plan::{BoundStep, BoundTarget};
+use cuebook_grammar::render::cut;
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, SecretSource};
 use cuebook_grammar::secret::WireText;
 use cuebook_grammar::verdict::Verdict;
 
 use crate::actionability::Ready;
 use crate::actions::Acted;
+use crate::activity::dialog_fact;
 use crate::error::ExecutorError;
 use crate::hit_target::Sealed;
 use crate::options::ScreenshotMode;
@@ -21,13 +24,13 @@ use crate::postconditions::Awaited;
 use crate::redaction::{scrub, scrub_text};
 use crate::run::{Entered, Resolved, Run};
 use crate::script::Need;
-use crate::stage::Target;
+use crate::stage::{self, Target};
 use crate::stop::{Part, Stop, failed};
 use crate::verdicts::{Ruling, rule};
 
 impl Run<'_> {
-    /// Runs the step to its outcome. Once input was sent there is one, also where the machinery breaks: what was done
-    /// must be recorded.
+    /// Runs the step to its outcome. Once input was sent there is always one, even if the machinery breaks: the input must
+    /// be recorded.
     pub(crate) async fn run<S: SecretSource, A: ArtifactSink>(
         mut self,
         secrets: &S,
@@ -35,7 +38,7 @@ impl Run<'_> {
         is_first: IsFirst,
     ) -> Result<StepOutcome, ExecutorError> {
         match self.run_through(secrets, artifacts, is_first).await {
-            Err(error) if self.ledger.has_acted() => Ok(self.unknown(&error)),
+            Err(error) if self.looking.has_acted() => Ok(self.unknown(&error)),
             ended => ended,
         }
     }
@@ -48,8 +51,8 @@ impl Run<'_> {
             source = inner.source();
         }
         let secrets = self.gathered.secrets().to_vec();
-        let words = scrub_text(&words.chars().take(500).collect::<String>(), &secrets);
-        let message = format!("expected to see what the input did, but {words}");
+        let words = scrub_text(&cut(&words, 500), &secrets);
+        let message = format!("the effect of the input is unknown: {words}");
         let mut failure = StepFailure::new(Stage::Postcondition, Cause::EffectUnknown, message);
         self.evidence.input_sent = true;
         failure.evidence = scrub(std::mem::take(&mut self.evidence), &secrets);
@@ -77,10 +80,10 @@ impl Run<'_> {
             if ended.is_ok() {
                 let settled = self.await_post(&mut awaited).await;
                 ended = self.unless_closed(settled);
-                if ended.is_ok() && !self.happened.downloads.is_empty() {
+                if ended.is_ok() && !self.activity.downloads.is_empty() {
                     ended = self.finish_downloads().await;
                 }
-                if ended.is_ok() && self.happened.new_document && !self.opens() {
+                if ended.is_ok() && self.activity.new_document && !self.opens() {
                     ended = self.read_on().await;
                 }
             } else {
@@ -88,13 +91,13 @@ impl Run<'_> {
             }
         }
         self.keep_downloads(artifacts).await?;
-        let post_ms = millis(acted_at, Instant::now());
+        let post_ms = between(acted_at, Instant::now());
         let effects = self.disarm().await;
         let wants_picture = match self.options.screenshots {
             ScreenshotMode::Off => false,
             ScreenshotMode::Every => true,
             ScreenshotMode::FirstFailurePageChange => {
-                is_first == IsFirst::Yes || self.happened.new_document || !self.is_well(&ended, &awaited)
+                is_first == IsFirst::Yes || self.activity.new_document || !self.is_well(&ended, &awaited)
             }
         };
         if wants_picture {
@@ -102,12 +105,12 @@ impl Run<'_> {
             self.evidence.artifacts.extend(after);
         }
         self.evidence.effects = effects;
-        self.evidence.input_sent = self.ledger.has_acted();
-        self.evidence.cdp_events = Some(self.happened.events);
+        self.evidence.input_sent = self.looking.has_acted();
+        self.evidence.cdp_events = Some(self.activity.events);
         let input = self.input_at.unwrap_or(acted_at);
         self.evidence.timings = Timings {
-            act_ms: millis(input, acted_at),
-            actionable_ms: millis(begun, input).saturating_sub(self.evidence.timings.resolve_ms),
+            act_ms: between(input, acted_at),
+            actionable_ms: between(begun, input).saturating_sub(self.evidence.timings.resolve_ms),
             post_ms,
             resolve_ms: self.evidence.timings.resolve_ms,
         };
@@ -120,7 +123,7 @@ impl Run<'_> {
         match ended {
             Err(Stop::Failed(failure))
                 if is_end(&failure)
-                    && self.ledger.has_acted()
+                    && self.looking.has_acted()
                     && self.page.closed()
                     && !self.page.crashed()
                     && self.browser.is_alive() =>
@@ -155,13 +158,11 @@ impl Run<'_> {
                 Action::AcceptDialog(_) | Action::DismissDialog(_) | Action::SwitchTab(_) | Action::CloseTab(_)
             )
         {
-            let fact = crate::run::dialog_fact(&dialog);
-            let message = format!("expected no open dialog, saw one: {:?}; accept or dismiss it", short(&fact.message));
-            return failed(Stage::Precondition, Cause::DialogOpen, message);
+            return Err(blocked_by(&dialog_fact(&dialog)).into());
         }
         self.preconditions().await?;
         *acted = Some(self.act(secrets, artifacts).await?);
-        if self.watching.is_none() && !self.conditions().is_empty() && self.page.dialog().is_none() {
+        if self.looking.watching().is_none() && !self.conditions().is_empty() && self.page.dialog().is_none() {
             self.watch().await?;
         }
         Ok(())
@@ -174,11 +175,11 @@ impl Run<'_> {
         }
         let begun = Instant::now();
         let Some(target) = self.step.action().target().cloned() else {
-            return failed(Stage::Resolve, Cause::TargetNotFound, "expected a target, saw none");
+            return failed(Stage::Resolve, Cause::TargetNotFound, "the step names no target");
         };
         let main = self.resolve(&target, by).await?;
         self.evidence.timings.resolve_ms =
-            self.evidence.timings.resolve_ms.saturating_add(millis(begun, Instant::now()));
+            self.evidence.timings.resolve_ms.saturating_add(between(begun, Instant::now()));
         self.main = Some(main.clone());
         Ok(main)
     }
@@ -210,7 +211,7 @@ impl Run<'_> {
             Stop::Failed(failure)
                 if failure.cause == Cause::TargetStale
                     && is_declared
-                    && !self.ledger.has_acted()
+                    && !self.looking.has_acted()
                     && Instant::now() < self.until =>
             {
                 self.main = None;
@@ -221,11 +222,8 @@ impl Run<'_> {
     }
 
     pub(crate) fn main_is_gone(&mut self) -> Part<()> {
-        let failure = StepFailure::new(
-            Stage::Actionability,
-            Cause::TargetStale,
-            "expected the target in the document, saw it removed",
-        );
+        let failure =
+            StepFailure::new(Stage::Actionability, Cause::TargetStale, "the target was removed from the document");
         self.again_or(failure.into())
     }
 
@@ -252,7 +250,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Judges conditions on one sample of the page, taken now.
+    /// Judges conditions on a sample of the page as it is now.
     pub(crate) async fn judge_now(&mut self, conditions: &[Condition]) -> Part<(Facts, Vec<Judged>)> {
         let wanted: Vec<&Condition> = conditions.iter().collect();
         let questions = self.questions(&wanted, None);
@@ -305,11 +303,13 @@ impl Run<'_> {
         acted: Option<Acted>,
         awaited: &[Awaited],
     ) -> Result<StepOutcome, ExecutorError> {
-        // A dialog, or the end of the tab, may come before the verb is through.
-        let Acted { data, page, sealed, .. } = acted.unwrap_or_else(Acted::untargeted);
         let key = self.probe.digest_key().clone();
+        // A dialog, or the end of the tab, may interrupt a verb that has sent its input. What only waits has none.
         let is_over = matches!(ended, Err(Stop::Dialog | Stop::Closed));
-        if !awaited.is_empty() && !self.gathered.has_samples() && (self.watching.is_some() || is_over) {
+        let waits = matches!(self.step.action(), Action::WaitFor(_));
+        let interrupted = || if waits { Some(self.looking.untargeted()) } else { self.looking.interrupted() };
+        let acted = acted.or_else(|| interrupted().filter(|_| is_over).map(Acted::new));
+        if !awaited.is_empty() && !self.gathered.has_samples() && (self.looking.watching().is_some() || is_over) {
             self.gathered.push(self.at_ms(Instant::now()));
         }
         let events = self.events();
@@ -331,43 +331,45 @@ impl Run<'_> {
             self.evidence.post_facts = Some(facts.clone());
         }
         self.evidence.sensitive = sensitive.iter().cloned().collect();
-        let failure = match ended {
-            Err(Stop::Broken(error)) => return Err(error),
-            Err(Stop::Failed(failure)) => Some(failure),
-            Err(Stop::Dialog) => self.dialog_ruling(&facts),
-            Ok(()) | Err(Stop::Closed) => match (rule(&self.evidence.post), sealed) {
-                (Ruling::Done { .. }, Some(sealed)) if !self.answers(&sealed, &facts) => Some(unanswered(sealed)),
+        let ruled = match (ended, acted) {
+            (Err(Stop::Broken(error)), _) => return Err(error),
+            (Err(Stop::Failed(failure)), _) => Err(failure),
+            (_, None) => Err(Box::new(facts.events.dialogs.last().map_or_else(closed_early, blocked_by))),
+            (Err(Stop::Dialog), Some(acted)) => self.dialog_ruling(&facts).map_or(Ok(acted), Err),
+            (Ok(()) | Err(Stop::Closed), Some(mut acted)) => match (rule(&self.evidence.post), acted.sealed.take()) {
+                (Ruling::Done { .. }, Some(sealed)) if !self.answers(&sealed, &facts) => Err(unanswered(sealed)),
                 (Ruling::Done { unseen }, _) => {
                     self.evidence.no_observed_effect = unseen;
-                    None
+                    Ok(acted)
                 }
-                (Ruling::Failed(..), Some(sealed)) if !sealed.is_answer => Some(sealed.failure),
-                (Ruling::Failed(cause, index), _) => Some(Box::new(self.unmet(cause, index, &facts))),
+                (Ruling::Failed(..), Some(sealed)) if !sealed.is_answer => Err(sealed.failure),
+                (Ruling::Failed(cause, index), _) => Err(Box::new(self.unmet(cause, index, &facts))),
             },
         };
         let evidence = scrub(std::mem::take(&mut self.evidence), &secrets);
-        Ok(match failure {
-            Some(mut failure) => {
+        Ok(match ruled {
+            Err(mut failure) => {
                 failure.message = scrub_text(&failure.message, &secrets);
                 failure.facts = scrub(failure.facts, &secrets);
                 failure.evidence = evidence;
                 StepOutcome::Failed(failure)
             }
-            None => {
+            Ok(acted) => {
+                let Acted { judged, data, page, .. } = acted;
                 let page = page.or_else(|| self.new_page());
-                StepOutcome::Succeeded(StepSuccess { evidence, data, page })
+                succeeded(judged, StepSuccess { evidence, data, page })
             }
         })
     }
 
-    /// Whether something says what came of a gesture of which the target saw the beginning only: a condition that
-    /// became true, or an effect, where the page is known to have answered the press.
+    /// Whether the result of a gesture is known of which the target saw only the beginning: a condition became true, or
+    /// there is an effect and the page is known to have reacted to the press.
     fn answers(&self, sealed: &Sealed, facts: &Facts) -> bool {
         let has_come_true = self.evidence.post.iter().any(|one| one.verdict.holds() && !one.vacuous && !one.default);
         has_come_true || (sealed.is_answer && facts.events.any_effect == Some(true))
     }
 
-    /// A dialog ended the step: what it stated may hold already, or can be told only once it is answered.
+    /// A dialog ended the step: its conditions may hold already, or can be judged only once the dialog is answered.
     fn dialog_ruling(&mut self, facts: &Facts) -> Option<Box<StepFailure>> {
         let unmet_one = self
             .evidence
@@ -377,7 +379,7 @@ impl Run<'_> {
         let mut failure =
             unmet(self.step, Stage::Postcondition, Cause::DialogOpen, &unmet_one.condition, facts.clone());
         if let Some(dialog) = facts.events.dialogs.last() {
-            let words = format!(" when a dialog opened: {:?}", short(&dialog.message));
+            let words = format!(" when a dialog opened: {:?}", cut(&dialog.message, 200));
             failure.message.push_str(&words);
         }
         Some(Box::new(failure))
@@ -411,7 +413,7 @@ impl Run<'_> {
         for stated in self.step.post() {
             stated.condition.visit(&mut |part| is_stated |= matches!(part, Condition::NewTab(_)));
         }
-        let page = match self.happened.new_tabs.last().filter(|_| is_stated) {
+        let page = match self.activity.new_tabs.last().filter(|_| is_stated) {
             Some(page) => page.clone(),
             None if self.page.closed() => self.successor()?,
             None => return None,
@@ -420,8 +422,8 @@ impl Run<'_> {
     }
 }
 
-/// A colour or a number has several spellings, and a field takes one; a select may take one option of several:
-/// what the check added is about what was entered.
+/// A colour or a number has several spellings, of which a field keeps one, and a select may keep one option of several:
+/// a default condition is about what was entered.
 fn as_entered(condition: &Condition, entered: Option<&Entered>) -> Condition {
     match (condition, entered) {
         (Condition::ValueEquals(valued), Some(Entered::Spelling(spelling))) => {
@@ -435,14 +437,30 @@ fn as_entered(condition: &Condition, entered: Option<&Entered>) -> Condition {
     }
 }
 
-/// The failure of a gesture that was sent in part, where nothing says what came of it.
+/// The failure of a gesture that was sent in part and whose result is unknown.
 fn unanswered(sealed: Sealed) -> Box<StepFailure> {
     let Sealed { mut failure, is_answer } = sealed;
     if is_answer {
         failure.cause = Cause::EffectUnknown;
-        failure.message.push_str("; no condition or effect says what came of it");
+        failure.message.push_str("; no condition or effect shows its result");
     }
     failure
+}
+
+/// The only way to a success.
+fn succeeded(_: stage::Judged, success: StepSuccess) -> StepOutcome {
+    StepOutcome::Succeeded(success)
+}
+
+/// The failure of a step that a dialog kept from acting.
+fn blocked_by(dialog: &DialogFact) -> StepFailure {
+    let message = format!("a dialog is open: {:?}; accept or dismiss it", cut(&dialog.message, 200));
+    StepFailure::new(Stage::Precondition, Cause::DialogOpen, message)
+}
+
+/// The failure of a step whose tab closed before it acted.
+fn closed_early() -> StepFailure {
+    StepFailure::new(Stage::Act, Cause::PageCrashed, "the tab closed before the step acted")
 }
 
 /// Whether the executor runs its first step.
@@ -468,10 +486,7 @@ pub(crate) fn unmet(step: &BoundStep, stage: Stage, cause: Cause, condition: &Co
     failure
 }
 
-fn short(text: &str) -> String {
-    text.chars().take(200).collect()
-}
-
-fn millis(from: Instant, to: Instant) -> u32 {
-    u32::try_from(to.saturating_duration_since(from).as_millis()).unwrap_or(u32::MAX)
+/// Milliseconds between two moments.
+fn between(from: Instant, to: Instant) -> u32 {
+    u32::try_from(millis(to.saturating_duration_since(from))).unwrap_or(u32::MAX)
 }

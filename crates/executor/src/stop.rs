@@ -1,4 +1,4 @@
-//! What ends a step before its end.
+//! Reasons why a step ends early.
 
 use cuebook_cdp::{CallError, GoneReason, PageError};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
@@ -6,14 +6,14 @@ use cuebook_probe::ProbeError;
 
 use crate::error::ExecutorError;
 
-/// Why a step does not go on.
+/// Why a step ends early.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// It failed.
     Failed(Box<StepFailure>),
-    /// A dialog opened: nothing can be asked of the page any more, and what was seen is judged.
+    /// A dialog opened and blocks the page: what was seen so far is judged.
     Dialog,
-    /// The page closed its own tab in answer to the input: what was seen until then is judged.
+    /// The page closed its own tab in response to the input: what was seen so far is judged.
     Closed,
     /// The machinery broke.
     Broken(ExecutorError),
@@ -34,14 +34,14 @@ pub(crate) fn failed<T>(stage: Stage, cause: Cause, message: impl Into<String>) 
 
 pub(crate) fn out_of_time(stage: Stage) -> Stop {
     let during = match stage {
-        Stage::Resolve => "while its target was looked for",
-        Stage::Precondition => "while its preconditions were checked",
+        Stage::Resolve => "while resolving its target",
+        Stage::Precondition => "while checking its preconditions",
         Stage::Actionability => "before its target was ready for input",
-        Stage::Act => "before the action was done",
-        Stage::Postcondition => "while its postconditions were checked",
+        Stage::Act => "before the action was complete",
+        Stage::Postcondition => "while checking its postconditions",
         _ => "before it began",
     };
-    StepFailure::new(stage, Cause::DeadlineExceeded, format!("the time of the step ran out {during}")).into()
+    StepFailure::new(stage, Cause::DeadlineExceeded, format!("the step timed out {during}")).into()
 }
 
 /// What a failed command means for a step.
@@ -56,21 +56,17 @@ pub(crate) fn call_stop(error: CallError, stage: Stage) -> Stop {
 /// What the end of a session means for a step.
 pub(crate) fn gone_stop(reason: GoneReason, stage: Stage) -> Stop {
     match reason {
-        GoneReason::BrowserGone => {
-            StepFailure::new(stage, Cause::BrowserGone, "expected a browser, saw it gone").into()
-        }
-        GoneReason::Crashed => {
-            StepFailure::new(stage, Cause::PageCrashed, "expected a living page, saw its process die").into()
-        }
-        _ => StepFailure::new(stage, Cause::PageCrashed, "expected an open tab, saw it closed").into(),
+        GoneReason::BrowserGone => StepFailure::new(stage, Cause::BrowserGone, "the browser is gone").into(),
+        GoneReason::Crashed => StepFailure::new(stage, Cause::PageCrashed, "the renderer of the page crashed").into(),
+        _ => StepFailure::new(stage, Cause::PageCrashed, "the tab was closed").into(),
     }
 }
 
-/// What a failed question means for a step; a document that went away is a stale target.
+/// What a failed call into the page means for a step; a document that went away is a stale target.
 pub(crate) fn probe_stop(error: ProbeError, stage: Stage) -> Stop {
     match error {
         ProbeError::Gone => {
-            StepFailure::new(stage, Cause::TargetStale, "expected the document of the target, saw it replaced").into()
+            StepFailure::new(stage, Cause::TargetStale, "the document of the target was replaced").into()
         }
         ProbeError::Wire(error) => call_stop(error, stage),
         ProbeError::BadSelector { message } => {
@@ -87,9 +83,7 @@ pub(crate) fn page_stop(error: PageError, stage: Stage) -> Stop {
     match error {
         PageError::Call(error) => call_stop(error, stage),
         PageError::DeadlineExceeded => out_of_time(stage),
-        PageError::NoDialog => {
-            StepFailure::new(stage, Cause::InvalidArgument, "expected an open dialog, saw none").into()
-        }
+        PageError::NoDialog => StepFailure::new(stage, Cause::InvalidArgument, "no dialog is open").into(),
         _ => gone_stop(GoneReason::Detached, stage),
     }
 }

@@ -3,15 +3,15 @@
 use cuebook_grammar::outcome::{Cause, Judged};
 use cuebook_grammar::verdict::Verdict;
 
-/// What the judged postconditions of a step amount to.
+/// The ruling of a step's judged postconditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ruling {
-    /// The step did what it said.
+    /// The step succeeded.
     Done {
-        /// Nothing that it did could be seen.
+        /// No effect of it was observed.
         unseen: bool,
     },
-    /// It did not: the cause, and which condition says so.
+    /// It failed: the cause, and the index of the condition.
     Failed(Cause, usize),
 }
 

@@ -265,7 +265,7 @@ pub struct Candidate {
     #[schemars(skip)]
     pub node: Option<NodeKey>,
     /// What it is about; compared before anything is sent to it. Not serialised, like the node: without one, the
-    /// context label is compared.
+    /// executor follows the locators.
     #[serde(skip)]
     #[schemars(skip)]
     pub about: Option<About>,

@@ -7,14 +7,14 @@ use serde::Deserialize;
 
 use crate::actions::Acted;
 use crate::run::Run;
-use crate::script::{Field, Need};
+use crate::script::Need;
 use crate::stop::Part;
 
-/// What is on or off.
+/// The state of a control.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Seen {
     seen: Toggle,
-    /// A radio button of the browser's own: nothing turns it off but another one.
+    /// A native radio button: only another one of its group unchecks it.
     native: bool,
 }
 
@@ -23,26 +23,19 @@ impl Run<'_> {
     pub(crate) async fn set_checked(&mut self, action: &SetChecked, wanted: Toggle) -> Part<Acted> {
         loop {
             let by = self.ready_by();
-            let main = self.resolve_main(by).await?;
-            let world = self.world_of(&main.key, Stage::Actionability).await?;
-            let field: Option<Field> =
-                self.ask(&world, "(cb, id) => cb.act.field(id)", &[main.key.node.into()], Stage::Actionability).await?;
-            let Some(field) = field else {
-                self.main_is_gone()?;
-                continue;
-            };
-            let told: Option<Seen> =
+            let (main, world, field) = self.main_field(by).await?;
+            let state: Option<Seen> =
                 self.ask(&world, "(cb, id) => cb.act.checkedOf(id)", &[field.id.into()], Stage::Actionability).await?;
-            let Some(Seen { seen, native }) = told else {
-                let message = format!("expected a check box, radio button or switch, saw {}", main.facts.role);
-                return Err(self.act_failure(Cause::InvalidArgument, message, None));
+            let Some(Seen { seen, native }) = state else {
+                let message = format!("the target is no check box, radio button or switch: {}", main.facts.role);
+                return Err(self.act_failure(Cause::InvalidArgument, message).into());
             };
             if seen == wanted {
                 return Ok(Acted::nothing(&main));
             }
             if wanted == Toggle::False && native {
-                let message = "expected something that can be turned off, saw a radio button".to_owned();
-                return Err(self.act_failure(Cause::InvalidArgument, message, None));
+                let message = "a radio button cannot be unchecked; check another one of its group".to_owned();
+                return Err(self.act_failure(Cause::InvalidArgument, message).into());
             }
             // A stated position is one in the target's own box.
             let node = if action.position.is_some() { main.key.node } else { field.id };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use cuebook_grammar::outcome::Stage;
+use cuebook_grammar::render::cut;
 use cuebook_probe::{Extension, ProbeWorld};
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -55,7 +56,7 @@ impl Run<'_> {
         Box::pin(async move {
             let answer: Option<Answer> = self.ask(&world, "(cb, id) => cb.read.html(id)", &[id], Stage::Act).await?;
             let Some(answer) = answer else { return Ok(None) };
-            truncated.extend(answer.truncated.into_iter().take(10).map(|what| what.chars().take(20).collect()));
+            truncated.extend(answer.truncated.into_iter().take(10).map(|what| cut(&what, 20)));
             *room = room.saturating_sub(answer.html.len());
             let mut html = answer.html;
             for (index, owner) in answer.frames.into_iter().enumerate() {

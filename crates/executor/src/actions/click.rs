@@ -16,18 +16,18 @@ use crate::run::Run;
 use crate::script::{Expected, Need};
 use crate::stop::{Part, Stop, call_stop};
 
-/// How often a click is sent whose gesture the guard stops as a whole, because the target moved.
+/// How often a click is sent that the guard stops as a whole, because the target moved.
 const ATTEMPTS: usize = 3;
-/// The same, for a target that the page puts in anew, as long as a target may take to become ready.
+/// The same for a target that the page renders again, within the time that a target has to become ready.
 const RENDERED: usize = 200;
 
-/// Where a click went.
+/// The result of sending a click.
 enum Landed {
-    /// To the target.
+    /// It reached the target.
     There(Acted),
-    /// To nobody: all of it was stopped before the target or anything else saw any of it.
+    /// All of it was stopped before any element saw any of it.
     Nowhere(Box<StepFailure>),
-    /// To nobody, because the page put something else there that takes clicks.
+    /// The same, because the page put another control there.
     Swapped(Box<StepFailure>),
 }
 
@@ -48,7 +48,7 @@ impl How {
     }
 }
 
-/// Queues the whole click. One burst: what the page does on the move finds the press already under way, and guarded.
+/// Queues the whole click as one burst: when the page reacts to the move, the press is already sent, and guarded.
 fn burst(sent: &mut Sent, point: Point, how: &How) -> Vec<Sending> {
     let mut mouse = sent.mouse(how.modifiers);
     let mut calls = vec![mouse.move_to(point)];
@@ -60,9 +60,9 @@ fn burst(sent: &mut Sent, point: Point, how: &How) -> Vec<Sending> {
 }
 
 impl Run<'_> {
-    /// Clicks the step's target. A page that changes when the pointer comes has made the guard stop the whole
-    /// gesture: nothing was hit, so it is tried again on the page as it is then. Where the page put something
-    /// else under the pointer that takes clicks, it is not.
+    /// Clicks the step's target. If the page changes when the pointer arrives, the guard stops the whole gesture:
+    /// nothing was hit, so the click is tried again on the changed page. It is not if the page put another control under
+    /// the pointer.
     pub(crate) async fn click(&mut self, action: &Click) -> Part<Acted> {
         let need = Need { stand_in: true, ..Need::pointer(action.position) };
         let button = action.button.unwrap_or_default();
@@ -73,7 +73,7 @@ impl Run<'_> {
         let rendered_by = self.ready_by();
         loop {
             let ready = match self.ready_main(need).await {
-                // Why the gesture was stopped says more than that the target did not come back.
+                // The reason why the gesture was stopped is more useful than that the target did not reappear.
                 Err(Stop::Failed(failure)) => return Err(Stop::Failed(missed.unwrap_or(failure))),
                 ready => ready?,
             };
@@ -94,7 +94,7 @@ impl Run<'_> {
             if *tries >= most || (is_stale && !self.is_declared() && *tries >= ATTEMPTS) || is_over {
                 return Err(Stop::Failed(failure));
             }
-            // What it is meant to be is looked at again, too.
+            // Resolve the target again, too.
             self.main = None;
             missed = Some(failure);
         }
@@ -105,7 +105,7 @@ impl Run<'_> {
         self.click_as(ready, &How::new(MouseButton::Left, 1, 0, &ready.target().facts.tag)).await
     }
 
-    /// The same for what acts on the press, and is done once it saw that.
+    /// The same for elements that act on the press.
     pub(crate) async fn press_once(&mut self, ready: &Ready) -> Part<Acted> {
         let expects = Expected { types: &["mousedown"], count: 1 };
         self.click_as(ready, &How { button: MouseButton::Left, count: 1, modifiers: 0, expects }).await
@@ -146,7 +146,7 @@ impl Run<'_> {
 /// The events that make a click one.
 fn expected(button: MouseButton, tag: &str, count: u8) -> Expected {
     let types: &[&str] = match (button, tag) {
-        // A native list opens on the press and swallows the rest.
+        // A native list opens on the press and consumes the rest.
         (MouseButton::Left, "select" | "option") => &["mousedown"],
         (MouseButton::Left, _) => &["click"],
         (MouseButton::Middle, _) => &["auxclick"],

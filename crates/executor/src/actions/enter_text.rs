@@ -1,16 +1,17 @@
-//! Entering text: typed, set whole, or taken away.
+//! Entering text: typed, set as a whole, or removed.
 //!
 //! Invariants:
 //! - A secret is resolved after the field was found ready, for the origin of the field's own document.
-//! - Characters reach the field while it has the focus, or nobody.
+//! - Characters reach only the field, and only while it has the focus.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cuebook_cdp::{CallError, FrameId};
 use cuebook_grammar::action::TypeText;
 use cuebook_grammar::id::{CredentialRef, NodeKey};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::policy::Rule;
+use cuebook_grammar::render::cut;
 use cuebook_grammar::seam::{SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::{Secret, WireText};
 use cuebook_probe::ProbeWorld;
@@ -23,11 +24,12 @@ use crate::hit_target::{Gesture, Outcome};
 use crate::input::devices::{Place, Sending, Sent};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
-use crate::run::{Entered, Run};
+use crate::run::{Entered, Resolved, Run};
 use crate::script::{Field, FieldKind, Focused, GestureReport, Need, SetWhole};
+use crate::stage::Target;
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
-/// Characters beyond this are inserted and not typed one by one.
+/// The most characters that are typed one by one; longer texts are inserted.
 const TYPED: usize = 400;
 
 /// The field that text goes into.
@@ -66,19 +68,12 @@ impl Run<'_> {
         self.end_entry(entry, sent, typed).await
     }
 
-    /// Finds the field of the step's target and waits until it takes text. A secret needs a field that
-    /// nothing covers.
+    /// Finds the field of the step's target and waits until it is editable. A secret needs a field that nothing
+    /// covers.
     pub(crate) async fn entry(&mut self, is_secret: bool) -> Part<Entry> {
         loop {
             let by = self.ready_by();
-            let main = self.resolve_main(by).await?;
-            let world = self.world_of(&main.key, Stage::Actionability).await?;
-            let field: Option<Field> =
-                self.ask(&world, "(cb, id) => cb.act.field(id)", &[main.key.node.into()], Stage::Actionability).await?;
-            let Some(field) = field else {
-                self.main_is_gone()?;
-                continue;
-            };
+            let (main, _, field) = self.main_field(by).await?;
             let part = main.part(|main| main.at(field.id));
             let need =
                 Need { visible: true, enabled: true, editable: true, scroll: true, hit: is_secret, ..Need::default() };
@@ -89,7 +84,20 @@ impl Run<'_> {
         }
     }
 
-    /// The text to enter; a secret is asked for here, and not before.
+    /// The main target, its world, and the field that it is or holds.
+    pub(crate) async fn main_field(&mut self, by: Instant) -> Part<(Target<Resolved>, ProbeWorld, Field)> {
+        loop {
+            let main = self.resolve_main(by).await?;
+            let world = self.world_of(&main.key, Stage::Actionability).await?;
+            let args = [main.key.node.into()];
+            match self.ask(&world, "(cb, id) => cb.act.field(id)", &args, Stage::Actionability).await? {
+                Some(field) => return Ok((main, world, field)),
+                None => self.main_is_gone()?,
+            }
+        }
+    }
+
+    /// The text to enter. A secret is resolved only here.
     pub(crate) async fn text_for<S: SecretSource>(
         &mut self,
         entry: &Entry,
@@ -103,11 +111,7 @@ impl Run<'_> {
             let page_origin = if self.is_main(entry.ready.world.frame()) {
                 origin.clone()
             } else {
-                let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
-                let main = self
-                    .race(Stage::Act, async move { probe.world(&frame, until).await })
-                    .await?
-                    .map_err(|error| probe_stop(error, Stage::Act))?;
+                let main = self.main_world(Stage::Act).await?;
                 self.ask(&main, "(cb) => cb.act.origin()", &[], Stage::Act).await?
             };
             let scope = SecretScope { origin, page_origin, is_password_field: entry.field.sensitive };
@@ -132,9 +136,9 @@ impl Run<'_> {
                 Ok(Secret::new(text.as_str()))
             }
             Some(WireText::Redacted(_)) => {
-                failed(Stage::Act, Cause::InvalidArgument, "expected a text, saw one that was redacted; state it again")
+                failed(Stage::Act, Cause::InvalidArgument, "the text of the step was redacted; state it again")
             }
-            None => failed(Stage::Act, Cause::InvalidArgument, "expected a text, saw none"),
+            None => failed(Stage::Act, Cause::InvalidArgument, "the step names no text"),
         }
     }
 
@@ -149,7 +153,7 @@ impl Run<'_> {
         Ok((sent, focused))
     }
 
-    /// The same for text that replaces what is there, in one piece; what comes of it is asked for.
+    /// The same for text that replaces the content in one piece; returns the pending report of its effect.
     pub(crate) async fn begin_insertion(&mut self, entry: &Entry) -> Part<(Sent, Outcome)> {
         let armed = self.arm(&entry.ready, Gesture::text(entry.key().clone())).await?;
         let asked = self.ask_for_outcome(&entry.ready.world).await;
@@ -163,15 +167,11 @@ impl Run<'_> {
         let focused: Option<Focused> =
             self.ask(&entry.ready.world, "(cb, id, caret) => cb.act.focus(id, caret)", &args, Stage::Act).await?;
         let Some(focused) = focused else {
-            return Err(self.act_failure(
-                Cause::TargetStale,
-                "expected the field in the document, saw it removed".to_owned(),
-                None,
-            ));
+            return Err(self.act_failure(Cause::TargetStale, "the field was removed from the document").into());
         };
         if !focused.focused {
-            let message = format!("expected the field to take the focus, saw it on {}", focused.active);
-            return Err(self.act_failure(Cause::NotEditable, message, None));
+            let message = format!("the field did not get the focus, which is on {}", focused.active);
+            return Err(self.act_failure(Cause::NotEditable, message).into());
         }
         Ok(focused)
     }
@@ -199,13 +199,12 @@ impl Run<'_> {
             self.about_to_send()?;
             let frame = self.page.frame(&FrameId::from(entry.key().frame.as_str()));
             if frame.is_none_or(|frame| frame.document.as_str() != entry.key().document) {
-                // The rest would go to whatever has the focus in the document that came.
-                let message =
-                    format!("expected the field to take {count} characters, saw its document replaced after {nth}");
-                return Err(self.act_failure(Cause::TargetStale, message, None));
+                // The rest would go to the focused element of the new document.
+                let message = format!("the document of the field was replaced after {nth} of {count} characters");
+                return Err(self.act_failure(Cause::TargetStale, message).into());
             }
-            // The next key is not on its way before this one has arrived: a dialog that it opens, or a page that
-            // stops answering, would find the rest of the text waiting.
+            // The next key is sent only once this one has arrived: with a dialog, or a page that hangs, the rest of the
+            // text would be delivered later.
             self.all_of(keyboard.character(character)).await?;
             if let Some(delay) = delay {
                 self.pause(Stage::Act, delay).await?;
@@ -214,12 +213,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Ends the entry and tells whether something went elsewhere.
+    /// Ends the entry and checks that nothing went elsewhere.
     pub(crate) async fn end_entry(&mut self, entry: &Entry, sent: Sent, entered: Part<()>) -> Part<Acted> {
         if matches!(entered, Err(Stop::Dialog)) {
             return Err(Stop::Dialog);
         }
-        // A document that is gone took its report along; what it led to is in the effects.
+        // A document that is gone has no report; the effects show what the text led to.
         let report =
             self.ask::<Option<GestureReport>>(&entry.ready.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
         let acted = Acted::by(sent);
@@ -266,18 +265,19 @@ impl Run<'_> {
                 Ok(Acted { entered, ..Acted::by(sent) })
             }
             Some(SetWhole { took, .. }) => {
-                let took: String = took.chars().take(100).collect();
-                Err(self.act_failure(
-                    Cause::InvalidArgument,
-                    format!("expected a value that the field takes, saw it become {took:?}"),
-                    None,
-                ))
+                let took = cut(&took, 100);
+                Err(self
+                    .act_failure(
+                        Cause::InvalidArgument,
+                        format!("the field does not accept the value: it became {took:?}"),
+                    )
+                    .into())
             }
             None => not_a_field(self),
         }
     }
 
-    /// One question to a document.
+    /// Calls a function of ours in a document.
     pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
         &mut self,
         world: &ProbeWorld,
@@ -291,7 +291,7 @@ impl Run<'_> {
 }
 
 pub(crate) fn not_a_field<T>(run: &Run<'_>) -> Part<T> {
-    Err(run.act_failure(Cause::NotEditable, "expected a field that takes text, saw none".to_owned(), None))
+    Err(run.act_failure(Cause::NotEditable, "the target is no field for text").into())
 }
 
 fn refused(refusal: &SecretRefusal, target: Option<cuebook_grammar::id::TargetRef>) -> Stop {

@@ -1,11 +1,12 @@
-//! Scripts of a plan's own.
+//! Scripts of a plan.
 //!
-//! They run in the page's world, not in ours: what they are for is the page's own variables, and what they
-//! break must not be the probe. Their answer is the page's word.
+//! They run in the page's world, not in ours: they need the page's variables and must not break the probe. The page can
+//! forge their result.
 
 use cuebook_cdp::Page;
 use cuebook_grammar::action::Evaluate;
 use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::render::cut;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -15,7 +16,7 @@ use crate::error::ExecutorError;
 use crate::run::Run;
 use crate::stop::{Part, Stop, call_stop, failed};
 
-/// The most characters of JSON that a script may answer with.
+/// The most bytes of JSON that a script may return.
 const MAX_ANSWER: usize = 200_000;
 
 #[derive(Serialize)]
@@ -78,7 +79,7 @@ impl Run<'_> {
         let reply = match self.race(Stage::Act, call).await? {
             Ok(reply) => reply,
             Err(cuebook_cdp::CallError::Protocol { .. }) => {
-                let message = "expected a value that JSON can write, in a document that stays";
+                let message = "the script returned no value that JSON can express, or its document was replaced";
                 return failed(Stage::Act, Cause::InvalidArgument, message);
             }
             Err(error) => return Err(call_stop(error, Stage::Act)),
@@ -86,20 +87,20 @@ impl Run<'_> {
         let returned: Returned<'_> = reply.parse().map_err(|error| Stop::Broken(ExecutorError::Wire(error)))?;
         if let Some(thrown) = returned.exception_details {
             let exception = thrown.exception.unwrap_or(Exception { description: None, value: None });
-            let told =
+            let thrown =
                 exception.description.or_else(|| exception.value.map(|value| value.to_string())).unwrap_or(thrown.text);
-            let first: String = told.lines().next().unwrap_or_default().chars().take(500).collect();
-            return failed(Stage::Act, Cause::InvalidArgument, format!("expected a script that ends, saw {first}"));
+            let first = cut(thrown.lines().next().unwrap_or_default(), 500);
+            return failed(Stage::Act, Cause::InvalidArgument, format!("the script threw: {first}"));
         }
         let raw = returned.result.value.map_or("null", RawValue::get);
         if raw.len() > MAX_ANSWER {
-            let message = format!("expected an answer of at most {MAX_ANSWER} bytes, saw {}", raw.len());
+            let message = format!("the script returned {} bytes, at most {MAX_ANSWER} are allowed", raw.len());
             return failed(Stage::Act, Cause::InvalidArgument, message);
         }
         let data = match returned.result.unserializable_value {
             Some(number) => Value::String(number),
             None => serde_json::from_str(raw).unwrap_or(Value::Null),
         };
-        Ok(Acted { data: Some(data), ..Acted::untargeted() })
+        Ok(Acted { data: Some(data), ..self.untargeted() })
     }
 }

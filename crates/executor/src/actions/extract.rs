@@ -2,9 +2,9 @@
 //!
 //! Invariants:
 //! - What a password-like field holds becomes a digest.
-//! - Every answer is bounded, and says so where something was left out: texts end in a line that begins with
+//! - Every result is bounded, and says so where something was omitted: texts end in a line that begins with
 //!   `[truncated:`, objects have a `truncated` member.
-//! - Nothing here asks a model: the same page gives the same answer.
+//! - No model is involved: the same page gives the same result.
 
 use std::collections::BTreeSet;
 
@@ -12,6 +12,7 @@ use cuebook_extract::{Extent, Forms, Metadata, admit, fill, is_empty, markdown};
 use cuebook_grammar::action::{ExtractKind, ExtractQuery};
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::render::cut;
 use cuebook_probe::ProbeWorld;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,9 +21,9 @@ use crate::actions::Acted;
 use crate::actions::clean_html::{self, CleanHtml};
 use crate::run::Run;
 use crate::script::Reading;
-use crate::stop::{Part, Stop, failed, probe_stop};
+use crate::stop::{Part, failed, probe_stop};
 
-/// The most characters of a text that a step answers with.
+/// The most characters of a text that a step returns.
 const MAX_TEXT: usize = 200_000;
 
 #[derive(Debug, Deserialize)]
@@ -68,12 +69,12 @@ impl Run<'_> {
             }
             ExtractKind::Schema => {
                 let Some(wanted) = &query.schema else {
-                    return failed(Stage::Act, Cause::InvalidArgument, "expected a schema, saw none");
+                    return failed(Stage::Act, Cause::InvalidArgument, "the step names no schema");
                 };
                 self.by_schema(&world, &id, wanted).await?
             }
         };
-        Ok(Acted { data: Some(data), ..Acted::untargeted() })
+        Ok(Acted { data: Some(data), ..self.untargeted() })
     }
 
     /// Text or a live value.
@@ -83,7 +84,7 @@ impl Run<'_> {
             self.ask(world, "(cb, id, what) => cb.act.read(id, what)", &args, Stage::Act).await?;
         let reading = self.still_there(reading)?;
         if reading.none && what == "value" {
-            return failed(Stage::Act, Cause::InvalidArgument, "expected something that has a value, saw none");
+            return failed(Stage::Act, Cause::InvalidArgument, "the target has no value");
         }
         Ok(if reading.sensitive {
             json!({"redacted": self.probe.digest_key().digest(&reading.text)})
@@ -143,11 +144,11 @@ impl Run<'_> {
         Ok(filled.data())
     }
 
-    /// Runs what takes a while beside the browser's events, within the deadline.
+    /// Runs a computation outside the runtime's threads, within the deadline.
     async fn compute<T: Send + 'static>(&mut self, work: impl FnOnce() -> T + Send + 'static) -> Part<T> {
         match self.race(Stage::Act, tokio::task::spawn_blocking(work)).await? {
             Ok(done) => Ok(done),
-            Err(_) => failed(Stage::Act, Cause::Unsupported, "expected a page that can be read, saw one that cannot"),
+            Err(_) => failed(Stage::Act, Cause::Unsupported, "the page could not be converted"),
         }
     }
 
@@ -156,7 +157,7 @@ impl Run<'_> {
         let (world, id) = self.place(target).await?;
         let answer: Option<Markup> = self.ask(&world, "(cb, id) => cb.act.dom(id)", &[id], Stage::Act).await?;
         let Markup { text, length } = self.still_there(answer)?;
-        Ok(Acted { data: Some(noted(text, length).into()), ..Acted::untargeted() })
+        Ok(Acted { data: Some(noted(text, length).into()), ..self.untargeted() })
     }
 
     /// The document to read in, and the element, if one was named.
@@ -166,29 +167,20 @@ impl Run<'_> {
             let world = self.world_of(&main.key, Stage::Act).await?;
             return Ok((world, main.key.node.into()));
         }
-        let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
-        let world = self
-            .race(Stage::Act, async move { probe.world(&frame, until).await })
-            .await?
-            .map_err(|error| probe_stop(error, Stage::Act))?;
+        let world = self.main_world(Stage::Act).await?;
         Ok((world, Value::Null))
     }
 
     fn still_there<T>(&self, answer: Option<T>) -> Part<T> {
         answer.ok_or_else(|| self.removed())
     }
-
-    fn removed(&self) -> Stop {
-        self.act_failure(Cause::TargetStale, "expected the target in the document, saw it removed".to_owned(), None)
-    }
 }
 
-/// The text cut to what a step may answer, with a last line that says so.
+/// The text cut to [`MAX_TEXT`], with a note at its end.
 fn bounded(text: String, truncated: &BTreeSet<String>) -> String {
     let length = text.chars().count();
     if length > MAX_TEXT {
-        let cut = text.chars().take(MAX_TEXT).collect();
-        return with_note(cut, &format!("{MAX_TEXT} of {length} characters"));
+        return with_note(cut(&text, MAX_TEXT), &format!("{MAX_TEXT} of {length} characters"));
     }
     if truncated.is_empty() {
         return text;
@@ -197,7 +189,7 @@ fn bounded(text: String, truncated: &BTreeSet<String>) -> String {
     with_note(text, &format!("the page has more {}", what.join(", ")))
 }
 
-/// The text, with a last line that says so if it is shorter than `length`, which the script counts as JavaScript does.
+/// The text, with a note at its end if it is shorter than `length`, in UTF-16 units.
 fn noted(text: String, length: usize) -> String {
     let seen = text.encode_utf16().count();
     if seen < length { with_note(text, &format!("{seen} of {length} characters")) } else { text }

@@ -1,9 +1,9 @@
 //! Options that a page draws itself: list boxes, combo boxes with a popup, suggestions of a field.
 //!
 //! Invariants:
-//! - An option belongs to the target: it stands in the list that the target is or names, or it came when the target
-//!   was opened. An option of another list with the same words is none.
-//! - Each option is clicked as a person does, with the guard of any other click.
+//! - An option belongs to the target: it is in the list that the target is or names, or it appeared when the target was
+//!   opened. An option of another list with the same words does not count.
+//! - Each option is clicked with the same guard as any other click.
 
 use std::time::{Duration, Instant};
 
@@ -19,12 +19,12 @@ use crate::script::{ListKind, Listed, ListedOption, Need};
 use crate::stage::Target;
 use crate::stop::{Part, Stop};
 
-/// So long a field may take to show its options before they are asked for by typing.
+/// How long a field may take to show its options before text is typed to filter them.
 const OPENING: Duration = Duration::from_millis(300);
-/// The most labels that are remembered of a list that is scrolled through.
+/// The most labels that are remembered while a list is scrolled.
 const MAX_LABELS: usize = 2_000;
 
-/// How far the search for one option has come.
+/// The state of the search for one option.
 #[derive(Debug, Default)]
 struct Search {
     /// The options that were shown before the list was opened.
@@ -33,7 +33,7 @@ struct Search {
     typed: bool,
     /// The list was scrolled to its start.
     restarted: bool,
-    /// All that scrolling shows was seen.
+    /// The whole list was seen.
     scrolled: bool,
     labels: Vec<String>,
 }
@@ -45,12 +45,12 @@ impl Run<'_> {
         let several = choices.len() > 1;
         match listed.kind {
             ListKind::None => {
-                let message = format!("expected a list or a control that opens one, saw {}", main.facts.tag);
-                Err(self.act_failure(Cause::InvalidArgument, message, None))
+                let message = format!("the target is no list and opens none: {}", main.facts.tag);
+                Err(self.act_failure(Cause::InvalidArgument, message).into())
             }
             ListKind::Data | ListKind::List if several && !listed.several => {
-                let message = format!("expected one option for a list that takes one, saw {}", choices.len());
-                Err(self.act_failure(Cause::InvalidArgument, message, None))
+                let message = format!("the list accepts one option, the step names {}", choices.len());
+                Err(self.act_failure(Cause::InvalidArgument, message).into())
             }
             ListKind::Data => match choices {
                 [choice] => self.choose_suggested(&listed.rows, choice).await,
@@ -69,7 +69,7 @@ impl Run<'_> {
         }
     }
 
-    /// The target and what it offers now.
+    /// The target and its options now.
     async fn listed(&mut self, before: &[u64]) -> Part<(Target<Resolved>, ProbeWorld, Listed)> {
         loop {
             let main = self.resolve_main(self.ready_by()).await?;
@@ -95,7 +95,7 @@ impl Run<'_> {
         self.replace(&entry, &value).await
     }
 
-    /// Takes away what was chosen and is not wanted: a list for several is left with exactly what was asked for.
+    /// Deselects other options: a list for several ends with exactly the requested ones.
     async fn unchoose(&mut self, main: &Target<Resolved>, rows: &[ListedOption], choices: &[OptionChoice]) -> Part<()> {
         for choice in choices {
             match find(rows, choice) {
@@ -115,7 +115,7 @@ impl Run<'_> {
 
     async fn press_option(&mut self, option: &Target<Resolved>) -> Part<Acted> {
         let ready = self.ready(option, Need::pointer(None), self.ready_by()).await?;
-        // Lists that choose on the press close before the release; what counts is that the option was pressed.
+        // Lists that choose on the press close before the release; the press is what counts.
         self.press_once(&ready).await
     }
 
@@ -143,7 +143,7 @@ impl Run<'_> {
                     return Ok(Acted::nothing(&main));
                 }
                 match self.press_option(&main.part(|main| main.at(option.id))).await {
-                    // A list that is drawn anew while it is scrolled shows the same option again.
+                    // A list that is rendered again while it is scrolled shows the same option again.
                     Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale && Instant::now() < by => {
                         self.pause(Stage::Act, tries.rest()).await?;
                         continue;
@@ -153,7 +153,7 @@ impl Run<'_> {
             }
             search.remember(&listed.rows);
             if self.look_further(&main, &world, &listed, choice, &mut search).await? {
-                // What still brings news is worth the time that the step has.
+                // While options keep appearing, the time starts again.
                 by = self.ready_by();
                 continue;
             }

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use cuebook_cdp::{CallError, PageEvent};
 use cuebook_grammar::action::{Navigate, Statuses};
+use cuebook_grammar::deadline::millis;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::render::cut;
 use cuebook_probe::ProbeError;
 use serde::{Deserialize, Serialize};
 
@@ -48,12 +50,12 @@ struct ToEntry {
 #[derive(Serialize)]
 struct Nothing {}
 
-/// How long a step waits for the end of a document that it did not open itself but led to.
+/// How long a step waits until a document is loaded that it led to indirectly.
 const READING_ON: Duration = Duration::from_secs(2);
 
 impl Run<'_> {
-    /// Opens a URL, and waits until its document has been read to its end, but not for ever: a page that
-    /// never finishes is there once it was committed.
+    /// Opens a URL, and waits until its document is loaded, within limits: a page that never finishes loading is open once
+    /// it is committed.
     pub(crate) async fn navigate(&mut self, action: &Navigate) -> Part<()> {
         let url = action.url.as_str();
         let begun = Instant::now();
@@ -81,11 +83,11 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Chrome answers a navigation once the response began: a deadline that passes before is the server's.
+    /// Chrome replies to a navigation once the response began: an earlier timeout is the server's.
     fn without_response(&self, stop: Stop, url: &str, begun: Instant) -> Stop {
         match stop {
             Stop::Failed(mut failure) if failure.cause == Cause::DeadlineExceeded => {
-                let url: String = url.chars().take(200).collect();
+                let url = cut(url, 200);
                 failure.message = format!("no response from {url} within {:.1} s", begun.elapsed().as_secs_f64());
                 Stop::Failed(failure)
             }
@@ -93,7 +95,7 @@ impl Run<'_> {
         }
     }
 
-    /// Goes through the history by so many entries.
+    /// Moves through the history by `by` entries.
     pub(crate) async fn travel(&mut self, by: i64) -> Part<()> {
         self.arm_if_alive().await?;
         let call = self.page.session().call_raw("Page.getNavigationHistory", Nothing {}, self.until);
@@ -101,12 +103,8 @@ impl Run<'_> {
         let history: History = reply.parse().map_err(|error| call_stop(error, Stage::Act))?;
         let wanted = history.current_index.checked_add(by).and_then(|index| usize::try_from(index).ok());
         let Some(entry) = wanted.and_then(|index| history.entries.get(index)) else {
-            let way = if by < 0 { "an earlier" } else { "a later" };
-            return failed(
-                Stage::Act,
-                Cause::NavigationFailed,
-                format!("expected {way} entry in the tab's history, saw none"),
-            );
+            let way = if by < 0 { "earlier" } else { "later" };
+            return failed(Stage::Act, Cause::NavigationFailed, format!("the tab's history has no {way} entry"));
         };
         self.about_to_send()?;
         let from = self.page.main_frame().document;
@@ -135,7 +133,7 @@ impl Run<'_> {
             self.begin_watching();
             return Ok(());
         }
-        // The page that is left may hang: what it was like is not worth the step.
+        // The page that is left may hang: its state is not worth failing the step.
         let until = self.until;
         self.until = self.within(Duration::from_secs(1));
         let watched = self.watch().await;
@@ -157,7 +155,7 @@ impl Run<'_> {
         if reason == "net::ERR_ABORTED" && self.download_begins().await? {
             return Ok(());
         }
-        // Chrome draws its own page for an error without a body, and calls that a failure.
+        // Chrome shows its own page for an error without a body, and reports a failure.
         if reason == "net::ERR_HTTP_RESPONSE_CODE_FAILURE" {
             self.network.facts();
             let document = self.network.documents().pop();
@@ -167,7 +165,7 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        let message = format!("expected the page to load, saw {reason}");
+        let message = format!("the page did not load: {reason}");
         let mut failure = StepFailure::new(Stage::Act, Cause::NavigationFailed, message);
         failure.facts.seen = Some(reason);
         Err(failure.into())
@@ -203,13 +201,12 @@ impl Run<'_> {
         self.note(event, Stage::Act)
     }
 
-    /// Waits, for a while, until a document that the step led to has been read to its end. What the server said
-    /// to it is no failure of a click.
+    /// Waits, for a while, until a document that the step led to is loaded. Its status is not the step's failure.
     pub(crate) async fn read_on(&mut self) -> Part<()> {
         self.loaded(READING_ON, Some(&Statuses::Any)).await
     }
 
-    /// Waits for the end of the document, for a while, and looks at the server's answer.
+    /// Waits, for a while, until the document is loaded, and checks its status.
     async fn loaded(&mut self, patience: Duration, accepted: Option<&Statuses>) -> Part<()> {
         let by = self.within(patience).min(self.answer_by());
         let (probe, frame) = (self.probe.clone(), self.page.main_frame().id);
@@ -218,13 +215,13 @@ impl Run<'_> {
             loop {
                 let left = by.saturating_duration_since(Instant::now());
                 let asked: Result<Loaded, ProbeError> = async {
-                    let args = [u64::try_from(left.as_millis()).unwrap_or(0).into()];
+                    let args = [millis(left).into()];
                     let world = probe.world(&frame, until).await?;
                     world.call("(cb, ms) => cb.act.loaded(ms)", &args, until).await
                 }
                 .await;
                 match asked {
-                    // The page went on to another document by itself.
+                    // The page redirected itself to another document.
                     Err(ProbeError::Gone) if Instant::now() < by => {
                         tokio::time::sleep(Duration::from_millis(20)).await;
                     }
@@ -233,24 +230,24 @@ impl Run<'_> {
             }
         };
         let grace = by + Duration::from_millis(500);
-        let Ok(told) = self.race(Stage::Act, tokio::time::timeout_at(grace.into(), loaded)).await? else {
-            // The document is there, but too busy to say so.
+        let Ok(loaded) = self.race(Stage::Act, tokio::time::timeout_at(grace.into(), loaded)).await? else {
+            // The document is there, but too busy to answer.
             return Ok(());
         };
-        match told {
+        match loaded {
             Ok(Loaded { status }) => judge_status(status, accepted),
             Err(ProbeError::Gone) | Err(ProbeError::Wire(CallError::DeadlineExceeded { .. })) => Ok(()),
             Err(error) => Err(crate::stop::probe_stop(error, Stage::Act)),
         }
     }
 
-    /// Nothing of a step that failed goes on in the browser.
+    /// Stops a navigation whose step has failed.
     pub(crate) fn stop_loading(&self) {
         drop(self.page.session().call_raw("Page.stopLoading", Nothing {}, self.within(Duration::from_secs(1))));
     }
 }
 
-/// Whether a step takes a page that was answered with `status`; 0 is what is known of a page without an answer.
+/// Whether a step accepts a page with this status; 0 means that the status is unknown.
 fn judge_status(status: u16, accepted: Option<&Statuses>) -> Part<()> {
     let (is_accepted, expected) = match accepted {
         None => (status < 400, "below 400".to_owned()),
@@ -263,7 +260,7 @@ fn judge_status(status: u16, accepted: Option<&Statuses>) -> Part<()> {
     if is_accepted {
         return Ok(());
     }
-    let message = format!("expected the server to answer with status {expected}, saw {status}");
+    let message = format!("expected status {expected} from the server, saw {status}");
     let mut failure = StepFailure::new(Stage::Act, Cause::HttpError, message);
     failure.facts.status = Some(status);
     failure.facts.seen = Some(format!("status {status}"));

@@ -22,7 +22,7 @@ const DRAG: Duration = Duration::from_millis(300);
 /// Moves of a drag.
 const MOVES: u32 = 10;
 
-/// Presses, waits and lets go.
+/// Presses, waits and releases.
 async fn hold(sent: &mut Sent, at: Point, span: Duration) -> Result<(), CallError> {
     let mut mouse = sent.mouse(0);
     try_join_all([mouse.move_to(at), mouse.press(at, MouseButton::Left, 1)]).await?;
@@ -109,7 +109,7 @@ impl Run<'_> {
         let gesture = async {
             dragging.intercept_drags(&Place::Tab).await?;
             if own != session {
-                // The process that the drag begins in may know it by itself; one that does not refuses.
+                // The process where the drag begins may need it too; others refuse.
                 let _ = dragging.intercept_drags(&Place::Process(own)).await;
             }
             let mut mouse = dragging.mouse(0);
@@ -134,7 +134,7 @@ impl Run<'_> {
                 let is_elsewhere = over != session;
                 let over = Place::Process(over);
                 if is_elsewhere {
-                    // The browser hands these to the process that it is named, wherever the pointer is.
+                    // The browser sends these to the named process, wherever the pointer is.
                     dragging.drag(&over, DragKind::Enter, over_at, data).await?;
                 }
                 dragging.drag(&over, DragKind::Over, over_at, data).await?;
@@ -147,7 +147,7 @@ impl Run<'_> {
         let acted = Acted::by(sent);
         let is_html_drag = dragged.map_err(|error| call_stop(error, Stage::Act))?;
         match report {
-            // The data was dropped before the button is let go, which is then for nobody.
+            // The data was dropped before the button is released, so the release is not needed.
             Some(GestureReport { blocked: Some(block), seen, .. })
                 if is_html_drag && !matches!(block.event.as_str(), "pointerup" | "mouseup") =>
             {
@@ -177,7 +177,7 @@ impl Run<'_> {
         Ok((own, back.point(at)))
     }
 
-    /// Clicks at a point, whatever is there.
+    /// Clicks at a point, without a target.
     pub(crate) async fn click_point(&mut self, point: Point, seen_in: Option<ViewportSize>) -> Part<Acted> {
         self.gesture_at(point, point, seen_in, Duration::ZERO).await
     }
@@ -210,11 +210,7 @@ impl Run<'_> {
         seen_in: Option<ViewportSize>,
         took: Duration,
     ) -> Part<Acted> {
-        let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
-        let world = self
-            .race(Stage::Act, async move { probe.world(&frame, until).await })
-            .await?
-            .map_err(|error| crate::stop::probe_stop(error, Stage::Act))?;
+        let world = self.main_world(Stage::Act).await?;
         let size: (f64, f64) =
             self.ask(&world, "() => [globalThis.innerWidth, globalThis.innerHeight]", &[], Stage::Act).await?;
         let (from, to) = (rescaled(from, seen_in, size)?, rescaled(to, seen_in, size)?);
@@ -229,13 +225,13 @@ impl Run<'_> {
 }
 
 fn out_of_frame() -> Stop {
-    StepFailure::new(Stage::Act, Cause::TargetStale, "expected the frame where the drag ends, saw it gone").into()
+    StepFailure::new(Stage::Act, Cause::TargetStale, "the frame where the drag ends is gone").into()
 }
 
 /// A point of a picture in the viewport, kept within it.
 fn rescaled(point: Point, seen_in: Option<ViewportSize>, size: (f64, f64)) -> Part<Point> {
     if !point.x.is_finite() || !point.y.is_finite() || point.x < 0.0 || point.y < 0.0 {
-        return failed(Stage::Act, Cause::InvalidArgument, "expected a point in the viewport, saw one outside it");
+        return failed(Stage::Act, Cause::InvalidArgument, "the point lies outside the viewport");
     }
     let (x, y) = seen_in.map_or((point.x, point.y), |seen| {
         (point.x * size.0 / f64::from(seen.width.max(1)), point.y * size.1 / f64::from(seen.height.max(1)))
@@ -251,7 +247,7 @@ mod tests {
     const AT: Point = Point { x: 5.0, y: 5.0 };
 
     #[tokio::test]
-    async fn a_button_that_is_held_when_a_step_is_cancelled_is_let_go_of() {
+    async fn a_button_that_is_held_when_a_step_is_cancelled_is_released() {
         let (mut sent, log) = fake::sent();
         hold(&mut sent, AT, Duration::ZERO).await.unwrap();
         assert_eq!(fake::drain(&log), ["mouseMoved", "mousePressed", "mouseReleased"]);
@@ -262,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_drag_moves_in_steps_and_is_let_go_of_when_cancelled() {
+    async fn a_drag_moves_in_steps_and_is_released_when_cancelled() {
         let to = Point { x: 105.0, y: 5.0 };
         assert_eq!(path(AT, to).last(), Some(to));
         let (mut sent, log) = fake::sent();

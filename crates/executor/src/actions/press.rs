@@ -4,6 +4,7 @@ use cuebook_cdp::FrameId;
 use cuebook_grammar::action::Press;
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::render::cut;
 use futures_util::future::try_join_all;
 use serde_json::json;
 
@@ -21,8 +22,8 @@ impl Run<'_> {
     /// Presses a key or a chord.
     pub(crate) async fn press(&mut self, action: &Press) -> Part<Acted> {
         let Some(chord) = layout::chord(&action.keys) else {
-            let keys: String = action.keys.chars().take(60).collect();
-            let message = format!("expected keys as the DOM names them, such as `Enter` or `Control+K`, saw {keys:?}");
+            let keys = cut(&action.keys, 60);
+            let message = format!("{keys:?} are no keys: name them as the DOM does, such as `Enter` or `Control+K`");
             return failed(Stage::Act, Cause::InvalidArgument, message);
         };
         let (world, place, armed) = if action.target_ref.is_some() {
@@ -48,7 +49,7 @@ impl Run<'_> {
         let acted = Acted::by(sent);
         pressed?;
         match report.and_then(|report| report.blocked) {
-            // A key that moves the focus is let go elsewhere, which is nobody's fault.
+            // A key that moves the focus is released elsewhere, which is no failure.
             Some(block) if block.event == "keydown" || block.reason == BlockReason::Changed => {
                 Err(self.blocked(&block, false))
             }
@@ -62,7 +63,7 @@ impl Run<'_> {
         frame.map_or(Place::Tab, |frame| Place::Process(frame.session))
     }
 
-    /// Gives the target the focus. What takes none leaves the focus where it is, without an effect.
+    /// Gives the target the focus. A target that cannot have it leaves the focus where it is, without an effect.
     pub(crate) async fn focus(&mut self) -> Part<Acted> {
         let ready = self.ready_main(Need::default()).await?;
         let sent = self.script(&ready).await?;
@@ -81,15 +82,11 @@ impl Run<'_> {
         match focused {
             Some(focused) if focused.focused => Ok(()),
             Some(focused) => {
-                let active: String = focused.active.chars().take(200).collect();
-                let message = format!("expected the target to take the focus, saw it on {active}");
-                Err(self.act_failure(Cause::NotEditable, message, None))
+                let active = cut(&focused.active, 200);
+                let message = format!("the target did not get the focus, which is on {active}");
+                Err(self.act_failure(Cause::NotEditable, message).into())
             }
-            None => Err(self.act_failure(
-                Cause::TargetStale,
-                "expected the target in the document, saw it removed".to_owned(),
-                None,
-            )),
+            None => Err(self.removed()),
         }
     }
 }

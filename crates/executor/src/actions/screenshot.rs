@@ -59,9 +59,9 @@ struct Nothing {}
 
 /// The tallest and widest picture, in CSS pixels: a page may claim any size.
 const LARGEST: f64 = 16_000.0;
-/// How long a picture that nobody asked for may take.
+/// How long a picture for the record may take.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long at least, also after the step's deadline.
+/// The least time for it, even after the step's deadline.
 const LATE: Duration = Duration::from_secs(1);
 
 impl Run<'_> {
@@ -73,7 +73,7 @@ impl Run<'_> {
             let ready = self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
             let metrics = self.metrics().await?;
             let rect = ready.rect;
-            // The box is told in its frame; the point, in the tab: the difference is the frame's place.
+            // The box is in the frame's coordinates, the point in the tab's: the difference is the frame's position.
             let (dx, dy) = (ready.point.x - rect.center().x, ready.point.y - rect.center().y);
             let offset = if self.is_main(ready.world.frame()) { (0.0, 0.0) } else { (dx, dy) };
             clip = Some(Clip {
@@ -108,7 +108,7 @@ impl Run<'_> {
             .map_err(|error| Stop::Broken(ExecutorError::Artifact(Box::new(error))))?;
         let data = serde_json::to_value(&stored).ok();
         self.evidence.artifacts.push(stored);
-        Ok(Acted { data, ..Acted::untargeted() })
+        Ok(Acted { data, ..self.untargeted() })
     }
 
     async fn metrics(&mut self) -> Part<Metrics> {

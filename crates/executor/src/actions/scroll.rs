@@ -1,14 +1,14 @@
 //! Scrolling: a target into view, a container, or the page.
 
 use cuebook_grammar::action::{Direction, Scroll};
-use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::outcome::Stage;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::actions::Acted;
 use crate::run::Run;
 use crate::script::Need;
-use crate::stop::{Part, probe_stop};
+use crate::stop::Part;
 
 #[derive(Deserialize)]
 struct Scrolled {
@@ -16,7 +16,7 @@ struct Scrolled {
 }
 
 impl Run<'_> {
-    /// Scrolls.
+    /// Scrolls the target into view, or by a direction or a distance.
     pub(crate) async fn scroll(&mut self, action: &Scroll) -> Part<Acted> {
         let moves = action.direction.is_some() || action.delta_x.is_some() || action.delta_y.is_some();
         let by = self.ready_by();
@@ -31,11 +31,7 @@ impl Run<'_> {
             (self.world_of(&main.key, Stage::Act).await?, Value::from(main.key.node))
         } else {
             self.watch().await?;
-            let (probe, frame, until) = (self.probe.clone(), self.page.main_frame().id, self.until);
-            let world = self
-                .race(Stage::Act, async move { probe.world(&frame, until).await })
-                .await?
-                .map_err(|error| probe_stop(error, Stage::Act))?;
+            let world = self.main_world(Stage::Act).await?;
             (world, Value::Null)
         };
         self.about_to_send()?;
@@ -48,14 +44,10 @@ impl Run<'_> {
             self.ask(&world, "(cb, id, how) => cb.act.scrollBy(id, how)", &[id, how], Stage::Act).await?;
         match scrolled {
             Some(scrolled) => {
-                self.happened.effect |= scrolled.moved;
-                Ok(Acted::untargeted())
+                self.activity.effect |= scrolled.moved;
+                Ok(self.untargeted())
             }
-            None => Err(self.act_failure(
-                Cause::TargetStale,
-                "expected the target in the document, saw it removed".to_owned(),
-                None,
-            )),
+            None => Err(self.removed()),
         }
     }
 }

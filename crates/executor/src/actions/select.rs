@@ -1,9 +1,10 @@
-//! Options of native selects, chosen by script; what is no native select is a matter of [`super::list_box`].
+//! Options of native selects, chosen by script; [`super::list_box`] handles all other lists.
 
 use std::time::Instant;
 
 use cuebook_grammar::action::{OptionChoice, Select};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::render::cut;
 use serde_json::{Value, json};
 
 use crate::actions::Acted;
@@ -12,11 +13,11 @@ use crate::run::{Entered, Run};
 use crate::script::{Chosen, Need};
 use crate::stop::Part;
 
-/// A failure names at most so many options.
+/// The most options that a failure names.
 const NAMED: usize = 20;
 
 impl Run<'_> {
-    /// Chooses options. Which ones a native select that takes one left out is told.
+    /// Chooses options. A native select for one option takes the first; the result lists the others.
     pub(crate) async fn select(&mut self, action: &Select) -> Part<Acted> {
         let choices = &action.option.choices;
         let wanted = Value::Array(choices.iter().map(as_json).collect());
@@ -32,8 +33,8 @@ impl Run<'_> {
         Ok(Acted { data: (!left_out.is_empty()).then(|| json!({ "notChosen": left_out })), ..acted })
     }
 
-    /// Chooses options of a native select; none if the target is no such. Options that a page fills in
-    /// late are waited for.
+    /// Chooses options of a native select; `None` if the target is none. Options that the page adds late are waited
+    /// for.
     pub(crate) async fn choose_native(&mut self, wanted: &Value, words: &[String]) -> Part<Option<Acted>> {
         let by = self.ready_by();
         let mut tries = Tries::default();
@@ -72,12 +73,12 @@ impl Run<'_> {
                     let entered = (chosen.chosen < words.len()).then_some(Entered::Options(chosen.chosen));
                     return Ok(Some(Acted { entered, ..Acted::by(sent) }));
                 }
-                // The page has heard of the focus: what it made of it is looked at once more.
+                // The page may have reacted to the focus: the options are read once more.
             }
             if let Some(position) = chosen.changed {
                 let word = words.get(position).map_or("", String::as_str);
-                let message = format!("option {word} got another name or value when its list got the focus");
-                return Err(self.act_failure(Cause::TargetStale, message, None));
+                let message = format!("option {word} changed its name or value when its list got the focus");
+                return Err(self.act_failure(Cause::TargetStale, message).into());
             }
             if Instant::now() >= by || !chosen.native {
                 let position = chosen.missing.or(chosen.disabled).unwrap_or(0);
@@ -89,12 +90,11 @@ impl Run<'_> {
     }
 
     pub(crate) fn no_option(&self, wanted: &str, is_disabled: bool, known: &[String]) -> StepFailure {
-        let known: Vec<String> =
-            nearest(known, wanted).into_iter().take(NAMED).map(|label| label.chars().take(100).collect()).collect();
+        let known: Vec<String> = nearest(known, wanted).into_iter().take(NAMED).map(|label| cut(label, 100)).collect();
         let message = if is_disabled {
-            format!("expected option {wanted} to be enabled, saw it disabled")
+            format!("option {wanted} is disabled")
         } else {
-            format!("expected option {wanted}, saw {known:?}")
+            format!("there is no option {wanted}; the nearest are {known:?}")
         };
         let mut failure = StepFailure::new(Stage::Act, Cause::OptionNotFound, message);
         failure.facts.target = self.step.action().target().cloned();
@@ -115,7 +115,7 @@ fn as_json(choice: &OptionChoice) -> Value {
 }
 
 pub(crate) fn in_words(choice: &OptionChoice) -> String {
-    let quoted = |text: &str| format!("{:?}", text.chars().take(100).collect::<String>());
+    let quoted = |text: &str| format!("{:?}", cut(text, 100));
     match choice {
         OptionChoice::Text(text) | OptionChoice::Value(text) | OptionChoice::Label(text) => quoted(text),
         OptionChoice::Index(index) => format!("number {}", index.get()),
@@ -130,7 +130,7 @@ pub(crate) fn in_words(choice: &OptionChoice) -> String {
 
 /// The labels that look like what was wanted first; the others as they stand.
 fn nearest<'a>(known: &'a [String], wanted: &str) -> Vec<&'a String> {
-    let plain = |text: &str| text.trim_matches('"').chars().take(60).collect::<String>().to_lowercase();
+    let plain = |text: &str| cut(text.trim_matches('"'), 60).to_lowercase();
     let wanted = plain(wanted);
     let far = |label: &String| {
         let label = plain(label);

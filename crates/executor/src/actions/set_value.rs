@@ -1,4 +1,4 @@
-//! Values set whole, fields emptied, text selected.
+//! Values set as a whole, fields cleared, text selected.
 
 use cuebook_grammar::action::SetValue;
 use cuebook_grammar::outcome::{Cause, Stage};
@@ -40,8 +40,8 @@ impl Run<'_> {
         let refusal: Option<String> =
             self.ask(&entry.ready.world, "(cb, id, text) => cb.act.refusal(id, text)", &args, Stage::Act).await?;
         if let Some(takes) = refusal {
-            let message = format!("expected a value that the field takes, which is {takes}; nothing was changed");
-            return Err(self.act_failure(Cause::InvalidArgument, message, None));
+            let message = format!("the field does not accept the value, only {takes}; nothing was changed");
+            return Err(self.act_failure(Cause::InvalidArgument, message).into());
         }
         if text.is_empty() {
             let (sent, focused) = self.begin_entry(entry, "all").await?;
@@ -61,14 +61,10 @@ impl Run<'_> {
         let selected: bool =
             self.ask(&ready.world, "(cb, id) => cb.act.selectText(id)", &[ready.receiver.into()], Stage::Act).await?;
         if selected {
-            // A selection is an effect that no record of the document shows.
-            self.happened.effect = true;
+            // A selection is an effect that no mutation shows.
+            self.activity.effect = true;
             return Ok(Acted::by(sent));
         }
-        Err(self.act_failure(
-            Cause::TargetStale,
-            "expected the target in the document, saw it removed".to_owned(),
-            None,
-        ))
+        Err(self.removed())
     }
 }

@@ -23,7 +23,7 @@ impl Run<'_> {
                 .await?
                 .map_err(|error| call_stop(error, Stage::Act))?;
         }
-        Ok(Acted { page: Some(PageId::new(page.target_id().as_str())), ..Acted::untargeted() })
+        Ok(Acted { page: Some(PageId::new(page.target_id().as_str())), ..self.untargeted() })
     }
 
     /// Closes a tab. If it was the current one, its opener is current afterwards, or the newest tab.
@@ -34,20 +34,20 @@ impl Run<'_> {
         };
         self.about_to_send()?;
         page.close(self.until).await.map_err(|error| page_stop(error, Stage::Act))?;
-        self.happened.effect = true;
+        self.activity.effect = true;
         self.tab_closed(page.target_id());
         if page != self.page {
-            // What is watched is the tab that stays.
+            // The tab that stays is watched.
             self.begin_watching();
-            return Ok(Acted::untargeted());
+            return Ok(self.untargeted());
         }
         self.begin_watching();
         let next = self.successor();
-        Ok(Acted { page: next.map(|next| PageId::new(next.target_id().as_str())), ..Acted::untargeted() })
+        Ok(Acted { page: next.map(|next| PageId::new(next.target_id().as_str())), ..self.untargeted() })
     }
 
-    /// The tab at a position of the observation; of the browser, where nothing was observed. There a tab that the
-    /// step before asked for may still be on its way, and is waited for as any other target.
+    /// The tab at a position of the observation, or of the browser where nothing was observed. There, a tab that the step
+    /// before opens is waited for like any other target.
     async fn tab_at(&mut self, position: Count) -> Part<Page> {
         let index = usize::try_from(position.get()).unwrap_or(usize::MAX);
         let by = self.ready_by();
@@ -64,7 +64,7 @@ impl Run<'_> {
                 return Ok(page);
             }
             if is_observed || Instant::now() >= by {
-                let message = format!("expected an open tab, saw none at position {index}");
+                let message = format!("there is no open tab at position {index}");
                 return failed(Stage::Act, Cause::InvalidArgument, message);
             }
             self.pause(Stage::Act, tries.rest()).await?;

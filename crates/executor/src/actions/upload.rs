@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use cuebook_cdp::{Delivery, Session};
 use cuebook_grammar::action::Upload;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::render::cut;
 use serde::{Deserialize, Serialize};
 
 use crate::actions::Acted;
@@ -39,12 +40,12 @@ struct Dragged<'a> {
     drag_operations_mask: u8,
 }
 
-/// What files can be given to.
+/// A receiver of files.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Taker {
     id: u64,
-    /// Whether a file field takes several; none for what is no file field.
+    /// Whether a file field accepts several files; `None` for other elements.
     #[serde(default)]
     multiple: Option<bool>,
     /// A control: it opens a chooser if anything does.
@@ -54,8 +55,8 @@ struct Taker {
 const CHOOSER: &str = "Page.fileChooserOpened";
 
 impl Run<'_> {
-    /// Gives files below the declared directories to a field, to the chooser that a control opens, or to a zone
-    /// that takes what is dropped on it.
+    /// Uploads files below the declared directories through a file field, the chooser that a control opens, or a drop
+    /// zone.
     pub(crate) async fn upload(&mut self, action: &Upload) -> Part<Acted> {
         let mut files = Vec::new();
         for file in &action.files {
@@ -109,8 +110,8 @@ impl Run<'_> {
         if multiple || files.len() <= 1 {
             return Ok(());
         }
-        let message = format!("expected one file for a field that takes one, saw {}", files.len());
-        Err(self.act_failure(Cause::InvalidArgument, message, None))
+        let message = format!("the field accepts one file, the step names {}", files.len());
+        Err(self.act_failure(Cause::InvalidArgument, message).into())
     }
 
     async fn set_files(&mut self, session: &Session, files: Vec<PathBuf>, backend_node_id: i64) -> Part<()> {
@@ -126,21 +127,22 @@ impl Run<'_> {
         let by = self.within(self.options.post_timeout).min(self.answer_by());
         let waited = self.race(Stage::Act, tokio::time::timeout_at(by.into(), opened.next())).await?;
         let Ok(Some(Delivery::Event(event))) = waited else {
-            let message = "expected a file field, a control that opens a chooser or a zone that takes files, saw none";
-            return Err(self.act_failure(Cause::InvalidArgument, message.to_owned(), None));
+            let message = "the target is no file field, opens no file chooser and accepts no dropped files";
+            return Err(self.act_failure(Cause::InvalidArgument, message).into());
         };
         let chooser: Option<Chooser> = event.parse().ok();
         let Some((node, mode)) = chooser.and_then(|chooser| Some((chooser.backend_node_id?, chooser.mode))) else {
-            let message = "expected a chooser of a file field, saw one of a script".to_owned();
-            return Err(self.act_failure(Cause::Unsupported, message, None));
+            let message =
+                "the file chooser belongs to a script and not to a file field, which is not supported".to_owned();
+            return Err(self.act_failure(Cause::Unsupported, message).into());
         };
         self.fits(files, mode == "selectMultiple")?;
         self.set_files(event.session(), files.to_vec(), node).await?;
         Ok(acted)
     }
 
-    /// Drags files over the target and drops them where the page takes them; none where it does not. What the
-    /// page does not take is not dropped: the browser would open it.
+    /// Drags files over the target and drops them; `None` if the page does not accept them. Those are not dropped: the
+    /// browser would open them.
     async fn drop_files(&mut self, files: &[PathBuf]) -> Part<Option<Acted>> {
         let need = Need { enabled: false, within: true, ..Need::pointer(None) };
         let ready = self.ready_main(need).await?;
@@ -185,8 +187,8 @@ fn granted(file: &str, roots: &[PathBuf]) -> Part<PathBuf> {
             return Ok(found);
         }
     }
-    let name: String = file.chars().take(200).collect();
-    let message = format!("expected a file below a declared directory, saw {name:?}");
+    let name = cut(file, 200);
+    let message = format!("{name:?} is no file below a directory that is declared for uploads");
     Err(StepFailure::new(Stage::Act, Cause::PolicyBlocked, message).into())
 }
 

@@ -23,8 +23,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits until no request was in flight for a while. Pages that never rest are no failure: the answer
-    /// says so.
+    /// Waits until no request was in flight for a while. A page that never rests does not fail the step: the result
+    /// is `{"idle": false}`.
     pub(crate) async fn wait_for_idle(&mut self, action: &WaitForIdle) -> Part<Acted> {
         let quiet = action.quiet_ms.map_or(QUIET, |quiet| quiet.duration());
         let by = self.within(quiet.saturating_add(self.options.ready_timeout));
@@ -35,7 +35,7 @@ impl Run<'_> {
                 break;
             }
             let left = by.saturating_duration_since(now);
-            // At the deadline itself the answer could not be given any more.
+            // At the deadline itself it would be too late to answer.
             let nap = POLL.min(left);
             if now + nap >= self.until {
                 break;
@@ -43,10 +43,10 @@ impl Run<'_> {
             self.pause(Stage::Act, nap).await?;
             is_idle = self.network.is_quiet(quiet);
         }
-        Ok(Acted { data: Some(json!({ "idle": is_idle })), ..Acted::untargeted() })
+        Ok(Acted { data: Some(json!({ "idle": is_idle })), ..self.untargeted() })
     }
 
-    /// States that a condition holds now; it may take one frame more.
+    /// Judges whether a condition holds now, or a frame later.
     pub(crate) async fn assert(&mut self, condition: &Condition) -> Part<()> {
         let wanted = [condition.clone()];
         let (mut facts, mut judged) = self.judge_now(&wanted).await?;

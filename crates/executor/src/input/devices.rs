@@ -1,14 +1,13 @@
-//! The devices of one gesture, and how they are let go of.
+//! The devices of one gesture, and how they are released.
 //!
 //! Invariant: whatever ends a gesture (its end, a deadline, a dialog, cancellation), the guards are shut first, then
-//! buttons, drags and interceptions are let go of, and the guards open again once the browser has answered all input
-//! of ours.
+//! buttons, drags and interceptions are released, and the guards open again once the browser has answered all input of
+//! ours.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{Call, CallError, FrameId, GoneReason, Page, RawReply, Session};
-use cuebook_grammar::action::MouseButton;
 use cuebook_grammar::geometry::Point;
 use cuebook_probe::{Probe, ProbeError, ProbeWorld};
 use futures_util::FutureExt as _;
@@ -17,13 +16,12 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
-use crate::input::mouse::Mouse;
 use crate::script::GestureReport;
 use crate::stage::{self, Release};
 
 /// The answer to one event.
 pub(crate) type Sending = BoxFuture<'static, Result<(), CallError>>;
-/// Devices that nothing was sent by.
+/// Devices that have not sent anything.
 pub(crate) type Armed = stage::Armed<Devices>;
 /// A gesture that was begun.
 pub(crate) type Sent = stage::Sent<Devices>;
@@ -37,11 +35,11 @@ pub(crate) struct Reports {
     pub(crate) press: BoxFuture<'static, Result<bool, ProbeError>>,
 }
 
-/// After this long without an answer the browser is taken for dead. The guard in the page waits as long.
+/// After this long without an answer the browser counts as dead. The guard in the page waits as long.
 const ANSWER: Duration = Duration::from_secs(600);
-/// How long a document may take to shut its guard before buttons are let go of all the same.
+/// How long a document may take to shut its guard; then buttons are released all the same.
 const SHUT: Duration = Duration::from_secs(2);
-/// How often to look whether a dialog is closed that keeps a button from being let go of.
+/// How often to check whether the dialog is closed that keeps a button from being released.
 const DIALOG_POLL: Duration = Duration::from_millis(50);
 
 /// The input of one tab that the browser has not answered yet. A tab has one for all of its steps.
@@ -54,16 +52,16 @@ pub(crate) struct Flight {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    /// Gestures that were armed and whose guards did not open again.
+    /// Gestures that were armed and whose guards have not opened again.
     gestures: usize,
-    /// Events, and what newcomers are asked, without an answer.
+    /// Events, and questions to new documents, without an answer.
     unanswered: usize,
-    /// A document came meanwhile.
+    /// A document was created meanwhile.
     has_newcomers: bool,
 }
 
 impl Tally {
-    /// Ends a gesture, if nothing of it is left.
+    /// Ends a gesture, if nothing of it is pending.
     fn end(&mut self) -> bool {
         let is_over = self.unanswered == 0 && !self.has_newcomers;
         if is_over {
@@ -73,7 +71,7 @@ impl Tally {
     }
 }
 
-/// Something without an answer, for as long as this lives.
+/// Counts as unanswered while it lives.
 pub(crate) struct Unanswered(Arc<watch::Sender<Tally>>);
 
 impl Drop for Unanswered {
@@ -101,12 +99,12 @@ impl Flight {
     fn track(&self, call: Call<RawReply>) -> Sending {
         self.tally.send_modify(|tally| tally.unanswered = tally.unanswered.saturating_add(1));
         let unanswered = Unanswered(self.tally.clone());
-        let (tell, answer) = oneshot::channel();
+        let (sender, answer) = oneshot::channel();
         self.runtime.spawn(async move {
             let answer = call.await.map(drop);
             drop(unanswered);
-            // Whoever asked may be gone.
-            let _ = tell.send(answer);
+            // The caller may be gone.
+            let _ = sender.send(answer);
         });
         Box::pin(async move {
             let gone = || CallError::SessionGone { method: "Input".into(), reason: GoneReason::BrowserGone };
@@ -114,7 +112,7 @@ impl Flight {
         })
     }
 
-    /// A document came: while a gesture is under way it has to be shut, for as long as the answer is kept.
+    /// A document was created: during a gesture it has to be shut, for as long as the returned value lives.
     pub(crate) fn newcomer(&self) -> Option<Unanswered> {
         let is_under_way = self.tally.send_if_modified(|tally| {
             let is_under_way = tally.gestures > 0;
@@ -125,7 +123,7 @@ impl Flight {
         is_under_way.then(|| Unanswered(self.tally.clone()))
     }
 
-    /// Shuts a document that came while a gesture was under way: none of it is for that document.
+    /// Shuts a document that was created during a gesture: none of the gesture is for that document.
     pub(crate) fn shut_newcomer(&self, probe: &Probe, frame: FrameId) {
         let Some(unanswered) = self.newcomer() else { return };
         let probe = probe.clone();
@@ -143,12 +141,12 @@ async fn shut(world: &ProbeWorld, is_answered: bool, by: Instant) -> Result<Opti
     world.call("(cb, answered) => cb.act.shut(answered)", &[is_answered.into()], by).await
 }
 
-/// Which process takes an event.
+/// The process that receives an event.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// That of the tab: the browser hands it on.
     Tab,
-    /// The one that this session speaks to.
+    /// That of this session.
     Process(Session),
 }
 
@@ -156,17 +154,18 @@ pub(crate) enum Place {
 pub(crate) trait Wire: Send + Sync {
     /// Queues an event before it returns.
     fn send(&self, to: &Place, method: &'static str, event: Value) -> Sending;
-    /// The gesture is over: lets go of what is held, and opens the guards once all was answered.
+    /// The gesture is over: releases what is held, and opens the guards once all was answered.
     fn end(&mut self, held: Held);
 }
 
-/// What has to be let go of.
+/// What has to be released.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    button: Option<(Point, MouseButton)>,
-    /// The last button that was pressed, let go of or not.
-    pressed: Option<(Point, MouseButton)>,
-    /// Processes that hand us drags instead of carrying them out.
+    /// Where a button is down, and the event that releases it.
+    button: Option<(Point, Value)>,
+    /// The last button that was pressed, released or not.
+    pressed: Option<(Point, Value)>,
+    /// Processes that report drags instead of carrying them out.
     intercepting: Vec<Place>,
     drag: Option<(Place, Point, Value)>,
 }
@@ -176,20 +175,20 @@ impl Held {
         self.button.is_none() && self.intercepting.is_empty() && self.drag.is_none()
     }
 
-    /// Lets go of all of it.
-    pub(crate) fn let_go(self, wire: &dyn Wire) {
+    /// Releases all of it.
+    pub(crate) fn release(self, wire: &dyn Wire) {
         for place in &self.intercepting {
             drop(wire.send(place, "Input.setInterceptDrags", json!({"enabled": false})));
         }
-        // A drag that began too late to be handed over still goes on in the page.
+        // A drag that began too late to be intercepted continues in the page.
         let nothing = || json!({"items": [], "dragOperationsMask": 0});
-        let unknown = self.button.filter(|_| self.drag.is_none() && !self.intercepting.is_empty());
-        let drag = self.drag.or_else(|| unknown.map(|(point, _)| (Place::Tab, point, nothing())));
+        let unknown = self.button.as_ref().filter(|_| self.drag.is_none() && !self.intercepting.is_empty());
+        let drag = self.drag.or_else(|| unknown.map(|(point, _)| (Place::Tab, *point, nothing())));
         if let Some((place, point, data)) = drag {
             drop(wire.send(&place, "Input.dispatchDragEvent", DragKind::Cancel.event(point, &data)));
         }
-        if let Some((point, button)) = self.button {
-            drop(wire.send(&Place::Tab, "Input.dispatchMouseEvent", Mouse::released(point, button)));
+        if let Some((_, release)) = self.button {
+            drop(wire.send(&Place::Tab, "Input.dispatchMouseEvent", release));
         }
     }
 }
@@ -198,7 +197,7 @@ impl Held {
 pub(crate) struct Devices {
     wire: Box<dyn Wire>,
     held: Held,
-    /// Shared by nobody; the lock is for what holds the devices across an await.
+    /// Not shared: the lock makes the devices `Sync`, for futures that hold them across an await.
     reports: Mutex<Option<Reports>>,
 }
 
@@ -212,11 +211,6 @@ impl Devices {
         self.reports.get_mut().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// A mouse on the tab, with these keys held.
-    pub(crate) fn mouse(&mut self, modifiers: u8) -> Mouse<'_> {
-        Mouse { devices: self, modifiers }
-    }
-
     pub(crate) fn send(&self, to: &Place, method: &'static str, event: impl serde::Serialize) -> Sending {
         match serde_json::to_value(event) {
             Ok(event) => self.wire.send(to, method, event),
@@ -224,9 +218,10 @@ impl Devices {
         }
     }
 
-    pub(crate) fn holds(&mut self, button: Option<(Point, MouseButton)>) {
+    /// A button is down at this point, until `release` is sent; `None`: none is.
+    pub(crate) fn holds(&mut self, button: Option<(Point, Value)>) {
+        self.held.pressed = button.clone().or_else(|| self.held.pressed.take());
         self.held.button = button;
-        self.held.pressed = button.or(self.held.pressed);
     }
 
     /// From here on the browser hands over drags, until the gesture ends.
@@ -291,7 +286,7 @@ impl Wire for TabWire {
         }
         // A browser with a dialog open drops input, a release too.
         if self.page.dialog().is_some() {
-            held.button = held.button.or(held.pressed);
+            held.button = held.button.or(held.pressed.take());
         }
         let is_whole = self.worlds.is_some() && held.is_none();
         let is_over = is_whole && self.flight.tally.send_if_modified(Tally::end);
@@ -319,7 +314,7 @@ impl Wire for TabWire {
             while !held.is_none() && page.dialog().is_some() && !page.closed() && Instant::now() < by {
                 tokio::time::sleep(DIALOG_POLL).await;
             }
-            held.let_go(&rest);
+            held.release(&rest);
             loop {
                 flight.reaches(|tally| tally.unanswered == 0).await;
                 flight.tally.send_modify(|tally| tally.has_newcomers = false);
@@ -371,7 +366,7 @@ pub(crate) mod fake {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::stage::{Ledger, Watching};
+    use crate::stage::Looking;
 
     /// What was sent: the kind of each event, or its method.
     pub(crate) type Log = Arc<Mutex<Vec<String>>>;
@@ -388,7 +383,7 @@ pub(crate) mod fake {
 
         fn end(&mut self, held: Held) {
             let again = FakeWire(self.0.clone());
-            held.let_go(&again);
+            held.release(&again);
             self.0.lock().unwrap().push("end".to_owned());
         }
     }
@@ -397,7 +392,8 @@ pub(crate) mod fake {
     pub(crate) fn sent() -> (Sent, Log) {
         let log = Log::default();
         let devices = Devices::new(Box::new(FakeWire(log.clone())), None);
-        (Armed::anywhere(Watching::begun(), devices).send(&mut Ledger::default()), log)
+        let mut looking = Looking::begin();
+        (Armed::anywhere(looking.watch(), devices).send(&mut looking), log)
     }
 
     /// What was sent since the last call.
@@ -414,7 +410,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_held_is_let_go_of_when_a_gesture_is_dropped() {
+    async fn what_is_held_is_released_when_a_gesture_is_dropped() {
         let at = Point { x: 1.0, y: 2.0 };
         let (mut sent, log) = fake::sent();
         sent.intercept_drags(&Place::Tab).await.unwrap();

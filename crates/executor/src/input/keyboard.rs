@@ -27,8 +27,7 @@ struct Inserted<'a> {
     text: &'a str,
 }
 
-/// A keyboard on one process. Each call queues its events before it returns, and lets go of all that it
-/// holds.
+/// A keyboard on one process. Each call queues its events before it returns, and releases all keys that it presses.
 #[derive(Clone, Copy)]
 pub(crate) struct Keyboard<'a> {
     pub(crate) devices: &'a Devices,

@@ -1,4 +1,4 @@
-//! Input as the browser takes it.
+//! Input events of the browser.
 //!
 //! Invariant: nothing here logs what it sends; typed text may be a secret.
 

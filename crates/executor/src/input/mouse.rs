@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::devices::{Devices, Place, Sending};
 
-/// The bits that the protocol has for held keys.
+/// The protocol's bits for held keys.
 pub(crate) fn modifier_bits(modifiers: &[Modifier]) -> u8 {
     modifiers.iter().fold(0, |bits, modifier| bits | bit(*modifier))
 }
@@ -15,7 +15,7 @@ pub(crate) const ALT: u8 = 1;
 pub(crate) const CONTROL: u8 = 2;
 pub(crate) const META: u8 = 4;
 pub(crate) const SHIFT: u8 = 8;
-/// What people call the command key: by the system that the browser runs on, which is ours.
+/// The command key of the system that the browser runs on, which is ours.
 pub(crate) const COMMAND: u8 = if cfg!(target_os = "macos") { META } else { CONTROL };
 
 const fn bit(modifier: Modifier) -> u8 {
@@ -82,11 +82,17 @@ pub(crate) struct Mouse<'a> {
     pub(crate) modifiers: u8,
 }
 
+impl Devices {
+    /// A mouse on the tab, with these keys held.
+    pub(crate) fn mouse(&mut self, modifiers: u8) -> Mouse<'_> {
+        Mouse { devices: self, modifiers }
+    }
+}
+
 impl Mouse<'_> {
-    /// The event that lets go of a button.
-    pub(crate) fn released(point: Point, button: MouseButton) -> serde_json::Value {
-        let event = Event { click_count: 1, ..Event::new("mouseReleased", point, Some(button), false) };
-        serde_json::to_value(event).unwrap_or_default()
+    fn hold(&mut self, point: Point, button: MouseButton) {
+        let release = Event { click_count: 1, ..Event::new("mouseReleased", point, Some(button), false) };
+        self.devices.holds(Some((point, serde_json::to_value(release).unwrap_or_default())));
     }
 
     fn send(&self, event: Event) -> Sending {
@@ -99,12 +105,12 @@ impl Mouse<'_> {
     }
 
     pub(crate) fn drag_to(&mut self, point: Point, button: MouseButton) -> Sending {
-        self.devices.holds(Some((point, button)));
+        self.hold(point, button);
         self.send(Event::new("mouseMoved", point, Some(button), true))
     }
 
     pub(crate) fn press(&mut self, point: Point, button: MouseButton, count: u8) -> Sending {
-        self.devices.holds(Some((point, button)));
+        self.hold(point, button);
         self.send(Event { click_count: count, ..Event::new("mousePressed", point, Some(button), true) })
     }
 

@@ -81,7 +81,7 @@ const standsFor = (target, inner) => {
   const name = cb.nameOf(target);
   const text = cb.textOf(target);
   if (fieldOf(target) === inner || sameWords(cb.nameOf(inner), name)) return true;
-  // What has a name of its own is not what its text says.
+  // An element with a name is not described by its text.
   return (!name || name === text) && sameWords(cb.textOf(inner), text);
 };
 /** The control within `target` that an activation at `hit` is for, and not for the target: null if there is none. */
@@ -103,7 +103,7 @@ export const controlWithin = (target, hit) => {
   }
   return null;
 };
-/** What is drawn as something to click within a target that is not: it may have a listener of its own. */
+/** Whether something within the target looks clickable while the target does not: it may have its own listener. */
 export const pointedWithin = (target, hit, isCounted = (_) => true) => {
   const isPointed = (found) => cb.styleOf(found).cursor === "pointer";
   if (matches(target, NATIVE) || !cb.contains(target, hit) || isPointed(target)) return false;
@@ -216,7 +216,7 @@ act.origin = () => String(globalThis.origin);
 const examined = new WeakSet();
 const HOSTS =
   "article, aside, blockquote, body, div, footer, h1, h2, h3, h4, h5, h6, header, main, nav, p, section, span";
-/** Elements that may hold a closed shadow root, each told once; the wire has to look. */
+/** Elements that may hold a closed shadow root, each returned once; only the wire can look into them. */
 act.suspects = (limit) => {
   const found = [];
   cb.everyElement((host) => {

@@ -34,7 +34,7 @@ const maxLength = (field) =>
     : field instanceof HTMLTextAreaElement
       ? getter(HTMLTextAreaElement.prototype, "maxLength")(field)
       : -1;
-/** Why a field does not take this text in place of what is in it; `null` if it does, as far as the browser can tell. */
+/** What a field accepts, if it does not accept this text as its value; `null` if it does, as far as is known. */
 act.refusal = (id, text) => {
   const field = element(id);
   if (!field || text === "") return null;
@@ -143,7 +143,7 @@ const setInputValue = (() => {
   const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
   return (field, value) => Reflect.apply(set, field, [value]);
 })();
-/** Sets a date, time, colour or range; answers with the value that the field took. */
+/** Sets a date, time, colour or range; returns the value that the field has then. */
 act.setWhole = (id, value) => {
   const target = element(id);
   const field = target && fieldOf(target);
@@ -180,7 +180,7 @@ const setSelected = (() => {
 })();
 /**
  * Chooses options of a native select, or looks whether it could; `choices` are `{text}`, `{value}`, `{label}` or
- * `{index}`, `expected` is what a look before said of them.
+ * `{index}`, `expected` is their meaning when they were read before.
  */
 act.choose = (id, choices, really, expected) => {
   const target = element(id);
@@ -207,7 +207,7 @@ act.choose = (id, choices, really, expected) => {
     );
   };
   const chosen = [];
-  // A select that takes one takes the first of several.
+  // A select for one option takes the first of several.
   const wanted = multiple ? choices : choices.slice(0, 1);
   for (let at = 0; at < wanted.length; at++) {
     const option = find(wanted[at], options);
@@ -223,7 +223,7 @@ act.choose = (id, choices, really, expected) => {
   watching?.begin();
   const before = options.map(isSelected).join();
   focusOf(field);
-  // The page hears of the focus, and may give an option another name or place.
+  // The page may react to the focus by renaming or moving an option.
   const now = optionsNow();
   const isOther = (choice, at) => find(choice, now) !== chosen[at] || facts(chosen[at]) !== meaning[at];
   const other = wanted.findIndex(isOther);
@@ -243,7 +243,7 @@ const dataOptions = getter(HTMLDataListElement.prototype, "options");
 const byIdInFragment = method(DocumentFragment.prototype, "getElementById");
 const byIdIn = (root, name) =>
   root instanceof DocumentFragment ? byIdInFragment(root, name) : byDomId(document, name);
-/** What a control opens: what it names, or what its only combo box names. */
+/** What a control opens: the element that it, or its only combo box, refers to. */
 const popupsOf = (target) => {
   const combos = [target, ...(attr(target, "role") === "combobox" ? [] : queryWithin(target, "[role=combobox]"))].slice(
     0,
@@ -315,7 +315,7 @@ act.listed = (id, before) => {
   };
 };
 /**
- * Scrolls an open list on, or back to its start; tells whether it moved. Lists that draw only what is in view show
+ * Scrolls an open list on, or back to its start; returns whether it moved. Lists that render only what is in view show
  * the rest of their options so.
  */
 act.scrollList = async (id, before, back) => {
@@ -417,7 +417,7 @@ act.followDrag = () => {
   over = {};
   return true;
 };
-/** Whether the page takes what is dragged, at the target. */
+/** Whether the page accepts the drag at the target. */
 act.takesDrop = (id) => {
   const target = element(id);
   return (

@@ -1,7 +1,7 @@
 // @ts-check
-// What a page shows, written down: clean HTML, the fields of forms, and what it says of itself.
+// The content of a page: clean HTML, the fields of forms, and metadata.
 //
-// The HTML is written anew from the rendered tree, through shadow roots and slots: of the page's own markup
+// The HTML is rebuilt from the rendered tree, through shadow roots and slots: of the page's own markup
 // nothing but these tags and attributes gets out, and a tag of ours cannot be imitated by it.
 import * as cb from "cuebook:core";
 import {
@@ -134,7 +134,7 @@ const attributesFor = (element, tag, base) => {
   }
   return text;
 };
-/** What a control shows, as text; nothing of what must not be told. */
+/** What a control shows, as text, without sensitive values. */
 const controlText = (element) => {
   const tag = tagOf(element);
   if (cb.isSensitive(element)) return "";
@@ -379,14 +379,14 @@ read.form = (id) =>
       }
     });
     const tell = (form, elements) => {
-      const told = { fields: elements.map(fieldOf) };
+      const reported = { fields: elements.map(fieldOf) };
       if (form) {
         const name = cut(cb.nameOf(form) || attr(form, "name") || attr(form, "id") || "", 300);
-        if (name) told.name = name;
-        told.action = cut(String(formAction(form)), 2000);
-        told.method = String(formMethod(form));
+        if (name) reported.name = name;
+        reported.action = cut(String(formAction(form)), 2000);
+        reported.method = String(formMethod(form));
       }
-      return told;
+      return reported;
     };
     if (target) return { ...tell(scopeForm, forms.get(scopeForm) ?? []), left };
     return {
@@ -446,10 +446,10 @@ const propertyText = (element) => {
   if (url !== null) return absolute(url, base) ?? url;
   return attr(element, "value") ?? collapse(textContent(element));
 };
-/** What the document says of itself. */
+/** The document's metadata. */
 read.metadata = () =>
   cb.once(() => {
-    const told = { title: cut(titleOf(document), 1000), language: cut(attr(rootOf(document), "lang") ?? "", 100) };
+    const reported = { title: cut(titleOf(document), 1000), language: cut(attr(rootOf(document), "lang") ?? "", 100) };
     const meta = {};
     for (const element of queryAll(document, "meta[name], meta[property], meta[itemprop]").values()) {
       const name = (
@@ -463,10 +463,10 @@ read.metadata = () =>
       const key = cut(name, 100);
       meta[key] = Object.hasOwn(meta, key) ? [meta[key], cut(content, 2000)].flat().slice(0, 20) : cut(content, 2000);
     }
-    told.meta = meta;
+    reported.meta = meta;
     const canonical = queryAll(document, "link[rel~=canonical]")[0];
-    if (canonical) told.canonical = absolute(attr(canonical, "href"), baseOf(document)) ?? "";
-    told.jsonLd = Array.from(queryAll(document, "script[type='application/ld+json' i]"))
+    if (canonical) reported.canonical = absolute(attr(canonical, "href"), baseOf(document)) ?? "";
+    reported.jsonLd = Array.from(queryAll(document, "script[type='application/ld+json' i]"))
       .slice(0, 50)
       .map((element) => cut(textContent(element), 500000));
     const items = [];
@@ -496,11 +496,11 @@ read.metadata = () =>
         }
       }
     });
-    told.items = items;
-    told.headings = headings;
-    told.landmarks = landmarks;
-    told.headingsLeft = headingsLeft;
-    return told;
+    reported.items = items;
+    reported.headings = headings;
+    reported.landmarks = landmarks;
+    reported.headingsLeft = headingsLeft;
+    return reported;
   });
 
 /** The attribute `name` of `id`, as the markup has it. */
@@ -526,7 +526,7 @@ read.markup = (id, which) => {
   const secret = all(target).map((element) => !!isSecret(element));
   let shown = target;
   if (secret.includes(true)) {
-    // A copy in a document of its own, where nothing runs and nobody sees it.
+    // A copy in another document, where nothing runs and the page does not see it.
     shown = importInto(createDocument(implementationOf(document), ""), target, true);
     all(shown).forEach((element, at) => {
       if (secret[at]) setAttribute(element, "value", "[redacted]");

@@ -4,7 +4,7 @@
 // document takes no trusted input at all; an open one takes none that was sent before it was a second old: it
 // may have come under the pointer in the middle of a gesture that was meant for the document before it.
 (() => {
-  // An element of that name is none of ours.
+  // An element of that name is the page's.
   if (Object.hasOwn(globalThis, "__cuebookGuard")) return;
   const guard = { handle: null, born: performance.now(), closed: false };
   const stop = Event.prototype.stopImmediatePropagation;
@@ -28,7 +28,7 @@
   };
   const add = EventTarget.prototype.addEventListener;
   const options = { capture: true, passive: false };
-  /** Moving over things harms nobody; it only tells that a gesture has begun. */
+  /** Moves are harmless; they only show that a gesture has begun. */
   const passing = new Set(["pointerover", "pointermove", "dragstart"]);
   guard.passing = passing;
   const types = [

@@ -1,6 +1,6 @@
 // @ts-check
-// What the step's targets were when they were observed or found: compared once more when they are armed, and at the
-// first event of the gesture. A page may sort, rename and reuse what stands under the pointer at any moment before.
+// The meaning of the step's targets when they were observed or found: compared again when they are armed, and at the
+// first event of the gesture. A page may sort, rename and reuse the elements under the pointer at any moment before.
 import * as cb from "cuebook:core";
 import { act } from "./reads.js";
 import { element } from "./common.js";
@@ -17,8 +17,8 @@ const hasStirred = () => {
   stirred ||= stirring.takeRecords().length > 0;
   return stirred;
 };
-/** An element in words, with where it stands. */
-const told = (found) => {
+/** An element in words, with its context. */
+const describeMeaning = (found) => {
   const { labels } = cb.meaningOf(found);
   const place = labels
     .slice(0, 3)
@@ -47,10 +47,10 @@ const WORDS = {
   text: "text",
 };
 /**
- * All that decides which of these rows a locator means: equal keys, the same answer.
+ * A key of everything that decides which of these rows a locator means.
  * @param {any} found
  */
-const keyOfRows = ({ told: { rows, within, has, hasNot }, elements }, filter, raw) =>
+const keyOfRows = ({ reported: { rows, within, has, hasNot }, elements }, filter, raw) =>
   JSON.stringify([
     rows.map(({ facts, parent }, at) => {
       const words = facts[WORDS[filter.by]];
@@ -80,13 +80,13 @@ const keyOfRows = ({ told: { rows, within, has, hasNot }, elements }, filter, ra
 const find = (wanted) => {
   try {
     const found = follow(wanted.filter, wanted.ask);
-    const { told, elements } = found;
-    return { key: keyOfRows(found, wanted.filter, wanted.raw), ids: elements.map(cb.idOf), target: told };
+    const { reported, elements } = found;
+    return { key: keyOfRows(found, wanted.filter, wanted.raw), ids: elements.map(cb.idOf), target: reported };
   } catch {
     return null;
   }
 };
-/** Notes what is meant from now on; answers with what a locator finds here, or with what is meant no more. */
+/** Sets the targets that are compared from now on; returns what their locators find here, or what changed already. */
 export const mean = (list) =>
   cb.beforeArrival(before, () => {
     stirring.disconnect();
@@ -96,7 +96,7 @@ export const mean = (list) =>
     for (const wanted of list) {
       const target = element(wanted.id);
       if (!target) continue;
-      if (wanted.about && !cb.isAbout(target, wanted.about)) return { changed: told(target), found: [] };
+      if (wanted.about && !cb.isAbout(target, wanted.about)) return { changed: describeMeaning(target), found: [] };
       if (wanted.filter) {
         const now = find(wanted);
         if (!now) continue;
@@ -112,28 +112,28 @@ export const mean = (list) =>
 const firstChange = (isFirst) => {
   for (const wanted of meant) {
     const target = element(wanted.id);
-    // Between two events of a gesture a locator may come to mean something else; the target does not.
+    // Between two events of a gesture the match of a locator may change; the target does not.
     if (!target || !(wanted.about || isFirst)) continue;
     const same = wanted.about
       ? cb.isAbout(target, wanted.about)
       : (!hasStirred() && cb.nameOf(target) === wanted.name) || find(wanted)?.key === wanted.key;
-    if (!same) return told(target);
+    if (!same) return describeMeaning(target);
   }
   return null;
 };
 /**
- * What a target has become, in words; null while all are what they were. What only the pointer brings out does not
- * count, and once it was pressed nothing that was added.
+ * What a target has become, in words; null while all are unchanged. What only appears under the pointer does not count,
+ * and nothing that is added after the press.
  */
 export const changedMeaning = (isFirst) =>
   cb.once(() => firstChange(isFirst)) && cb.onArrival(before, !isFirst, () => firstChange(isFirst));
-/** Whether an element is still about what it was, and what it is called now. */
+/** Whether an element still has this meaning, and what it is now, in words. */
 act.isAbout = (id, about) =>
   cb.once(() => {
     const found = element(id);
-    return found && { same: cb.isAbout(found, about), now: told(found) };
+    return found && { same: cb.isAbout(found, about), now: describeMeaning(found) };
   });
-/** The only visible element of a role that is about something, other than `id`. */
+/** The only visible element other than `id` with this role and meaning. */
 export const findAbout = (id, role, about) =>
   cb.once(() => {
     const found = [];
@@ -145,11 +145,3 @@ export const findAbout = (id, role, about) =>
     return found.length === 1 ? cb.idOf(found[0]) : null;
   });
 act.findAbout = findAbout;
-/** Whether an element stands where a context label says, such as `row: john@example.com, dialog: Users`. */
-act.standsIn = (id, label) =>
-  cb.once(() => {
-    const found = element(id);
-    if (!found) return false;
-    const labels = cb.meaningOf(found).labels.map(([kind, text]) => `${kind}: ${text}`);
-    return labels.some((near) => near === label || labels.some((far) => `${near}, ${far}` === label));
-  });

@@ -34,7 +34,7 @@ const spelt = (name, value) => {
 const COMING = 0;
 export const PRESSED = 1;
 export const DONE = 2;
-/** Words of errors, for live regions that tell of other things too; the class is a hint in any language. */
+/** Words of errors, for live regions that report other things too; the class is a hint in any language. */
 const ERROR_CLASS = /(?:^|[-_ ])(?:error|danger|invalid|fail|failed|failure)(?:$|[-_ ])/i;
 const SUCCESS_CLASS = /(?:^|[-_ ])(?:success|info|ok)(?:$|[-_ ])/i;
 const SUCCESS_WORDS = /\b(?:success(?:ful(?:ly)?)?|saved|added|updated|created|sent|copied|removed|deleted|thanks?)\b/i;
@@ -51,23 +51,23 @@ const validityOf = (found) => {
     ? getter(prototype, "validationMessage")(found)
     : null;
 };
-/** What the live regions of this document say, those left out that said the same before. */
+/** The texts of this document's live regions that are new. */
 const alertsOf = (regions, before) => {
-  const told = [];
+  const reported = [];
   for (const found of regions) {
-    if (told.length >= MAX_WORDS || !matches(found, LIVE) || !isConnected(found) || !cb.isVisible(found)) continue;
+    if (reported.length >= MAX_WORDS || !matches(found, LIVE) || !isConnected(found) || !cb.isVisible(found)) continue;
     const text = cb.cut(cb.collapse(cb.textOf(found)), 200);
-    if (!text || before.get(found) === text || told.some((other) => other.includes(JSON.stringify(text)))) continue;
+    if (!text || before.get(found) === text || reported.some((other) => other.includes(JSON.stringify(text)))) continue;
     const inner = [found, ...queryWithin(found, "[class]")].slice(0, 5);
     const isCalled = (kind) => inner.some((part) => kind.test(attr(part, "class") ?? ""));
     const isBad = ERROR_WORDS.test(text) || isCalled(ERROR_CLASS);
     const isGood = SUCCESS_WORDS.test(text) || isCalled(SUCCESS_CLASS);
     const isError = isBad || (matches(found, ALERTS) && !isGood);
-    if (isError) told.push(`the page says ${JSON.stringify(text)}`);
+    if (isError) reported.push(`the page says ${JSON.stringify(text)}`);
   }
-  return told;
+  return reported;
 };
-/** What a document that the step led to says of errors. */
+/** The errors in a document that the step led to. */
 act.alerts = () => alertsOf(surveyed(), new Map());
 const MEDIA = "img, svg, canvas, video, audio, iframe, object, embed, input";
 export const MAX_WORDS = 10;
@@ -99,7 +99,7 @@ const noteRoots = (found, visit) => {
   for (const inner of queryWithin(root, "*")) noteRoots(inner, visit);
 };
 /**
- * Keeps up with one change; `visit` is told of the shadow roots that came with it. Answers with how many elements it
+ * Keeps up with one change; `visit` gets the shadow roots that came with it. Returns how many elements it
  * looked at.
  */
 const keepUp = (record, visit) => {
@@ -135,7 +135,7 @@ export const surveyed = () => {
   return popups;
 };
 let idle = null;
-/** Elements that are looked at between two steps; a page that changes more than that is looked through anew. */
+/** Elements that are looked at between two steps; a page that changes more than that is searched as a whole. */
 const IDLE_ELEMENTS = 50000;
 let idleBudget = 0;
 const lookedOn = (records) => {

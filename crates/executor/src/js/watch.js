@@ -30,11 +30,11 @@ const outersOf = (rows, outers, itself) => {
 export const follow = (filter, ask) => {
   const { rows, skipped } = cb.locate(filter, ask);
   // Beyond a handful only their number matters; a locator by text compares the texts of all.
-  const told = { rows: rows.map(({ facts, parent }) => ({ facts, parent })), skipped };
+  const reported = { rows: rows.map(({ facts, parent }) => ({ facts, parent })), skipped };
   const elements = rows.map(({ id }) => cb.byId(id));
   for (const [name, inner] of Object.entries(filter.inner ?? {})) {
     if (inner.relative) {
-      told[name] = followRelative(elements, inner);
+      reported[name] = followRelative(elements, inner);
       continue;
     }
     const other = follow(inner, { testIds: ask.testIds, text: inner.readsText });
@@ -46,9 +46,9 @@ export const follow = (filter, ask) => {
         for (const outer of outers) of[outer].push(index);
       });
     }
-    told[name] = { target: other.told, of };
+    reported[name] = { target: other.reported, of };
   }
-  return { told, elements };
+  return { reported, elements };
 };
 /** The same for an inner locator that starts from each of these elements. */
 const followRelative = (elements, inner) => {
@@ -78,7 +78,7 @@ const sampleTargets = (watch) => {
       targets[ref] = { rows: found ? [{ facts: cb.factsOf(found, ask) }] : [] };
     } else if (filter) {
       try {
-        targets[ref] = follow(filter, ask).told;
+        targets[ref] = follow(filter, ask).reported;
       } catch (error) {
         targets[ref] = null;
       }
@@ -93,7 +93,7 @@ const keyOf = (watch, targets) =>
   );
 const stateOf = (found) => {
   if (!found || !isConnected(found)) return null;
-  // What is set for a moment only is told by its attributes, once it has lasted.
+  // A momentary state is reported by its attributes, once it has lasted.
   const { focused, disabled, pressed, editable, ...states } = cb.statesOf(found);
   return JSON.stringify([
     states,
@@ -118,7 +118,7 @@ const startWatch = (spec) => {
     started: false,
     summary: startSummary(spec.main ? element(spec.main) : null, spec.hovers),
     scrolled: false,
-    told: false,
+    reported: false,
     hit: null,
     scroll: [globalThis.scrollX, globalThis.scrollY],
     focus: activeElement(),
@@ -165,7 +165,7 @@ const startWatch = (spec) => {
     [watch.main, watch.hit].some((own) => own && (reaches(own, now) || cb.contains(now, own)));
   watch.focused = () => {
     const now = activeElement();
-    // What has the focus in a frame is that document's to tell.
+    // The document of a frame reports its focus itself.
     if (!now || now === watch.focus || now === bodyOf(document) || matches(now, "iframe, frame")) return null;
     return { now, isGiven: isGiven(now) };
   };
@@ -194,7 +194,7 @@ const startWatch = (spec) => {
         watch.timer = 0;
         if (watching === watch) take();
       }, rest);
-    if (!watch.told && watch.hasEffect()) wake();
+    if (!watch.reported && watch.hasEffect()) wake();
   };
   const observe = (root) => observer.observe(root, { ...ANY_CHANGE, attributeOldValue: true });
   const account = (records) => {
@@ -213,7 +213,7 @@ const startWatch = (spec) => {
   const onChange = (event) => {
     watch.summary.toggled(originOf(event));
   };
-  // Errors of the page's own scripts, where the browser tells other worlds of them.
+  // Errors of the page's own scripts, where the browser reports them to other worlds.
   const onError = (event) => {
     if (event instanceof ErrorEvent && watch.summary.errors.length < MAX_WORDS)
       watch.summary.errors.push(cb.cut(String(event.message), 300));
@@ -231,7 +231,7 @@ const startWatch = (spec) => {
   globalThis.addEventListener("change", onChange, true);
   globalThis.addEventListener("error", onError, true);
   globalThis.addEventListener("invalid", onInvalid, true);
-  // Properties that script sets and styles that change tell nobody.
+  // Properties that script sets, and style changes, cause no event.
   const poll = () => {
     if (watching !== watch) return;
     changed();
@@ -289,7 +289,7 @@ act.look = (spec) =>
     targets: sampleTargets(spec),
   }));
 /**
- * Begins to watch and opens the gesture; answers with the page as it is just before the input. `shut`: input for
+ * Begins to watch and opens the gesture; returns the page as it is just before the input. `shut`: input for
  * another document may still come.
  */
 act.arm = ({ watch, gesture: spec, by, ms, shut, meant: wanted }) => {
@@ -318,7 +318,7 @@ const drain = () => ({
 act.changes = async (budget) => {
   const watch = watching;
   if (!watch) return { samples: [], before: null, effect: false, idle: true };
-  const news = () => watch.pending.length > 0 || (!watch.told && watch.hasEffect());
+  const news = () => watch.pending.length > 0 || (!watch.reported && watch.hasEffect());
   if (!news()) {
     await new Promise((resolve) => {
       watch.waiters.push(resolve);
@@ -327,7 +327,7 @@ act.changes = async (budget) => {
   }
   if (watching === watch && !watch.pending.length) watch.take();
   const drained = drain();
-  watch.told ||= drained.effect;
+  watch.reported ||= drained.effect;
   return drained;
 };
 /** What else changed since watching began, as it is now. */
@@ -344,7 +344,7 @@ const summaryOf = (watch) => {
     urlBefore: cb.cut(watch.url, 2000),
   };
 };
-/** Settles once the listeners of what was just dispatched have run: a task of its own. */
+/** Settles once the listeners of the last event have run: in another task. */
 const afterListeners = () =>
   new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -368,8 +368,8 @@ const inputHeard = () => {
   return { promise, end: () => globalThis.removeEventListener("input", heard) };
 };
 /**
- * Settles when the gesture has arrived or was blocked and the page has heard of it, or after `budget` milliseconds:
- * all that there is to tell by then, without ending anything.
+ * Settles when the gesture has arrived or was blocked and the page's listeners have run, or after `budget`
+ * milliseconds: the report so far, without ending anything.
  */
 act.outcome = async (budget) => {
   const heard = inputHeard();
@@ -381,10 +381,10 @@ act.outcome = async (budget) => {
   if (!watch) return { report, samples: [], before: null, effect: false, summary: null };
   watch.take();
   const drained = drain();
-  watch.told ||= drained.effect;
+  watch.reported ||= drained.effect;
   return { report, ...drained, summary: summaryOf(watch) };
 };
-/** Ends all that is armed here and tells what was seen. */
+/** Ends all that is armed here and returns what was seen. */
 act.disarm = () => {
   const report = reportGesture();
   const watch = watching;

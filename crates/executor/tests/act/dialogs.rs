@@ -89,6 +89,20 @@ async fn dialogs_that_follow_one_another_are_answered_one_by_one() {
     succeeded(lab.step(json!({}), step).await);
 }
 
+#[tokio::test]
+async fn a_dialog_that_opens_before_the_step_acts_fails_it() {
+    for step in [
+        json!({"type": "click", "targetRef": "go"}),
+        json!({"type": "extract", "query": {"kind": "text", "targetRef": "go"}}),
+    ] {
+        let mut lab = lab(&[("/", "nothing to click")]).await;
+        lab.eval("setTimeout(() => alert('first'), 400); 0").await;
+        let failure = failed(lab.step(go(), step).await);
+        assert_eq!(failure.cause, Cause::DialogOpen);
+        assert!(!failure.evidence.input_sent && failure.message.contains("first"), "{}", failure.message);
+    }
+}
+
 const HOLDS: &str = "<button id=go>Touch</button><a id=away href='/next'>Away</a><script>addEventListener('beforeunload', (e) => { e.preventDefault(); e.returnValue = 'x'; });</script>";
 
 #[tokio::test]

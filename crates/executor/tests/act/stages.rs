@@ -7,7 +7,7 @@ use crate::lab::environment;
 /// What every case begins with: a target, and devices that count as such.
 const START: &str = "#![allow(warnings)]\n#[path = \"STAGE\"] mod stage;\nuse stage::*;\n\
     struct Devices;\nimpl Devices { fn press(&mut self) {} }\nimpl Release for Devices { fn release(&mut self) {} }\n\
-    fn main() { let mut ledger = Ledger::default(); let target = Target::found(\"button\"); let watching = Watching::begun();\n";
+    fn main() { let mut looking = Looking::begin(); let target = looking.found(\"button\"); let watching = looking.watch();\n";
 
 /// What the compiler says to a body after [`START`]; empty if it takes it.
 fn errors(body: &str) -> String {
@@ -28,9 +28,10 @@ fn errors(body: &str) -> String {
 
 #[test]
 fn only_the_right_order_of_acting_compiles() {
-    let right = "let mut sent = target.ready(1).arm(watching, Devices).send(&mut ledger); sent.press();";
+    let right = "let mut sent = target.ready(1).arm(watching, Devices).send(&mut looking); sent.press(); let judged = sent.end();";
     assert_eq!(errors(right), "");
     for (guarantee, wrong, code) in [
+        ("a target is found by looking for it", "Target(\"button\");", "E0423"),
         ("a target that is not ready has no devices", "target.arm(watching, Devices);", "E0599"),
         ("nothing is ready without a target", "Ready { target, spot: 1 };", "E0451"),
         ("nothing is armed before the page is watched", "target.ready(1).arm(Devices);", "E0061"),
@@ -39,14 +40,21 @@ fn only_the_right_order_of_acting_compiles() {
         ("what is armed has not begun", "target.ready(1).arm(watching, Devices).press();", "E0599"),
         (
             "a gesture is sent once",
-            "let armed = target.ready(1).arm(watching, Devices); armed.send(&mut ledger); armed.send(&mut ledger);",
+            "let armed = target.ready(1).arm(watching, Devices); armed.send(&mut looking); armed.send(&mut looking);",
+            "E0382",
+        ),
+        ("what is armed cannot be judged", "target.ready(1).arm(watching, Devices).end();", "E0599"),
+        ("nothing is judged without proof", "Judged(());", "E0423"),
+        (
+            "a gesture that has ended sends nothing more",
+            "let mut sent = Armed::anywhere(watching, Devices).send(&mut looking); sent.end(); sent.press();",
             "E0382",
         ),
         ("what was sent is recorded", "target.ready(1).arm(watching, Devices).send();", "E0061"),
-        ("what was sent stays sent", "ledger.0 = false;", "E0616"),
+        ("what was sent stays sent", "looking.has_acted = false;", "E0616"),
         (
             "devices cannot be kept past the end",
-            "let sent = Armed::anywhere(watching, Devices).send(&mut ledger); let kept: Devices = *sent;",
+            "let sent = Armed::anywhere(watching, Devices).send(&mut looking); let kept: Devices = *sent;",
             "E0507",
         ),
     ] {

@@ -37,17 +37,7 @@ async fn a_target_that_comes_late_is_waited_for() {
 async fn an_observed_candidate_is_that_element_or_nothing() {
     let page = format!("{LOGGING}<button id=go class=x>Save</button>");
     let mut lab = lab(&[("/", &page)]).await;
-    let probe = Probe::attach(lab.tab(), DigestKey::new([9; 32]), soon()).await.unwrap();
-    let locator = serde_json::from_value(css_of("#go")).unwrap();
-    let node = probe.locate(&locator, &Ask::default(), soon()).await.unwrap().unique().unwrap().key.clone();
-    let mut observation = lab.observation();
-    let mut candidate: Candidate = serde_json::from_value(json!({
-        "id": "c1", "role": "button", "name": "Save", "locators": [css_of("#go")],
-        "fingerprint": {"role": "button", "name": "Save", "path": "body button"},
-    }))
-    .unwrap();
-    candidate.node = Some(node);
-    observation.candidates = vec![candidate];
+    let mut observation = observed(&lab, &["#go"]).await;
     let click = json!({"type": "click", "targetRef": "c1"});
     succeeded(lab.step_on(&observation, click.clone()).await);
 
@@ -56,13 +46,14 @@ async fn an_observed_candidate_is_that_element_or_nothing() {
     assert_eq!(failure.cause, Cause::TargetStale);
     assert!(failure.facts.seen.unwrap().contains("Delete"));
 
-    lab.eval("document.body.innerHTML = '<button id=go>Save</button>'").await;
+    lab.eval("document.body.innerHTML = '<button id=go>Save</button><button>Save</button>'").await;
     let failure = failed(lab.step_on(&observation, click.clone()).await);
     assert_eq!(failure.cause, Cause::TargetStale);
     assert_eq!(lab.eval("log.length").await, 0);
 
-    // A candidate that was read from a file has no node: its locators are followed.
-    observation.candidates[0].node = None;
+    // A candidate that was read from a file has no digest: its locators are followed.
+    observation.candidates[0].about = None;
+    observation.candidates[0].locators = vec![serde_json::from_value(css_of("#go")).unwrap()];
     succeeded(lab.step_on(&observation, click).await);
 }
 
@@ -72,17 +63,7 @@ async fn a_button_of_a_row_that_is_used_again_is_another_one() {
         "{LOGGING}<table><tr><td id=who>john@example.com</td><td><button id=go>Edit</button></td></tr></table>"
     );
     let mut lab = lab(&[("/", &page)]).await;
-    let probe = Probe::attach(lab.tab(), DigestKey::new([9; 32]), soon()).await.unwrap();
-    let locator = serde_json::from_value(css_of("#go")).unwrap();
-    let node = probe.locate(&locator, &Ask::default(), soon()).await.unwrap().unique().unwrap().key.clone();
-    let mut observation = lab.observation();
-    let mut candidate: Candidate = serde_json::from_value(json!({
-        "id": "c1", "role": "button", "name": "Edit", "context": "row: john@example.com", "locators": [css_of("#go")],
-        "fingerprint": {"role": "button", "name": "Edit", "path": "body button"},
-    }))
-    .unwrap();
-    candidate.node = Some(node);
-    observation.candidates = vec![candidate];
+    let observation = observed(&lab, &["#go"]).await;
     let click = json!({"type": "click", "targetRef": "c1"});
     succeeded(lab.step_on(&observation, click.clone()).await);
     lab.eval("log.length = 0; who.textContent = 'mary@example.com'").await;

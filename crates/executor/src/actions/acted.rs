@@ -1,0 +1,62 @@
+//! The result of a verb.
+
+use cuebook_grammar::id::PageId;
+use serde_json::Value;
+
+use crate::actionability::Ready;
+use crate::hit_target::Sealed;
+use crate::run::{Entered, Resolved, Run};
+use crate::stage::{Judged, Release, Sent, Target};
+use crate::stop::Part;
+
+/// The result of a verb. It is made of the proof that the step can be judged, so there is none for a target that was
+/// not found.
+#[derive(Debug)]
+pub(crate) struct Acted {
+    pub(crate) judged: Judged,
+    /// What it read.
+    pub(crate) data: Option<Value>,
+    /// The tab that is current from now on, if that changed.
+    pub(crate) page: Option<PageId>,
+    /// What the field made of its input.
+    pub(crate) entered: Option<Entered>,
+    /// The target saw only the beginning of the gesture.
+    pub(crate) sealed: Option<Sealed>,
+}
+
+impl Acted {
+    pub(crate) const fn new(judged: Judged) -> Self {
+        Self { judged, data: None, page: None, entered: None, sealed: None }
+    }
+
+    /// By this gesture or script, which ends here.
+    pub(crate) fn by<D: Release>(sent: Sent<D>) -> Self {
+        Self::new(sent.end())
+    }
+
+    /// The target was as wanted already, or was only to be inspected.
+    pub(crate) const fn nothing(target: &Target<Resolved>) -> Self {
+        Self::new(target.untouched())
+    }
+}
+
+/// Input by a script of ours, which holds nothing.
+pub(crate) struct Script;
+
+impl Release for Script {
+    fn release(&mut self) {}
+}
+
+impl Run<'_> {
+    /// The result of a verb without a target.
+    pub(crate) const fn untargeted(&self) -> Acted {
+        Acted::new(self.looking.untargeted())
+    }
+
+    /// A script of ours is about to act on a target.
+    pub(crate) async fn script(&mut self, ready: &Ready) -> Part<Sent<Script>> {
+        let watching = self.watch_for(ready).await?;
+        self.about_to_send()?;
+        Ok(ready.arm(watching, Script).send(&mut self.looking))
+    }
+}
