@@ -3,11 +3,9 @@
 //! Invariant: the lane never drops an event silently. A full one reports how many it dropped, and the state behind its
 //! events can be read again (`Browser::pages`).
 
-use std::sync::Arc;
-
 use crate::ids::{FrameId, TargetId};
 use crate::page::Page;
-use crate::queue::{Entry, Queue};
+use crate::queue::Events;
 
 /// What happens to the browser as a whole.
 #[derive(Clone, Debug)]
@@ -65,26 +63,5 @@ pub enum DownloadState {
     Canceled,
 }
 
-/// The lossless lane of the browser. Dropping it unsubscribes.
-pub struct BrowserEvents {
-    pub(crate) queue: Arc<Queue<BrowserEvent>>,
-}
-
-impl BrowserEvents {
-    /// Waits for the next event; `None` after [`BrowserEvent::Gone`]. Cancellation safe.
-    pub async fn next(&mut self) -> Option<BrowserEvent> {
-        self.queue.next().await.map(browser_event)
-    }
-
-    /// The next event if one is waiting.
-    pub fn try_next(&mut self) -> Option<BrowserEvent> {
-        self.queue.try_next().map(browser_event)
-    }
-}
-
-fn browser_event(entry: Entry<BrowserEvent>) -> BrowserEvent {
-    match entry {
-        Entry::Item(event) => event,
-        Entry::Lagged(missed) => BrowserEvent::Lagged(missed),
-    }
-}
+/// The control events of the browser; `None` follows [`BrowserEvent::Gone`].
+pub type BrowserEvents = Events<BrowserEvent>;

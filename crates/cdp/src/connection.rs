@@ -32,7 +32,7 @@ pub(crate) type Answer = Result<RawReply, CallError>;
 /// The receiver of an answer.
 pub(crate) enum Sink {
     Caller(oneshot::Sender<Answer>),
-    /// Runs on the reader, so in the order of arrival, before the next event is looked at.
+    /// Runs on the reader, so in the order of arrival, before the next event is handled.
     Then(Box<dyn FnOnce(Answer) + Send>),
     /// Dropped.
     Ignore,

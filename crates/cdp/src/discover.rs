@@ -1,7 +1,7 @@
 //! Where a Chrome may be installed.
 //!
 //! Invariants: the environment is read by the caller; an explicit wish is never replaced by something
-//! else; what is not found is answered with every place that was looked at.
+//! else; the error names every place that was searched.
 
 use std::ffi::OsString;
 use std::fs;
@@ -54,7 +54,7 @@ pub enum DiscoverError {
     /// Nothing that can be executed stood at any of the places.
     #[error("expected a Chrome or Chromium, looked at {} places", looked_at.len())]
     NotFound {
-        /// Every place that was looked at, in order.
+        /// Every place that was searched, in order.
         looked_at: Vec<(PlaceKind, PathBuf)>,
     },
 }
@@ -138,11 +138,11 @@ const CACHED: [&str; 8] = [
 ];
 
 /// Finds a browser: explicit path, `$CHROME`, names on `$PATH`, the system's usual places, Playwright's
-/// and Puppeteer's caches (their newest first). An explicit path or `$CHROME` that is no executable file
+/// and Puppeteer's caches (their newest first). An explicit path or `$CHROME` that is not an executable file
 /// is an error rather than a reason to take another browser. Costs a few dozen file look-ups.
 ///
 /// # Errors
-/// [`DiscoverError::NotFound`] with every place looked at.
+/// [`DiscoverError::NotFound`] with every place that was searched.
 pub fn find_chrome(places: &SearchPlaces) -> Result<ChromeBinary, DiscoverError> {
     let mut looked_at = Vec::new();
     let mut look = |found_by: PlaceKind, path: PathBuf| {

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_document_takes_the_frames_of_the_old_one_along() {
+    fn a_new_document_removes_the_frames_of_the_old_one() {
         let mut tree = tree();
         let main = id("main");
         let gone = tree.navigated(report(&main, None, "d2"), &1, |_| false).unwrap();

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_takes_loopback_as_well() {
+    fn a_proxy_gets_loopback_traffic_too() {
         assert!(!has(&options(), "--proxy-bypass-list=<-loopback>"));
         let proxied = LaunchOptions { proxy: Some("http://127.0.0.1:1".to_owned()), ..options() };
         assert!(has(&proxied, "--proxy-server=http://127.0.0.1:1"));

@@ -48,6 +48,7 @@ pub use page::{
     PageEvents, WaitUntil,
 };
 pub use profile_dir::{SweepReport, sweep};
+pub use queue::Events;
 pub use session::{Call, Delivery, EventQueue, RawEvent, Session, SessionKind};
 pub use world::World;
 

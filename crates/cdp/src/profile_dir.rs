@@ -225,7 +225,7 @@ mod process {
         Pid::from_raw(i32::try_from(pid).ok()?)
     }
 
-    /// Holds the lock for as long as the file is open; the system lets go when the process ends.
+    /// Holds the lock for as long as the file is open; the system releases it when the process ends.
     pub(super) fn hold(file: &File) -> io::Result<()> {
         Ok(flock(file, FlockOperation::LockExclusive)?)
     }

@@ -4,12 +4,12 @@
 //! dropped; `next` is cancellation safe.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
 
 /// The most unread control events of a page or the browser; beyond them the newest are dropped.
-pub(crate) const CONTROL_LANE: usize = 65_536;
+const CONTROL_LANE: usize = 65_536;
 
 /// What comes out of a queue.
 #[derive(Debug, PartialEq, Eq)]
@@ -81,6 +81,74 @@ impl<T> Queue<T> {
                 }
             }
             self.changed.notified().await;
+        }
+    }
+}
+
+/// A subscriber's end of a bounded queue. Dropping it unsubscribes.
+pub struct Events<T> {
+    queue: Arc<Queue<T>>,
+    lagged: fn(u64) -> T,
+}
+
+impl<T> Events<T> {
+    /// `lagged` marks the place where this many events were dropped.
+    pub(crate) fn new(queue: Arc<Queue<T>>, lagged: fn(u64) -> T) -> Self {
+        Self { queue, lagged }
+    }
+
+    /// A stream that has ended, with its last event.
+    pub(crate) fn ended(last: T, lagged: fn(u64) -> T) -> Self {
+        let queue = Queue::new(1);
+        queue.push(last);
+        queue.close();
+        Self { queue, lagged }
+    }
+
+    /// Waits for the next event; `None` once its source is gone and all was read. Cancellation safe. The caller bounds
+    /// the wait.
+    pub async fn next(&mut self) -> Option<T> {
+        self.queue.next().await.map(|entry| self.event(entry))
+    }
+
+    /// The next event if one is waiting.
+    pub fn try_next(&mut self) -> Option<T> {
+        self.queue.try_next().map(|entry| self.event(entry))
+    }
+
+    fn event(&self, entry: Entry<T>) -> T {
+        match entry {
+            Entry::Item(event) => event,
+            Entry::Lagged(missed) => (self.lagged)(missed),
+        }
+    }
+}
+
+/// The subscribers of one stream of control events.
+pub(crate) struct Lanes<T>(Vec<Weak<Queue<T>>>);
+
+impl<T> Default for Lanes<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Clone> Lanes<T> {
+    pub(crate) fn subscribe(&mut self, lagged: fn(u64) -> T) -> Events<T> {
+        let queue = Queue::new(CONTROL_LANE);
+        self.0.push(Arc::downgrade(&queue));
+        Events::new(queue, lagged)
+    }
+
+    /// Sends an event to all subscribers, and forgets those that are gone.
+    pub(crate) fn emit(&mut self, event: &T) {
+        self.0.retain(|lane| lane.upgrade().map(|lane| lane.push(event.clone())).is_some());
+    }
+
+    /// Ends the stream: what is queued can still be read.
+    pub(crate) fn close(&mut self) {
+        for lane in self.0.drain(..).filter_map(|lane| lane.upgrade()) {
+            lane.close();
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::connection::{Answer, Connection, Sink};
 use crate::error::{CallError, GoneReason};
 use crate::ids::{SessionId, TargetId};
 use crate::message::{RawReply, Text};
-use crate::queue::{Entry, Queue};
+use crate::queue::{Events, Queue};
 
 /// What a session is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -159,41 +159,19 @@ pub enum Delivery {
     Lagged(u64),
 }
 
-/// A bounded queue of raw events. Dropping it unsubscribes.
-pub struct EventQueue {
-    pub(crate) queue: Arc<Queue<RawEvent>>,
-}
-
-impl EventQueue {
-    /// Waits for the next event; `None` once the session, or the page, is gone and all was read.
-    /// Cancellation safe. The caller bounds the wait.
-    pub async fn next(&mut self) -> Option<Delivery> {
-        self.queue.next().await.map(delivery)
-    }
-
-    /// The next event if one is waiting.
-    pub fn try_next(&mut self) -> Option<Delivery> {
-        self.queue.try_next().map(delivery)
-    }
-}
-
-fn delivery(entry: Entry<RawEvent>) -> Delivery {
-    match entry {
-        Entry::Item(event) => Delivery::Event(event),
-        Entry::Lagged(missed) => Delivery::Lagged(missed),
-    }
-}
+/// Raw events, through a queue whose capacity the subscriber chooses; `None` once the session or the page is gone.
+pub type EventQueue = Events<Delivery>;
 
 /// A subscriber of raw events.
 pub(crate) struct Subscription {
     methods: Box<[&'static str]>,
-    queue: Weak<Queue<RawEvent>>,
+    queue: Weak<Queue<Delivery>>,
 }
 
 impl Subscription {
     pub(crate) fn new(methods: &[&'static str], capacity: usize) -> (Self, EventQueue) {
         let queue = Queue::new(capacity);
-        (Self { methods: methods.into(), queue: Arc::downgrade(&queue) }, EventQueue { queue })
+        (Self { methods: methods.into(), queue: Arc::downgrade(&queue) }, Events::new(queue, Delivery::Lagged))
     }
 
     pub(crate) fn close(&self) {
@@ -208,7 +186,7 @@ pub(crate) fn publish(subscriptions: &mut Vec<Subscription>, session: &Session, 
     subscriptions.retain(|subscription| {
         let Some(queue) = subscription.queue.upgrade() else { return false };
         if let Some(method) = subscription.methods.iter().find(|wanted| **wanted == method) {
-            queue.push(RawEvent { method, session: session.clone(), params: params.clone() });
+            queue.push(Delivery::Event(RawEvent { method, session: session.clone(), params: params.clone() }));
         }
         true
     });

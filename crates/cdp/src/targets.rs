@@ -7,7 +7,7 @@
 //! - No lock is held while a session's calls are failed: a waiting caller may take any lock.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use crate::connection::{Arrived, Connection};
 use crate::error::GoneReason;
 use crate::ids::{FrameId, SessionId, TargetId};
 use crate::page::Page;
-use crate::queue::{CONTROL_LANE, Queue};
+use crate::queue::{Events, Lanes};
 use crate::session::{Session, SessionInner, SessionKind};
 
 /// What every page of a browser gets at its start.
@@ -39,19 +39,13 @@ struct HubState {
     sessions: HashMap<SessionId, (Session, Page)>,
     pages: Vec<Page>,
     scripts: Vec<Arc<str>>,
-    lanes: Vec<Weak<Queue<BrowserEvent>>>,
+    lanes: Lanes<BrowserEvent>,
     is_gone: bool,
 }
 
 impl HubState {
     fn emit(&mut self, event: &BrowserEvent) {
-        self.lanes.retain(|lane| match lane.upgrade() {
-            Some(lane) => {
-                lane.push(event.clone());
-                true
-            }
-            None => false,
-        });
+        self.lanes.emit(event);
     }
 }
 
@@ -98,16 +92,11 @@ impl Hub {
     }
 
     pub(crate) fn events(&self) -> BrowserEvents {
-        let queue = Queue::new(CONTROL_LANE);
         let mut state = self.lock();
         if state.is_gone {
-            queue.push(BrowserEvent::Gone);
-            queue.close();
-        } else {
-            state.lanes.push(Arc::downgrade(&queue));
+            return Events::ended(BrowserEvent::Gone, BrowserEvent::Lagged);
         }
-        drop(state);
-        BrowserEvents { queue }
+        state.lanes.subscribe(BrowserEvent::Lagged)
     }
 
     /// Routes one event.
@@ -304,11 +293,7 @@ impl Hub {
         let mut state = self.lock();
         state.sessions.clear();
         state.emit(&BrowserEvent::Gone);
-        for lane in state.lanes.drain(..) {
-            if let Some(lane) = lane.upgrade() {
-                lane.close();
-            }
-        }
+        state.lanes.close();
     }
 
     fn download_started(&self, event: DownloadWillBegin) {

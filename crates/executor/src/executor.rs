@@ -43,6 +43,19 @@ pub struct LiveExecutor<S, A> {
 
 impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
     /// An executor on `browser`. Pages that open from now on carry its guard from their first document on.
+    ///
+    /// ```no_run
+    /// # use std::sync::Arc;
+    /// # use cuebook_cdp::Browser;
+    /// # use cuebook_executor::{ExecutorOptions, LiveExecutor};
+    /// # use cuebook_grammar::seam::{ArtifactSink, SecretSource};
+    /// # use cuebook_grammar::secret::DigestKey;
+    /// # fn example(browser: Arc<Browser>, secrets: impl SecretSource, artifacts: impl ArtifactSink, random: [u8; 32]) {
+    /// // Text that is typed into password-like fields becomes a digest under this key.
+    /// let key = DigestKey::new(random);
+    /// let executor = LiveExecutor::new(browser, key, secrets, artifacts, ExecutorOptions::default());
+    /// # }
+    /// ```
     pub fn new(
         browser: impl Into<Arc<Browser>>,
         digest: DigestKey,

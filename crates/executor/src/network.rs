@@ -14,6 +14,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::wire::network::{LoadingFailed, LoadingFinished, RequestWillBeSent, Response, ResponseReceived};
 use cuebook_cdp::{Delivery, Domain, DomainGuard, EventQueue, Page, RawEvent};
 use cuebook_grammar::facts::RequestFact;
 use cuebook_grammar::render::cut;
@@ -81,48 +82,6 @@ struct Open {
     /// Its index in the list; `None` if it began before the input.
     position: Option<usize>,
     is_polling: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WillBeSent {
-    request_id: String,
-    #[serde(default)]
-    loader_id: String,
-    #[serde(default)]
-    frame_id: String,
-    request: Request,
-    #[serde(default, rename = "type")]
-    kind: String,
-    #[serde(default)]
-    redirect_response: Option<Response>,
-}
-
-#[derive(Deserialize)]
-struct Request {
-    method: String,
-    url: String,
-}
-
-#[derive(Deserialize)]
-struct Response {
-    #[serde(default)]
-    status: u16,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Received {
-    request_id: String,
-    response: Response,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Ended {
-    request_id: String,
-    #[serde(default)]
-    error_text: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -280,13 +239,13 @@ impl Traffic {
     fn take(&mut self, event: &RawEvent) {
         match event.method() {
             "Network.requestWillBeSent" => {
-                if let Ok(sent) = event.parse::<WillBeSent>() {
-                    self.sent(sent);
+                if let Ok(sent) = event.parse::<RequestWillBeSent<'_>>() {
+                    self.sent(&sent);
                 }
             }
             "Network.responseReceived" => {
-                let Ok(received) = event.parse::<Received>() else { return };
-                self.answered(&received.request_id, received.response.status);
+                let Ok(received) = event.parse::<ResponseReceived<'_>>() else { return };
+                self.answered(&received.request_id, &received.response);
             }
             "Log.entryAdded" => {
                 let Ok(Logged { entry }) = event.parse::<Logged>() else { return };
@@ -295,21 +254,28 @@ impl Traffic {
                     self.errors.push(cut(&format!("{}{at}", entry.text), 300));
                 }
             }
+            "Network.loadingFailed" => {
+                let Ok(failed) = event.parse::<LoadingFailed<'_>>() else { return };
+                self.closed(&failed.request_id, Some(cut(&failed.error_text, 200)).filter(|text| !text.is_empty()));
+            }
             _ => {
-                let Ok(ended) = event.parse::<Ended>() else { return };
-                let Some(open) = self.open.remove(&ended.request_id) else { return };
-                if !open.is_polling {
-                    self.last_activity = Instant::now();
-                }
-                let failure = ended.error_text.map(|text| cut(&text, 200));
-                self.ended(open.position, |request| request.failure = failure);
+                let Ok(finished) = event.parse::<LoadingFinished<'_>>() else { return };
+                self.closed(&finished.request_id, None);
             }
         }
     }
 
-    fn sent(&mut self, sent: WillBeSent) {
+    fn closed(&mut self, id: &str, failure: Option<String>) {
+        let Some(open) = self.open.remove(id) else { return };
+        if !open.is_polling {
+            self.last_activity = Instant::now();
+        }
+        self.ended(open.position, |request| request.failure = failure);
+    }
+
+    fn sent(&mut self, sent: &RequestWillBeSent<'_>) {
         if let Some(response) = &sent.redirect_response {
-            self.answered(&sent.request_id, response.status);
+            self.answered(&sent.request_id, response);
         }
         if sent.request.url.starts_with("data:") {
             return;
@@ -317,14 +283,14 @@ impl Traffic {
         let address = address(&sent.request.method, &sent.request.url);
         let is_polling = self.polled.contains(&address);
         let is_document = sent.kind == "Document" && sent.request_id == sent.loader_id;
-        let is_main = is_document && sent.frame_id == self.main_frame;
+        let is_main = is_document && sent.frame_id == Some(self.main_frame.as_str());
         if is_document {
-            self.documents.insert(sent.loader_id.clone());
+            self.documents.insert(sent.loader_id.clone().into_owned());
             // Another document: the polling of the former one does not count.
             self.asked.clear();
         }
         let is_of_step = is_document
-            || matches!(sent.kind.as_str(), "XHR" | "Fetch" | "Script") && !self.documents.contains(&sent.loader_id);
+            || matches!(&*sent.kind, "XHR" | "Fetch" | "Script") && !self.documents.contains(&*sent.loader_id);
         if self.asked.len() < MAX_ADDRESSES || self.asked.contains_key(&address) {
             let times = self.asked.entry(address).or_default();
             *times = times.saturating_add(1);
@@ -340,12 +306,14 @@ impl Traffic {
             self.requests.len() - 1
         });
         // Streams stay open: they are no sign of work.
-        if !matches!(sent.kind.as_str(), "WebSocket" | "EventSource" | "Ping") && self.open.len() < CAPACITY {
-            self.open.insert(sent.request_id, Open { since: Instant::now(), position, is_polling });
+        if !matches!(&*sent.kind, "WebSocket" | "EventSource" | "Ping") && self.open.len() < CAPACITY {
+            self.open
+                .insert(sent.request_id.clone().into_owned(), Open { since: Instant::now(), position, is_polling });
         }
     }
 
-    fn answered(&mut self, id: &str, status: u16) {
+    fn answered(&mut self, id: &str, response: &Response<'_>) {
+        let status = u16::try_from(response.status).unwrap_or_default();
         let position = self.open.get(id).and_then(|open| open.position);
         self.ended(position, |request| request.status = Some(status));
     }

@@ -39,6 +39,19 @@ pub enum PeopleInput {
 }
 
 /// Time limits and choices. Every time limit is also bounded by the deadline of the step.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use cuebook_executor::{ExecutorOptions, ScreenshotMode};
+///
+/// let options = ExecutorOptions {
+///     screenshots: ScreenshotMode::Off,
+///     step_timeout: Duration::from_secs(20),
+///     ..ExecutorOptions::default()
+/// };
+/// assert_eq!(options.post_timeout, Duration::from_secs(3));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorOptions {
     /// When pictures are taken.

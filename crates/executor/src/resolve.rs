@@ -65,7 +65,7 @@ impl Run<'_> {
                 Err(error) => return Err(probe_stop(error, Stage::Resolve)),
             };
             let is_over = Instant::now() >= by;
-            // No locator sees into a closed root. They are rare, so they are looked for now and then.
+            // No locator sees into a closed root. They are rare, so they are searched only now and then.
             if (is_over || looked.is_power_of_two())
                 && is_missing(&failure)
                 && self.open_closed_roots(Stage::Resolve).await?

@@ -55,12 +55,12 @@ pub enum SchemaError {
         /// Its length as JSON.
         bytes: usize,
     },
-    /// It is no JSON Schema.
+    /// It is not a JSON Schema.
     #[error("expected a JSON Schema, saw {:.300}", .0.to_string())]
     Invalid(#[source] Box<jsonschema::ValidationError<'static>>),
 }
 
-/// Refuses what is no schema, or too much of one.
+/// Refuses invalid schemas and those beyond the bounds.
 ///
 /// # Errors
 /// [`SchemaError`].
@@ -159,7 +159,7 @@ fn page_pairs(metadata: &Metadata, linked: &[Value], url: &str) -> Vec<Pair> {
     pairs
 }
 
-/// Where members are looked for.
+/// Where members are searched.
 struct Scope<'s, 'a> {
     pairs: &'s [Pair],
     node: Option<&'s NodeRef<'a>>,
@@ -229,7 +229,7 @@ impl<'s> Filler<'s> {
     fn object(&mut self, schema: &'s Value, name: &Words, scope: &Scope<'_, '_>, path: &str, depth: usize) -> Value {
         let mut members = Map::new();
         let Some(Value::Object(properties)) = schema.get("properties") else { return Value::Object(members) };
-        // A nested object is looked for in the part of the page that is called like it, if there is one.
+        // A nested object is filled from the part of the page with its name, if there is one.
         let part = (!name.is_empty()).then(|| scope.node.and_then(|node| part_called(node, name))).flatten();
         let own = part.as_ref().map(pairs_of);
         let scope = Scope {
@@ -331,7 +331,7 @@ impl<'s> Filler<'s> {
             let scope = Scope { pairs: &record.pairs, node: record.node.as_ref(), is_page: false };
             let kept = self.unfilled.len();
             let value = self.object(items, &Words::default(), &scope, &format!("{path}/{index}"), depth + 1);
-            // A row of nothing, such as one that spans the table, is no thing.
+            // An empty row, such as one that spans the table, is not an item.
             if value.as_object().is_some_and(|members| members.values().any(is_something)) {
                 values.push(value);
             } else {

@@ -5,7 +5,7 @@
 use dom_query::{Document, NodeRef};
 use dom_smoothie::Readability;
 
-/// The largest document in which an article is looked for, in bytes: what does so costs more than its size.
+/// The largest document in which an article is searched, in bytes: the search takes more than linear time.
 const MAX_FOR_ARTICLE: usize = 2 << 20;
 /// The least share of a page's text that an article must hold to represent the page.
 const ARTICLE_SHARE: f64 = 0.6;
@@ -108,7 +108,7 @@ fn is_web(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
 
-/// How many characters that are no white space a node shows.
+/// The characters of a node other than white space.
 #[expect(clippy::cast_precision_loss, reason = "a share of a page needs no exact length")]
 fn length(node: &NodeRef<'_>) -> f64 {
     node.normalized_char_count() as f64

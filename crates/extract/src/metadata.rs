@@ -22,7 +22,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Every object that JSON-LD describes at the top, graphs opened up. What is no JSON is left out.
+    /// Every object that JSON-LD describes at the top, graphs opened up. Invalid JSON is omitted.
     pub(crate) fn linked_data(&self) -> Vec<Value> {
         let mut all = Vec::new();
         for text in &self.json_ld {

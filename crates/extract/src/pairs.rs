@@ -23,7 +23,7 @@ impl Pair {
     }
 }
 
-/// The most nodes of one part that are looked at.
+/// The most nodes of one part that are read.
 const MAX_NODES: usize = 20_000;
 /// The most pairs of one part.
 const MAX_PAIRS: usize = 4_000;

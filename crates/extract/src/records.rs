@@ -31,7 +31,7 @@ pub(crate) struct Set<'a> {
 pub(crate) const MAX_RECORDS: usize = 2_000;
 /// The most sets that are compared.
 const MAX_SETS: usize = 400;
-/// The most elements that are looked at.
+/// The most elements that are read.
 const MAX_NODES: usize = 100_000;
 
 /// Every set in `scope`, tables first.

@@ -104,7 +104,7 @@ fn what_a_page_states_for_machines_counts() {
 }
 
 #[test]
-fn nested_objects_are_looked_for_in_the_part_that_is_called_like_them() {
+fn nested_objects_are_filled_from_the_part_with_their_name() {
     let address = object(json!({ "city": { "type": "string" } }));
     let schema = object(json!({ "billing": address, "shipping": { "$ref": "#/properties/billing" } }));
     let body = "<section id=shipping><dl><dt>City</dt><dd>Bern</dd></dl></section>\
@@ -113,7 +113,7 @@ fn nested_objects_are_looked_for_in_the_part_that_is_called_like_them() {
 }
 
 #[test]
-fn an_array_at_the_root_stands_for_itself() {
+fn an_array_at_the_root_is_returned_as_it_is() {
     let schema = json!({ "type": "array", "items": object(json!({ "name": { "type": "string" }, "age": { "type": "integer" } })) });
     let body = "<table><tr><th>Name</th><th>Age</th></tr><tr><td>Ann</td><td>3</td></tr><tr><td>Bob</td><td>4</td></tr></table>";
     assert_eq!(filled(&schema, body), json!([{ "name": "Ann", "age": 3 }, { "name": "Bob", "age": 4 }]));

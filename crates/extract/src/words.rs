@@ -23,7 +23,7 @@ const SAME: &[&[&str]] = &[
     &["code", "sku"],
 ];
 
-/// The most words of a name that are looked at.
+/// The most words of a name that count.
 const MAX_WORDS: usize = 12;
 
 impl Words {

@@ -5,6 +5,14 @@ use std::time::Duration;
 use cuebook_probe::ProbeOptions;
 
 /// Bounds of an observation, and what counts as a test id.
+///
+/// ```
+/// use cuebook_page_modeler::{Memory, ModelerOptions};
+///
+/// // Every observation reads the whole page, at most a thousand candidates of it.
+/// let options = ModelerOptions { candidates: 1_000, memory: Memory::None, ..ModelerOptions::default() };
+/// assert_eq!(options.frames, 100);
+/// ```
 #[derive(Clone, Debug)]
 pub struct ModelerOptions {
     /// The most elements walked in each frame.

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Ask {
     /// Attributes, by name. `value`, `checked` and `selected` read the live property.
     pub attributes: Vec<String>,
-    /// DOM properties, by name; what is no JSON scalar is left out.
+    /// DOM properties, by name; values that are not JSON scalars are omitted.
     pub properties: Vec<String>,
     /// The text content too.
     pub text: bool,

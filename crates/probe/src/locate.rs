@@ -151,20 +151,6 @@ impl Probe {
         self.locate_in(locator, ask, frames, Reach::Outermost, until).await
     }
 
-    /// The same within one frame; the locator's frame path is ignored.
-    ///
-    /// # Errors
-    /// As [`Probe::locate`].
-    pub async fn locate_in_frame(
-        &self,
-        frame: &FrameId,
-        locator: &Locator,
-        ask: &Ask,
-        until: Instant,
-    ) -> Result<Located, ProbeError> {
-        self.locate_in(locator, ask, vec![frame.clone()], Reach::Outermost, until).await
-    }
-
     /// The frame at the end of a locator's frame path; the main frame without one.
     ///
     /// # Errors
@@ -266,7 +252,7 @@ impl Probe {
     ) -> Result<Option<HashMap<String, Vec<u64>>>, ProbeError> {
         let Some(inner) = inner else { return Ok(None) };
         if asked == Asked::Inside && inner.relative_selector().is_some() {
-            // The script looks for it from each element.
+            // The script searches for it from each element.
             return Ok(Some(HashMap::new()));
         }
         let frames =

@@ -65,18 +65,12 @@ impl Placement {
         }
     }
 
-    /// The middle of what can be seen of a box that is given in the tab's viewport; its own middle if
-    /// nothing can.
+    /// The middle of the visible part of a box in the tab's viewport; the middle of
+    /// the whole box if none of it is visible.
     #[must_use]
     pub fn visible_center(&self, tab: Rect) -> Point {
         let seen = intersection(tab, self.clip);
         if seen.has_area() { seen.center() } else { tab.center() }
-    }
-
-    /// Whether anything of the frame can be seen.
-    #[must_use]
-    pub fn is_visible(&self) -> bool {
-        self.clip.has_area()
     }
 }
 
@@ -177,6 +171,6 @@ mod tests {
     #[test]
     fn a_frame_beyond_its_parents_clip_is_not_visible() {
         let content = Rect { x: 0.0, y: 900.0, width: 200.0, height: 100.0 };
-        assert!(!Placement::main(1_000.0, 800.0).descend(content, (200.0, 100.0), content).is_visible());
+        assert!(!Placement::main(1_000.0, 800.0).descend(content, (200.0, 100.0), content).clip.has_area());
     }
 }

@@ -5,12 +5,11 @@
 //! unread events. Invariant: neither lane drops an event silently. A full one reports how many it dropped, and the
 //! state behind its events can be read again (`Page::frames`, `Page::dialog`).
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use crate::error::PageError;
 use crate::ids::{DocumentId, FrameId};
-use crate::queue::{Entry, Queue};
+use crate::queue::Events;
 use crate::session::Session;
 
 /// What happens to a page.
@@ -40,7 +39,7 @@ pub enum PageEvent {
         /// Its new URL.
         url: String,
     },
-    /// A page asked for another document in one of its own frames: by a link, a form, a script. A new document may
+    /// A page asked for another document in one of its frames: by a link, a form, a script. A new document may
     /// never come: the response may be a download or have no content, or another request may replace this one.
     NavigationRequested {
         /// The frame.
@@ -111,29 +110,8 @@ pub enum DetachKind {
     Swapped,
 }
 
-/// The lossless lane of one page. Dropping it unsubscribes.
-pub struct PageEvents {
-    pub(super) queue: Arc<Queue<PageEvent>>,
-}
-
-impl PageEvents {
-    /// Waits for the next event; `None` after [`PageEvent::Closed`]. Cancellation safe.
-    pub async fn next(&mut self) -> Option<PageEvent> {
-        self.queue.next().await.map(page_event)
-    }
-
-    /// The next event if one is waiting.
-    pub fn try_next(&mut self) -> Option<PageEvent> {
-        self.queue.try_next().map(page_event)
-    }
-}
-
-fn page_event(entry: Entry<PageEvent>) -> PageEvent {
-    match entry {
-        Entry::Item(event) => event,
-        Entry::Lagged(missed) => PageEvent::Lagged(missed),
-    }
-}
+/// The control events of one page; `None` follows [`PageEvent::Closed`].
+pub type PageEvents = Events<PageEvent>;
 
 /// The kinds of JavaScript dialogs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

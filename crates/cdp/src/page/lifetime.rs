@@ -105,11 +105,7 @@ impl PageInner {
         state.dialog = None;
         state.worlds.clear();
         state.emit(&PageEvent::Closed);
-        for lane in state.lanes.drain(..) {
-            if let Some(lane) = lane.upgrade() {
-                lane.close();
-            }
-        }
+        state.lanes.close();
         for subscription in state.subscriptions.drain(..) {
             subscription.close();
         }

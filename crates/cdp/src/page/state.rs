@@ -1,14 +1,14 @@
 //! What is known of a tab, behind one lock.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::events::{DetachKind, OpenDialog, PageEvent};
 use crate::domain::Domain;
 use crate::frames::FrameTree;
 use crate::ids::{FrameId, TargetId};
 use crate::message::Text;
-use crate::queue::Queue;
+use crate::queue::Lanes;
 use crate::session::{Session, Subscription, publish};
 use crate::world::World;
 
@@ -33,19 +33,13 @@ pub(super) struct PageState {
     pub(super) is_ready: bool,
     pub(super) is_crashed: bool,
     pub(super) is_closed: bool,
-    pub(super) lanes: Vec<Weak<Queue<PageEvent>>>,
+    pub(super) lanes: Lanes<PageEvent>,
     pub(super) subscriptions: Vec<Subscription>,
 }
 
 impl PageState {
     pub(super) fn emit(&mut self, event: &PageEvent) {
-        self.lanes.retain(|lane| match lane.upgrade() {
-            Some(lane) => {
-                lane.push(event.clone());
-                true
-            }
-            None => false,
-        });
+        self.lanes.emit(event);
     }
 
     pub(super) fn emit_removed(&mut self, frames: Vec<FrameId>) {

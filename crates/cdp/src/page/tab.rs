@@ -11,7 +11,7 @@ use super::state::{PageInner, PageState};
 use crate::error::{CallError, PageError};
 use crate::frames::{FrameTree, Record};
 use crate::ids::{DocumentId, FrameId, TargetId};
-use crate::queue::{CONTROL_LANE, Queue};
+use crate::queue::{Events, Lanes};
 use crate::session::{EventQueue, Session, Subscription};
 
 /// A snapshot of a frame's state.
@@ -61,7 +61,7 @@ impl Page {
             is_ready: false,
             is_crashed: false,
             is_closed: false,
-            lanes: Vec::new(),
+            lanes: Lanes::default(),
             subscriptions: Vec::new(),
         };
         let inner = PageInner { target, session, root, opener, state: Mutex::new(state) };
@@ -141,16 +141,11 @@ impl Page {
     /// Subscribes to the page's control events, from now on.
     #[must_use]
     pub fn events(&self) -> PageEvents {
-        let queue = Queue::new(CONTROL_LANE);
         let mut state = self.inner.lock();
         if state.is_closed {
-            queue.push(PageEvent::Closed);
-            queue.close();
-        } else {
-            state.lanes.push(Arc::downgrade(&queue));
+            return Events::ended(PageEvent::Closed, PageEvent::Lagged);
         }
-        drop(state);
-        PageEvents { queue }
+        state.lanes.subscribe(PageEvent::Lagged)
     }
 
     /// Subscribes to raw events of all sessions of the page, present and future, workers included,

@@ -131,7 +131,7 @@ type WorldReply = oneshot::Receiver<Result<World, WorldError>>;
 /// Asks for the isolated world and for a handle on its global object.
 ///
 /// A context's number is unique within its process only, so after a navigation to another process it
-/// may name a context of the page's. The handle names the process as well. Both answers are looked at on
+/// may name a context of the page's. The handle names the process as well. Both answers are handled on
 /// the reader: the frame's document at that moment is the document that they belong to.
 fn create_world(page: &Arc<PageInner>, session: &Session, id: &FrameId) -> Result<WorldReply, WorldError> {
     #[derive(Deserialize)]

@@ -88,20 +88,4 @@ impl<'a> AxValue<'a> {
     pub fn as_text(&self) -> Option<Cow<'a, str>> {
         super::text(self.value?)
     }
-
-    /// The value as a truth value, if it is one, or the string `true` or `false`.
-    #[must_use]
-    pub fn as_flag(&self) -> Option<bool> {
-        match self.value?.get() {
-            "true" | "\"true\"" => Some(true),
-            "false" | "\"false\"" => Some(false),
-            _ => None,
-        }
-    }
-
-    /// The value as a number.
-    #[must_use]
-    pub fn as_number(&self) -> Option<f64> {
-        self.value?.get().parse().ok()
-    }
 }

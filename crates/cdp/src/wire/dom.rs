@@ -1,5 +1,5 @@
 //! Nodes of `DOM.describeNode`, one level at a time: a whole document may be deeper than any parser goes, and
-//! is read by the walk in the page or, flat, by `DOMSnapshot`.
+//! is read by the walk in the page.
 
 use std::borrow::Cow;
 
@@ -70,11 +70,5 @@ impl<'a> Node<'a> {
             .find(|pair| pair.first().is_some_and(|key| key == name))
             .and_then(|pair| pair.get(1))
             .map(AsRef::as_ref)
-    }
-
-    /// Whether this is the browser's own shadow tree, where a password stands in clear.
-    #[must_use]
-    pub fn is_user_agent_shadow(&self) -> bool {
-        self.shadow_root_type.as_deref() == Some("user-agent")
     }
 }

@@ -7,7 +7,6 @@ pub mod accessibility;
 pub mod dom;
 pub mod network;
 pub mod remote;
-pub mod snapshot;
 mod strings;
 pub(crate) mod surrogates;
 

@@ -18,7 +18,7 @@ fn shortly() -> Instant {
     Instant::now() + Duration::from_millis(300)
 }
 
-/// An endpoint whose first connection is handled by `serve`; answers with its port.
+/// An endpoint whose first connection is handled by `serve`; returns its port.
 async fn endpoint<F>(serve: impl FnOnce(TcpStream) -> F + Send + 'static) -> u16
 where
     F: Future<Output = ()> + Send,

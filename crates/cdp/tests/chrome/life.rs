@@ -50,7 +50,7 @@ async fn a_failed_start_explains_itself_and_leaves_nothing() {
     assert!(matches!(Browser::launch(&options, soon()).await, Err(LaunchError::Spawn { .. })));
 }
 
-/// Not a specification: the process that the janitor's tests kill. It does nothing unless told to.
+/// Not a specification: the process that the janitor's tests kill. By default it does nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn helper_that_waits_to_be_killed() {
     let Some(root) = environment("CUEBOOK_CDP_TEST_LEAK") else { return };
@@ -63,7 +63,7 @@ async fn helper_that_waits_to_be_killed() {
     tokio::time::sleep(Duration::from_secs(120)).await;
 }
 
-/// Starts a process of our own that launches a browser, kills it, and answers with the browser's group.
+/// Starts a process that launches a browser, kills it, and returns the browser's group.
 async fn leak(root: &Path, transport: Transport) -> u32 {
     let mut helper = std::process::Command::new(std::env::current_exe().unwrap());
     helper.args(["--exact", "life::helper_that_waits_to_be_killed"]).env("CUEBOOK_CDP_TEST_LEAK", root);
@@ -121,8 +121,8 @@ async fn a_browser_is_attached_to_by_http_and_ws_and_left_as_it_was() {
     assert_eq!(owner.pages().len(), 2);
     assert_eq!(main_world(&page).await.evaluate::<u8>("3", soon()).await.unwrap(), 3);
 
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    for wrong in [format!("http://127.0.0.1:{nobody}"), "ftp://x".to_owned(), "nonsense".to_owned()] {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    for wrong in [format!("http://127.0.0.1:{closed}"), "ftp://x".to_owned(), "nonsense".to_owned()] {
         assert!(Browser::attach(&wrong, soon()).await.is_err(), "{wrong} is no browser");
     }
 }

@@ -1,4 +1,4 @@
-//! What a page tells, and what is enabled on it.
+//! Events of a page, and what is enabled on it.
 
 use std::time::{Duration, Instant};
 
@@ -73,7 +73,7 @@ async fn a_popup_is_seen_with_its_opener_and_runs_our_script_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_domain_is_enabled_only_while_somebody_holds_a_guard() {
+async fn a_domain_is_enabled_only_while_a_guard_is_held() {
     let port = serve(&[("/", "<link rel=icon href=data:,>page"), ("/one", "1"), ("/two", "2"), ("/three", "3")]);
     let lab = lab().await;
     let page = lab.page();
@@ -97,7 +97,7 @@ async fn a_domain_is_enabled_only_while_somebody_holds_a_guard() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn downloads_are_told_and_land_under_their_guid_or_are_refused() {
+async fn downloads_are_reported_and_stored_under_their_guid_or_refused() {
     let port = serve(&[("/", "<a href=/file.bin download>file</a>"), ("/file.bin", "content")]);
     for is_accepted in [true, false] {
         let root = tempfile::tempdir().unwrap();
@@ -129,7 +129,7 @@ async fn downloads_are_told_and_land_under_their_guid_or_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_chooser_is_told_with_its_input() {
+async fn a_file_chooser_is_reported_with_its_input() {
     let lab = lab().await;
     let page = lab.page();
     open(&page, "data:text/html,<input type=file multiple>").await;

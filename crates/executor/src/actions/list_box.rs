@@ -119,7 +119,7 @@ impl Run<'_> {
         self.press_once(&ready).await
     }
 
-    /// Opens the list where that is needed, looks for the option and clicks it.
+    /// Opens the list if necessary, finds the option and clicks it.
     async fn choose_one(&mut self, choice: &OptionChoice) -> Part<Acted> {
         let mut by = self.ready_by();
         let mut search = Search::default();

@@ -117,7 +117,7 @@ impl Run<'_> {
         reply.parse().map_err(|error| call_stop(error, Stage::Act))
     }
 
-    /// A picture of the viewport for the record. A page that cannot be pictured now has none.
+    /// A picture of the viewport for the record; `None` for a page that cannot be captured now.
     pub(crate) async fn picture<A: ArtifactSink>(
         &mut self,
         kind: ArtifactKind,

@@ -1,6 +1,6 @@
 //! The devices of one gesture, and how they are released.
 //!
-//! Invariant: whatever ends a gesture (its end, a deadline, a dialog, cancellation), the guards are shut first, then
+//! Invariant: when a gesture ends (by itself, a deadline, a dialog, cancellation), the guards are shut first, then
 //! buttons, drags and interceptions are released, and the guards open again once the browser has answered all input of
 //! ours.
 

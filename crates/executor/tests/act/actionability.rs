@@ -56,7 +56,7 @@ async fn a_stated_position_is_clicked_there_or_nowhere() {
 }
 
 #[tokio::test]
-async fn a_part_of_a_button_stands_for_the_button() {
+async fn a_part_of_a_button_counts_as_the_button() {
     let button = |more: &str| {
         format!(
             "<button style='position:relative' {more}><span id=go>Go</span><i style='position:absolute;inset:0'></i></button>"
@@ -154,7 +154,7 @@ async fn a_closed_shadow_root_is_no_obstacle_and_no_way_around() {
 }
 
 #[tokio::test]
-async fn scroll_containers_are_scrolled_whatever_they_do_while_scrolling() {
+async fn scroll_containers_are_scrolled_even_if_they_change_while_scrolling() {
     let nested = |scroll: &str| {
         format!(
             "<style>*{{scroll-behavior:smooth}}</style><div style='height:150px;overflow:{scroll}'><div style='height:900px'></div>\
@@ -272,8 +272,8 @@ async fn what_creeps_by_less_than_a_pixel_a_frame_does_not_stand_still() {
 }
 
 #[tokio::test]
-async fn a_target_that_is_put_in_anew_meanwhile_is_found_again() {
-    // A busy list renders itself anew every few milliseconds, for a while or for good.
+async fn a_target_that_is_rendered_again_meanwhile_is_found_again() {
+    // A busy list renders itself again every few milliseconds, for a while or for good.
     let page = |times: u32| {
         format!(
             "{LOGGING}<div id=list></div><script>let left = {times}; const render = () => {{ list.innerHTML = '<button id=go>Go</button>'; \

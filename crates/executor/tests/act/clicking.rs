@@ -89,7 +89,7 @@ async fn clicks_have_buttons_counts_modifiers_and_positions() {
 }
 
 #[tokio::test]
-async fn a_label_stands_for_its_hidden_check_box() {
+async fn a_label_receives_the_click_for_its_hidden_check_box() {
     let page = "<style>#box{position:absolute;opacity:0;width:0;height:0}</style><label>Agree <input type=checkbox id=box></label>\
         <input type=radio id=r1 name=r><input type=radio id=r2 name=r checked>\
         <div role=switch aria-checked=false id=sw tabindex=0 onclick=\"this.setAttribute('aria-checked', this.getAttribute('aria-checked') !== 'true')\">S</div><p id=p>x</p>";

@@ -95,7 +95,7 @@ async fn preconditions_are_judged_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn requests_and_quiet_are_told_where_a_condition_asks() {
+async fn requests_and_quiet_are_reported_where_a_condition_needs_them() {
     let pages = [
         ("/", "<button id=go onclick=\"fetch('/data', {method: 'POST'}).then((r) => r.text())\">Go</button>"),
         ("/data", "ok"),

@@ -32,7 +32,7 @@ async fn a_button_that_becomes_clickable_after_the_deadline_is_not_clicked() {
 }
 
 #[tokio::test]
-async fn a_click_that_a_busy_page_takes_up_after_the_deadline_is_stopped() {
+async fn a_click_that_a_busy_page_handles_after_the_deadline_is_stopped() {
     // The page stops answering when it sees the pointer, and for longer than the step has.
     let page = format!(
         "<button id=go>Go</button><script>addEventListener('pointermove', () => {{ const end = performance.now() + 3000; while (performance.now() < end); }}, {{once: true}});</script>{LOGGING}"
@@ -49,7 +49,7 @@ async fn a_click_that_a_busy_page_takes_up_after_the_deadline_is_stopped() {
 }
 
 #[tokio::test]
-async fn text_that_a_busy_page_takes_up_after_the_deadline_is_not_entered() {
+async fn text_that_a_busy_page_handles_after_the_deadline_is_not_entered() {
     let page = "<input id=i><script>i.addEventListener('input', () => { if (i.value === 'ab') { \
         const end = performance.now() + 3000; while (performance.now() < end); } });</script>";
     let mut lab = lab(&[("/", page)]).await;
@@ -60,7 +60,7 @@ async fn text_that_a_busy_page_takes_up_after_the_deadline_is_not_entered() {
 }
 
 #[tokio::test]
-async fn a_value_that_a_busy_page_takes_up_after_the_deadline_is_not_set() {
+async fn a_value_that_a_busy_page_handles_after_the_deadline_is_not_set() {
     let busy = "onfocus=\"const end = performance.now() + 3000; while (performance.now() < end);\"";
     let page = format!(
         "<input id=t {busy}><input id=d type=date><select id=s><option>One</option><option>Two</option></select>\
@@ -91,7 +91,7 @@ async fn a_value_that_a_busy_page_takes_up_after_the_deadline_is_not_set() {
 }
 
 #[tokio::test]
-async fn a_button_held_at_the_deadline_is_let_go_and_nobody_is_clicked() {
+async fn a_button_held_at_the_deadline_is_released_and_nothing_is_clicked() {
     let page = format!("{LOGGING}<button id=go>Go</button><button id=next>Next</button>");
     let mut lab = lab(&[("/", &page)]).await;
     let hold = json!({"type": "longPress", "targetRef": "it", "durationMs": 3000});
@@ -117,7 +117,7 @@ async fn keys_after_a_dialog_are_dropped_with_the_step_that_it_ended() {
 }
 
 #[tokio::test]
-async fn a_closed_browser_takes_no_input_but_that_of_steps() {
+async fn a_closed_browser_accepts_input_of_steps_only() {
     for (people, expected) in [(PeopleInput::Never, ""), (PeopleInput::Between, "pointerdown go,mousedown go")] {
         let page = format!("{LOGGING}<button id=go style='position:fixed;left:0;top:0'>Go</button>");
         let mut lab = lab_with(&[("/", &page)], ExecutorOptions { people, ..quick() }).await;
@@ -137,7 +137,7 @@ async fn sent_late(lab: &Lab, kind: &str) {
 }
 
 #[tokio::test]
-async fn input_that_the_browser_takes_up_after_the_deadline_reaches_nothing() {
+async fn input_that_the_browser_handles_after_the_deadline_reaches_nothing() {
     let page = format!(
         "<button id=go style='position:fixed;left:0;top:0;width:100px;height:60px'>Go</button><script>addEventListener('pointermove', () => \
          {{ const end = performance.now() + 2500; while (performance.now() < end); }}, {{once: true}});</script>{LOGGING}"

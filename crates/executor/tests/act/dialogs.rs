@@ -41,7 +41,7 @@ async fn another_dialog_than_the_stated_one_fails() {
 }
 
 #[tokio::test]
-async fn a_dialog_of_a_frame_of_either_process_is_told_and_answered() {
+async fn a_dialog_of_a_frame_of_either_process_is_reported_and_answered() {
     for host in ["127.0.0.1", "localhost"] {
         let outer = format!("<iframe src='http://{host}:PORT/inner'></iframe>");
         let inner = "<button id=go onclick=\"document.querySelector('p').textContent = String(confirm('Inner?'))\">Go</button><p></p>";
@@ -115,7 +115,7 @@ async fn a_page_that_asks_before_it_is_left_is_left_by_a_step_that_says_so() {
 }
 
 #[tokio::test]
-async fn the_question_stays_open_where_that_was_chosen_or_nobody_said_to_leave() {
+async fn the_dialog_stays_open_where_that_was_chosen_or_the_step_does_not_navigate() {
     let options = ExecutorOptions { before_unload: BeforeUnload::KeepOpen, ..quick() };
     let mut lab = lab_with(&[("/", HOLDS), ("/next", "<title>Next</title>")], options).await;
     succeeded(lab.click("#go").await);

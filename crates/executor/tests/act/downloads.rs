@@ -1,4 +1,4 @@
-//! Downloads: told when they start, and how they ended.
+//! Downloads: reported when they start, and how they ended.
 
 use cuebook_grammar::facts::DownloadEnd;
 use cuebook_grammar::outcome::Cause;
@@ -12,7 +12,7 @@ fn get() -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn a_download_is_told_with_its_name_and_size_and_kept() {
+async fn a_download_is_reported_with_its_name_and_size_and_stored() {
     let pages = [("/", "<a id=go href='/file.bin' download='report.txt'>Get</a>"), ("/file.bin", "twelve bytes")];
     let mut lab = lab(&pages).await;
     let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted", "filename": "report"}]});
@@ -38,7 +38,7 @@ async fn another_name_and_no_download_fail_the_condition() {
 }
 
 #[tokio::test]
-async fn a_download_that_the_page_makes_itself_is_told() {
+async fn a_download_that_the_page_makes_itself_is_reported() {
     let page = "<button id=go onclick=\"const a = document.createElement('a'); a.href = window.URL.createObjectURL(new Blob(['a,b'])); a.download = 'table.csv'; a.click();\">Export</button>";
     let mut lab = lab(&[("/", page)]).await;
     let step =
@@ -48,7 +48,7 @@ async fn a_download_that_the_page_makes_itself_is_told() {
 }
 
 #[tokio::test]
-async fn a_download_that_goes_on_is_told_as_started_only() {
+async fn a_download_that_does_not_end_is_reported_as_started_only() {
     // A short beginning is held back until the browser knows what it is.
     let body = format!("{}NEVER", "begin".repeat(2_000));
     let pages = [("/", "<a id=go href='/slow.bin'>Get</a>"), ("/slow.bin", &body)];

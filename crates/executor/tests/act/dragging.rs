@@ -31,7 +31,7 @@ async fn html_drag_carries_its_data_and_ends() {
 }
 
 #[tokio::test]
-async fn a_zone_that_takes_no_drop_fails_the_postcondition() {
+async fn a_zone_that_accepts_no_drop_fails_the_postcondition() {
     let page = format!("{SOURCE}<div id=zone>zone</div>");
     let mut lab = lab(&[("/", &page)]).await;
     let post = json!([{"kind": "elementTextContains", "target": "to", "text": "dropped"}]);
@@ -96,7 +96,7 @@ async fn a_mouse_drag_crosses_frames_of_one_process() {
 }
 
 #[tokio::test]
-async fn a_drag_takes_its_time() {
+async fn a_drag_lasts_as_long_as_stated() {
     let page = "<style>div{width:80px;height:60px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div><script>let since = 0;\
         card.onmousedown = () => { since = performance.now(); }; zone.onmouseup = () => { document.title = performance.now() - since >= 590 ? 'slow' : 'fast'; };</script>";
     let mut lab = lab(&[("/", page)]).await;
@@ -121,7 +121,7 @@ async fn an_element_is_sorted_into_another_place_by_pointer_events() {
 }
 
 #[tokio::test]
-async fn a_list_that_sorts_itself_on_the_way_takes_the_release() {
+async fn a_list_that_sorts_itself_during_a_drag_gets_the_release() {
     let page = "<ul id=list></ul><div id=veil style='display:none;position:fixed;inset:0'></div><style>li{height:30px;list-style:none;background:#ddd;margin:2px}</style><script>\
         for (const n of 'abc') { const li = document.createElement('li'); li.id = n; li.textContent = n; list.append(li); }\
         let held = null, ups = []; list.addEventListener('pointerdown', (e) => { held = e.target; });\

@@ -33,7 +33,7 @@ async fn something_that_is_shown_or_hidden_is_named_like_what_came_or_went() {
 }
 
 #[tokio::test]
-async fn states_that_change_are_told_in_words() {
+async fn states_that_change_are_reported_in_words() {
     let page = "<button id=go aria-expanded=false onclick=\"this.ariaExpanded = 'true'; tab.ariaSelected = 'true'; save.disabled = true\">Menu</button><div role=tab id=tab aria-selected=false>One</div><button id=save>Save</button>";
     let record = of_click(page).await;
     for words in [
@@ -53,7 +53,7 @@ async fn nothing_that_changes_leaves_no_states_and_no_names() {
 }
 
 #[tokio::test]
-async fn focus_and_scroll_and_url_are_told() {
+async fn focus_and_scroll_and_url_are_reported() {
     let page = "<button id=go onclick=\"field.focus({preventScroll: true}); window.scrollTo(0, 500); history.pushState({}, '', '/pushed')\">Go</button><input id=field><div style='height:3000px'></div>";
     let record = of_click(page).await;
     assert_eq!(record.focus.as_deref(), Some("input#field"));
@@ -62,7 +62,7 @@ async fn focus_and_scroll_and_url_are_told() {
 }
 
 #[tokio::test]
-async fn errors_of_the_page_are_told() {
+async fn errors_of_the_page_are_reported() {
     let page = "<button id=go onclick=\"const i = new Image(); i.src = '/no-such.png'; console.error('by hand'); setTimeout(() => { throw new Error('boom') }, 0)\">Go</button>";
     let mut lab = lab(&[("/", page)]).await;
     let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "requestObserved", "url": "no-such", "status": 404}]});
@@ -167,7 +167,7 @@ async fn what_the_page_makes_of_a_click_is_an_effect_however_small() {
 }
 
 #[tokio::test]
-async fn a_form_that_validation_stops_is_told_with_the_words_of_the_browser_or_the_page() {
+async fn a_form_that_validation_stops_is_reported_in_the_words_of_the_browser_or_the_page() {
     for (page, expected) in [
         (
             "<form action=/sent><input aria-label=Email type=email required><button id=go>Send</button></form>",
@@ -190,7 +190,7 @@ async fn a_form_that_validation_stops_is_told_with_the_words_of_the_browser_or_t
 }
 
 #[tokio::test]
-async fn requests_of_a_step_that_fail_are_told() {
+async fn requests_of_a_step_that_fail_are_reported() {
     let pages = [("/save", "STATUS 500\nno"), ("/slow", "WAIT 700\nSTATUS 503\nno"), ("/fine", "yes"), ("/", "")];
     for (act, expected) in [
         ("fetch('/save', {method: 'POST'})", "POST /save answered 500"),
@@ -228,7 +228,7 @@ async fn what_a_new_page_fails_to_load_is_no_problem_of_the_step() {
 }
 
 #[tokio::test]
-async fn errors_that_the_page_says_are_told() {
+async fn errors_that_the_page_shows_are_reported() {
     for (act, expected) in [
         ("out.setAttribute('role', 'alert'); out.textContent = 'Could not save'", "the page says \"Could not save\""),
         ("polite.textContent = 'Something went wrong'", "the page says \"Something went wrong\""),
@@ -248,7 +248,7 @@ async fn errors_that_the_page_says_are_told() {
 }
 
 #[tokio::test]
-async fn a_page_that_leads_back_is_told() {
+async fn a_page_that_leads_back_is_reported() {
     let page = "<a id=go href=/account>Account</a><a id=soft href=/soft>Soft</a>";
     let pages =
         [("/", page), ("/account", "LOCATION /?next=account\n"), ("/soft", "<script>location.replace('/')</script>")];
@@ -260,7 +260,7 @@ async fn a_page_that_leads_back_is_told() {
 }
 
 #[tokio::test]
-async fn what_the_page_takes_back_does_not_pass_by_default() {
+async fn a_change_that_the_page_reverts_does_not_pass_by_default() {
     let late = "setTimeout(() => {";
     let cases = [
         (format!("<input id=it oninput=\"{late} this.value = '' }}, 400)\">"), json!({"type": "type", "text": "Ann"})),
@@ -291,7 +291,7 @@ async fn what_the_page_takes_back_does_not_pass_by_default() {
 }
 
 #[tokio::test]
-async fn a_field_that_is_gone_with_its_document_has_taken_nothing_back() {
+async fn a_field_that_is_gone_with_its_document_is_no_failure() {
     let page = "<form action=/next><input id=it oninput=\"this.form.submit()\"></form>";
     let mut lab = lab(&[("/", page), ("/next", "<p>Welcome</p>")]).await;
     let success = succeeded(

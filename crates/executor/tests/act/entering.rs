@@ -74,7 +74,7 @@ async fn what_is_selected_in_a_field_with_the_focus_gives_way_to_what_is_typed()
 }
 
 #[tokio::test]
-async fn what_takes_no_focus_leaves_it_where_it_is() {
+async fn an_element_that_cannot_be_focused_leaves_the_focus_where_it_is() {
     let mut lab = lab(&[("/", "<input id=i><p id=p>x</p>")]).await;
     lab.eval("i.focus()").await;
     let success = succeeded(lab.step(json!({"p": css_of("#p")}), json!({"type": "focus", "targetRef": "p"})).await);
@@ -97,7 +97,7 @@ async fn keys_and_chords_arrive() {
 }
 
 #[tokio::test]
-async fn an_editor_with_a_hidden_text_area_takes_what_is_typed() {
+async fn an_editor_with_a_hidden_text_area_gets_what_is_typed() {
     let page = "<style>.editor { position: relative; width: 400px; height: 120px } .lines { cursor: text; min-height: 100px }</style>\
         <div class=editor><div style='overflow: hidden; position: relative; width: 3px; height: 0'>\
         <textarea id=i style='position: absolute; bottom: -1em; width: 1000px; height: 1em'></textarea></div>\

@@ -34,7 +34,7 @@ Array.prototype.map = () => ["PAGE"]; Element.prototype.getAttribute = () => "PA
 </script>"##;
 
 #[tokio::test]
-async fn markdown_tells_what_is_shown_through_shadow_roots_and_frames() {
+async fn markdown_includes_shadow_roots_and_frames() {
     let mut lab = lab(&[("/", SHOWN)]).await;
     let text = extract(&mut lab, None, json!({"kind": "markdown"})).await;
     let text = text.as_str().unwrap();
@@ -64,7 +64,7 @@ async fn markdown_tells_what_is_shown_through_shadow_roots_and_frames() {
     assert_eq!(part, "# Title");
 }
 
-/// Chrome's own layout recurses: between 2,500 and 3,000 blocks in each other end its process, whoever looks.
+/// Chrome's own layout recurses: between 2,500 and 3,000 nested blocks end its process in any case.
 /// Beyond that the depth is of elements that are shown without a box.
 #[tokio::test]
 async fn deep_and_long_pages_are_cut_and_say_so() {
@@ -94,7 +94,7 @@ const FORM: &str = r#"<form id=f name=order action=/go method=post>
 <label>Search <input form=f name=outer value=o></label><label>Loose <input value=l></label>"#;
 
 #[tokio::test]
-async fn forms_are_told_by_field_with_secrets_as_digests() {
+async fn forms_are_returned_by_field_with_secrets_as_digests() {
     let mut lab = lab(&[("/", FORM)]).await;
     let form = extract(&mut lab, Some("#f"), json!({"kind": "form"})).await;
     assert_eq!((&form["name"], &form["method"]), (&json!("order"), &json!("post")));
@@ -165,7 +165,7 @@ async fn a_schema_is_filled_from_the_page_and_what_is_missing_is_said() {
 }
 
 #[tokio::test]
-async fn a_page_tells_what_it_says_of_itself() {
+async fn the_metadata_of_a_page_is_returned() {
     let mut lab = lab(&[("/", PRODUCTS)]).await;
     let told = extract(&mut lab, None, json!({"kind": "metadata"})).await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! A browser on a few pages, and the steps that it is given.
+//! A browser on a few pages, and the steps that run in it.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::serve::serve;
 
-/// Far beyond what anything here takes: only a hang meets it.
+/// Far beyond the time that any test needs: only a hang reaches it.
 pub(crate) fn soon() -> Instant {
     Instant::now() + Duration::from_secs(40)
 }
@@ -29,7 +29,7 @@ pub(crate) fn environment(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name)
 }
 
-/// Knows one password, for the origin that it was told.
+/// Knows one password, for one origin.
 #[derive(Clone, Default)]
 pub(crate) struct OneSecret {
     origin: String,

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::lab::{failed, lab, soon, succeeded};
 
 #[tokio::test]
-async fn navigation_tells_why_it_failed() {
+async fn navigation_reports_why_it_failed() {
     let mut lab = lab(&[("/", "start"), ("/slow", "<title>Slow</title><p>there</p>NEVER")]).await;
     let refused = failed(lab.step(json!({}), json!({"type": "navigate", "url": "http://127.0.0.1:9/"})).await);
     assert_eq!(refused.cause, Cause::NavigationFailed);
@@ -68,7 +68,7 @@ async fn the_history_goes_back_and_forward() {
 }
 
 #[tokio::test]
-async fn a_renderer_that_dies_in_a_step_is_told_and_navigated_again() {
+async fn a_renderer_that_crashes_in_a_step_is_reported_and_navigated_again() {
     let mut lab = lab(&[("/", "<button id=go>Go</button>")]).await;
     let tab = lab.tab();
     let crash = async {

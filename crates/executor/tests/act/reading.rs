@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::lab::{css_of, lab, lab_with, quick, succeeded};
 
 #[tokio::test]
-async fn reading_takes_text_values_and_html() {
+async fn reading_returns_text_values_and_html() {
     let page = "<div id=d>one <b>two</b></div><input id=i value=v><input id=p type=password value=hidden1>";
     let mut lab = lab(&[("/", page)]).await;
     for (target, kind, expected) in

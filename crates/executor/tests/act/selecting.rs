@@ -91,7 +91,7 @@ const PORTAL: &str = "<button id=c role=combobox aria-haspopup=listbox aria-expa
     document.querySelector('#other li').onclick = () => { c.textContent = 'wrong'; };</script>";
 
 #[tokio::test]
-async fn a_combo_box_with_a_portal_popup_takes_its_own_option() {
+async fn a_combo_box_with_a_portal_popup_selects_its_own_option() {
     let mut lab = lab(&[("/", PORTAL)]).await;
     let (it, mut step) = choose("#c", json!("Blue"));
     step["post"] = json!([{"kind": "elementTextEquals", "target": "it", "text": "Blue chosen"}]);
@@ -123,7 +123,7 @@ async fn an_option_that_only_scrolling_brings_is_found() {
 }
 
 #[tokio::test]
-async fn an_autocomplete_field_is_typed_into_and_its_suggestion_taken() {
+async fn an_autocomplete_field_is_typed_into_and_its_suggestion_chosen() {
     let page = "<input id=c role=combobox aria-autocomplete=list aria-expanded=false aria-controls=pop><ul id=pop role=listbox hidden></ul><script>\
         const all = ['Berlin', 'Bern', 'Paris', 'Madrid']; let picked = ''; c.oninput = () => setTimeout(() => { pop.innerHTML = ''; const hits = c.value ? all.filter((n) => n.toLowerCase().startsWith(c.value.toLowerCase())) : [];\
         for (const n of hits) { const o = document.createElement('li'); o.setAttribute('role', 'option'); o.textContent = n; o.onmousedown = (e) => { e.preventDefault(); picked = c.value = n; pop.hidden = true; c.setAttribute('aria-expanded', 'false'); }; pop.append(o); }\
@@ -137,7 +137,7 @@ async fn an_autocomplete_field_is_typed_into_and_its_suggestion_taken() {
 }
 
 #[tokio::test]
-async fn a_field_with_a_data_list_takes_what_the_list_has() {
+async fn a_field_with_a_data_list_accepts_a_value_of_the_list() {
     let page = "<input id=c list=l oninput='heard = value'><datalist id=l><option value=Chrome><option value=Firefox label='Fire fox'></datalist><script>let heard = '';</script>";
     let mut lab = lab(&[("/", page)]).await;
     let (it, step) = choose("#c", json!("Firefox"));

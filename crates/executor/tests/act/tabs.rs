@@ -90,7 +90,7 @@ async fn a_page_that_closes_itself_ends_its_step_well_and_names_the_opener() {
 }
 
 #[tokio::test]
-async fn what_a_page_that_closed_itself_should_have_shown_cannot_be_told() {
+async fn the_effect_on_a_page_that_closed_itself_is_unknown() {
     let mut lab = on("<button id=go onclick=\"window.open('/other')\">Go</button>").await;
     let success = succeeded(lab.step(go(), click(json!([{"kind": "newTab"}]))).await);
     lab.page = success.page.unwrap();

@@ -34,7 +34,7 @@ async fn requests_are_recorded_without_being_asked_for() {
 }
 
 #[tokio::test]
-async fn a_request_is_told_by_method_url_and_status() {
+async fn a_request_is_reported_by_method_url_and_status() {
     let page = "<button id=go onclick=\"fetch('/data?id=7', {method: 'PUT'})\">Go</button>";
     for (condition, holds) in [
         (json!({"method": "PUT", "url": r"/data\?id=\d$", "status": 200}), true),
@@ -119,7 +119,7 @@ async fn a_request_under_way_keeps_the_page_busy() {
 }
 
 #[tokio::test]
-async fn requests_of_a_frame_of_another_process_and_of_a_worker_are_told() {
+async fn requests_of_a_frame_of_another_process_and_of_a_worker_are_reported() {
     let worker = "<button id=go onclick=\"new Worker(window.URL.createObjectURL(new Blob(['fetch(`http://127.0.0.1:PORT/data`)'])))\">Go</button>";
     let framed = "<iframe src='http://localhost:PORT/inner'></iframe>";
     for (outer, inner) in [(framed, "<button id=go onclick=\"fetch('/data')\">Go</button>"), (worker, "")] {

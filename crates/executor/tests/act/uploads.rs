@@ -23,7 +23,7 @@ fn upload(css: &str, files: Value) -> (Value, Value) {
 const TELL: &str = "<script>const tell = async (files) => { const texts = []; for (const f of files) texts.push(f.name + '=' + f.type + '=' + await f.text()); document.title = texts.join('|'); };</script>";
 
 #[tokio::test]
-async fn a_multiple_field_takes_several_files_and_a_single_one_refuses_them() {
+async fn a_multiple_field_accepts_several_files_and_a_single_one_refuses_them() {
     let page = format!(
         "{TELL}<input id=one type=file onchange='tell(files)'><input id=many type=file multiple onchange='tell(files)'>"
     );
@@ -71,7 +71,7 @@ async fn a_chooser_for_one_file_gets_no_two_and_a_button_without_one_says_so() {
 }
 
 #[tokio::test]
-async fn files_are_dropped_on_a_zone_that_takes_them() {
+async fn files_are_dropped_on_a_zone_that_accepts_them() {
     let page = format!(
         "{TELL}<div id=zone style='width:200px;height:100px;background:#eee'>Drop here</div><script>zone.ondragover = (e) => e.preventDefault();\
         zone.ondrop = (e) => {{ e.preventDefault(); tell([...e.dataTransfer.files]); }};</script>"
@@ -99,7 +99,7 @@ async fn a_disabled_field_and_a_file_outside_are_refused() {
 }
 
 #[tokio::test]
-async fn a_field_in_a_frame_of_another_process_takes_a_file() {
+async fn a_field_in_a_frame_of_another_process_accepts_a_file() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.txt"), "first").unwrap();
     let options = ExecutorOptions { upload_roots: vec![folder.path().to_owned()], ..quick() };

@@ -141,7 +141,7 @@ async fn every_condition_on_an_element_holds_after_its_change_and_fails_without(
 }
 
 #[tokio::test]
-async fn what_a_frame_shows_is_told_in_the_tabs_coordinates() {
+async fn the_content_of_a_frame_is_placed_in_the_tabs_coordinates() {
     let outer = "<button id=go onclick=\"window.scrollTo(0, 2000)\" style='position:fixed'>Go</button><div style='height:2100px'></div><iframe src='/inner' style='width:300px;height:200px;margin-left:50px;border:0'></iframe><div style='height:2000px'></div>";
     let mut lab = lab(&[
         ("/", outer),

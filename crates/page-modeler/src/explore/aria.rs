@@ -85,6 +85,21 @@ impl LivePageModeler {
     /// The accessible structure of the whole main frame, or of the one element that `within` means, in any
     /// frame. One or two round trips.
     ///
+    /// ```no_run
+    /// # use cuebook_grammar::id::PageId;
+    /// # use cuebook_grammar::locator::Locator;
+    /// # use cuebook_grammar::role::Role;
+    /// # use cuebook_page_modeler::{AriaError, LivePageModeler};
+    /// # async fn example(
+    /// #     modeler: &mut LivePageModeler,
+    /// #     tab: &PageId,
+    /// #     until: std::time::Instant,
+    /// # ) -> Result<String, AriaError> {
+    /// let dialog = Locator::role(Role::Dialog, "Newsletter");
+    /// Ok(modeler.aria_snapshot(tab, Some(&dialog), until).await?.yaml)
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`AriaError::NotOne`] if `within` is not unique; otherwise as observing.
     pub async fn aria_snapshot(

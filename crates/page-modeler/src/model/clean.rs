@@ -1,4 +1,4 @@
-//! Texts of a page made fit to be shown: no pictures of icon fonts, no control characters, bounded.
+//! Texts of a page, cleaned: without characters of icon fonts and control characters, bounded.
 
 pub use cuebook_grammar::render::{cut, is_disruptive};
 use cuebook_grammar::text_match::collapse_white_space;
@@ -22,7 +22,7 @@ pub fn name(text: &str, icons: &[String]) -> String {
     plain
 }
 
-/// Shorter texts than this are no secrets that a page could be cleaned of without being garbled.
+/// Shorter secrets are not removed: the page would be garbled.
 const SECRET_LENGTH: usize = 4;
 
 /// Removes every occurrence of a secret from a text of the page.

@@ -29,6 +29,14 @@ const LIMIT: usize = 120;
 
 /// Labels for a group of twins, in their order. Costs time linear in the contexts, quadratic in the few
 /// contexts of one twin.
+///
+/// ```
+/// use cuebook_page_modeler::model::context_label::{Label, Twin, labels};
+///
+/// let in_row = |mail: &str| Twin { context: vec![("row".to_owned(), mail.to_owned())], place: None };
+/// let labels = labels(&[in_row("john@example.com"), in_row("jane@example.com")]);
+/// assert_eq!(labels[0], Label::Context("row: john@example.com".to_owned()));
+/// ```
 #[must_use]
 pub fn labels(twins: &[Twin]) -> Vec<Label> {
     let written: Vec<Vec<String>> = twins
@@ -159,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn twins_in_rows_are_told_apart_by_the_cell_that_differs() {
+    fn twins_in_rows_are_distinguished_by_the_cell_that_differs() {
         let twins = [
             twin(&[("row", "Invoice"), ("row", "john@example.com"), ("table", "Users")]),
             twin(&[("row", "Invoice"), ("row", "jane@example.com"), ("table", "Users")]),
@@ -171,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_of_contexts_tells_apart_what_one_cannot() {
+    fn a_pair_of_contexts_distinguishes_what_one_cannot() {
         let twins = [
             twin(&[("row", "a"), ("table", "x")]),
             twin(&[("row", "a"), ("table", "y")]),
@@ -182,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_tells_apart_is_ambiguous_on_both_sides() {
+    fn what_nothing_distinguishes_is_ambiguous_on_both_sides() {
         let twins = [twin(&[("row", "a")]), twin(&[("row", "a")]), twin(&[("row", "b")])];
         let labels = labels(&twins);
         assert_eq!(labels[0], Label::Ambiguous(Some("row: a".into())));
@@ -210,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_lacks_what_its_twins_have_is_told_by_its_position() {
+    fn one_that_lacks_what_its_twins_have_gets_its_position() {
         let twins = [twin(&[("group", "Home")]), twin(&[])];
         assert_eq!(labels(&twins), [Label::Context("group: Home".into()), Label::Context("2 of 2".into())]);
     }

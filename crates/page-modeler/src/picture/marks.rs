@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_ids_are_all_told_apart() {
+    fn letters_of_ids_all_differ() {
         let letters: std::collections::HashSet<_> = "c0123456789".chars().map(glyph).collect();
         assert_eq!(letters.len(), 11);
         assert!(!letters.contains(&[0; 5]));

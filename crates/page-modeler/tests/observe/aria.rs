@@ -9,7 +9,7 @@ async fn snapshot(stage: &mut Stage, within: Option<&Locator>) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_is_told_in_the_form_that_playwrights_users_know() {
+async fn a_page_is_written_in_the_form_that_playwrights_users_know() {
     let mut stage = Stage::on(
         "<style>b::before{content:'* '} p::after{content:'end';display:block}</style>
          <h1>Title</h1><nav aria-label=Main><ul><li><a href=/a>One</a></li><li aria-hidden=true>No</li></ul></nav>

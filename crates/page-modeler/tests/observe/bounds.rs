@@ -13,7 +13,7 @@ use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 
 use crate::stage::{Stage, named, names};
 
-/// What an observation may cost us in memory at most, whatever the page: mebibytes.
+/// The most memory of an observation of any page, in mebibytes.
 const GROWTH: u64 = 300;
 
 /// The most memory that this process has had in mebibytes; 0 where the system does not tell it.
@@ -60,7 +60,7 @@ async fn within_two_minutes(stage: &mut Stage, scope: Scope) -> Observation {
     stage.modeler.observe(&stage.id, scope, deadline).await.unwrap()
 }
 
-/// Text and YAML, both within so many tokens; the text.
+/// Text and YAML, both within the budget; returns the text.
 fn shown_within(observation: &Observation, budget: usize) -> String {
     let options = TextOptions { budget, ..TextOptions::default() };
     for shown in [yaml(observation, &options), text(observation, &options)] {
@@ -70,7 +70,7 @@ fn shown_within(observation: &Observation, budget: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_twins_are_all_seen_told_apart_and_shown_within_a_budget() {
+async fn ten_thousand_twins_are_all_seen_distinguished_and_shown_within_a_budget() {
     let [full, view] =
         observed("stage.innerHTML = '<p><button>Twin</button>'.repeat(10000)", [Scope::Full, Scope::View]).await;
     assert_eq!((full.candidates.len(), full.truncated), (10_001, None));
@@ -131,7 +131,7 @@ async fn of_ten_thousand_levels_those_beyond_the_bound_are_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_fifty_megabytes_of_text_only_the_beginning_is_told() {
+async fn of_fifty_megabytes_of_text_only_the_beginning_is_read() {
     // Chrome's own layout takes 20 s for so much text in one node: what is long is not shown, or does not wrap.
     let [full, view] = observed(
         "const long = 'word '.repeat(10485760);
@@ -154,7 +154,7 @@ async fn of_fifty_megabytes_of_text_only_the_beginning_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_five_megabytes_shown_in_a_button_and_beside_one_the_beginning_is_told() {
+async fn of_five_megabytes_shown_in_a_button_and_beside_one_only_the_beginning_is_read() {
     let [full, view] = observed(
         "stage.innerHTML = '<ul><li><a href=/a>Beside</a></li><li><button></button></li></ul><textarea></textarea>';
          const [beside, inside, field] = stage.querySelectorAll('li, textarea');

@@ -17,7 +17,7 @@ async fn a_label_names_its_field_until_it_is_for_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fieldset_tells_equal_fields_apart_and_disables_them() {
+async fn a_fieldset_distinguishes_equal_fields_and_disables_them() {
     check(
         "<fieldset id=f><legend>Home</legend><label>Street <input></label></fieldset>
          <fieldset><legend>Work</legend><label>Street <input></label></fieldset>",
@@ -131,7 +131,7 @@ const EDITOR: &str = "<style>.editor { position: relative; width: 400px; height:
     <div class=lines><div><span class=number>1</span><pre>let a</pre></div><div><span class=number>2</span><pre>a = 1</pre></div></div></div>";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_visible_part_of_an_editor_stands_for_its_hidden_text_area() {
+async fn the_visible_part_of_an_editor_represents_its_hidden_text_area() {
     let mut stage = Stage::on(EDITOR).await;
     let seen = stage.observe(Scope::Full).await;
     let editor = named(&seen, "Code");

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::corpus::corpus;
 use crate::stage::{Stage, until};
 
-/// What the identity of a candidate rests on, told by the page's script and the browser.
+/// What the identity of a candidate rests on, from the page's script and the browser.
 #[derive(Clone, Debug, PartialEq)]
 struct Ground {
     /// Chrome's own number of the node.
@@ -69,7 +69,7 @@ async fn an_id_is_one_node_for_ever_and_stays_while_the_node_says_the_same() {
                     before.iter().map(|(id, ground)| (ground.backend, (*id, &ground.words))).collect();
                 for (id, ground) in &now {
                     let Some((was, words)) = old.get(&ground.backend) else { continue };
-                    // What tells twins apart beyond the digest changes with the twins.
+                    // What distinguishes twins beyond the digest changes with the twins.
                     let has_twin = |grounds: &HashMap<CandidateId, Ground>| {
                         grounds.values().filter(|other| other.words.about == ground.words.about).count() > 1
                     };

@@ -42,7 +42,7 @@ async fn a_listener_for_all_makes_nothing_a_candidate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_takes_drops_is_offered_whatever_it_holds() {
+async fn an_element_that_accepts_drops_is_always_offered() {
     check(
         "<ul id=todo aria-label=Todo><li draggable=true>Card</li><li><button>Add</button></li></ul><ul aria-label=Done></ul>
          <script>for (const one of [document, document.body, todo]) one.addEventListener('drop', () => {})</script>",

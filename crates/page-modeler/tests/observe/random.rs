@@ -1,4 +1,4 @@
-//! What builds on the last observation equals what is read anew, on random pages under random changes.
+//! An observation on a cache equals one without, on random pages under random changes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const RANDOM_PAGE: &str = include_str!("random_page.js");
 const PAGES: u64 = 8;
 const CHANGES: u64 = 10;
 
-/// All of an observation but the ids and what tells how it was come by.
+/// All of an observation but the ids and the history.
 fn comparable(seen: &Observation) -> Value {
     let mut candidates = seen.candidates.clone();
     for candidate in &mut candidates {
@@ -30,7 +30,7 @@ fn comparable(seen: &Observation) -> Value {
     })
 }
 
-async fn anew(stage: &Stage, scope: Scope) -> Observation {
+async fn uncached(stage: &Stage, scope: Scope) -> Observation {
     let options = ModelerOptions { memory: Memory::None, ..ModelerOptions::default() };
     let mut fresh = LivePageModeler::new(Arc::clone(&stage.browser), DigestKey::new([5; 32]), options);
     let deadline = Deadline::after(Instant::now(), Duration::from_secs(60));
@@ -38,11 +38,11 @@ async fn anew(stage: &Stage, scope: Scope) -> Observation {
 }
 
 /// Every node that was ever a candidate keeps its ids to itself.
-fn check_ids(owners: &mut HashMap<CandidateId, NodeKey>, seen: &Observation, told: &str) {
+fn check_ids(owners: &mut HashMap<CandidateId, NodeKey>, seen: &Observation, change: &str) {
     for candidate in &seen.candidates {
         let node = candidate.node.clone().unwrap();
         let owner = owners.entry(candidate.id).or_insert_with(|| node.clone());
-        assert_eq!(*owner, node, "{} was another element's: {told}", candidate.id);
+        assert_eq!(*owner, node, "{} was another element's: {change}", candidate.id);
     }
 }
 
@@ -60,9 +60,9 @@ async fn run(seeds: std::ops::Range<u64>) {
             let scopes = if step % 3 == 1 { [Scope::View, Scope::Full] } else { [Scope::Full, Scope::View] };
             for scope in scopes {
                 let built = stage.observe(scope).await;
-                let told = format!("seed {seed}, {scope:?}, after {changes:?}");
-                check_ids(&mut owners, &built, &told);
-                assert_eq!(comparable(&built), comparable(&anew(&stage, scope).await), "{told}");
+                let change = format!("seed {seed}, {scope:?}, after {changes:?}");
+                check_ids(&mut owners, &built, &change);
+                assert_eq!(comparable(&built), comparable(&uncached(&stage, scope).await), "{change}");
             }
         }
     }
@@ -79,7 +79,7 @@ async fn observations_of_another_changing_page_equal_observations_from_scratch()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_that_once_told_the_two_apart_do_not_any_more() {
+async fn pages_that_once_distinguished_the_two_do_not_any_more() {
     for seed in [52, 103, 111, 207] {
         run(seed..seed + 1).await;
     }

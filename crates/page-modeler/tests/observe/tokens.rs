@@ -35,7 +35,7 @@ const ACTED_ON: [&str; 18] = [
     "gridcell",
 ];
 
-/// Shows only once it has the focus: nobody can click it before.
+/// Visible only while it has the focus, so it cannot be clicked before.
 const CLIPPED_AWAY: &str = "Skip to content";
 
 /// What a snapshot of Playwright's holds to act on: role and name of every line with a reference.
@@ -81,7 +81,7 @@ async fn a_full_observation_takes_at_most_half_of_playwrights_tokens_and_loses_n
         let options = seen.candidates.iter().flat_map(|candidate| &candidate.options);
         left.extend(options.map(|option| ("option".to_owned(), option.label.as_str())));
         let mut wanted = acted_on(snapshot);
-        // What Playwright has no name for may have one here: it is whatever of its role is left in the end.
+        // What Playwright has no name for may have one here: it is what is left of its role in the end.
         wanted.sort_by_key(|(_, name)| name.is_empty());
         wanted.retain(|(role, name)| {
             // Browsers read the marks of a quotation, Playwright does not.
@@ -113,7 +113,7 @@ async fn the_estimate_of_tokens_is_within_a_quarter_of_a_tokenizers() {
     }
 }
 
-/// Ids in the order in which a text tells them.
+/// Ids in the order of a text.
 fn shown_ids(text: &str, seen: &Observation) -> Vec<String> {
     seen.candidates.iter().map(|c| format!("[{}]", c.id)).filter(|id| text.contains(id.as_str())).collect()
 }
@@ -148,7 +148,7 @@ async fn a_budget_holds_the_most_useful_candidates_in_every_form() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_came_went_and_changed_is_told_in_lines() {
+async fn what_appeared_disappeared_and_changed_is_written_in_lines() {
     let mut stage =
         Stage::on("<button id=a>Old</button><input type=checkbox id=b aria-label=Agree><button>Same</button>").await;
     let first = stage.observe(Scope::Full).await;

@@ -1,4 +1,4 @@
-//! What tells candidates of one role and name apart.
+//! What distinguishes candidates of one role and name.
 
 use cuebook_grammar::candidate::NameSource;
 use cuebook_grammar::observation::Scope;
@@ -42,7 +42,7 @@ async fn twins_in_rows_lists_and_dialogs_carry_contexts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twins_are_told_apart_by_whatever_stands_nearest() {
+async fn twins_are_distinguished_by_their_nearest_context() {
     check(
         "<section aria-label=News><button>More</button></section><section><h2>Sports</h2><button>More</button></section>
          <fieldset><legend>Home</legend><input aria-label=Zip></fieldset><fieldset><legend>Work</legend><input aria-label=Zip></fieldset>
@@ -79,7 +79,7 @@ async fn twins_are_told_apart_by_whatever_stands_nearest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twins_without_roles_around_them_are_told_apart_by_the_part_that_is_their_own() {
+async fn twins_without_roles_around_them_are_distinguished_by_the_part_that_only_one_is_in() {
     check(
         "<div><div><b>Anna</b><p><button>Edit</button></div><div><b id=who>Bert</b><p><button>Edit</button></div></div>",
         &["button \"Edit\" [item: Anna]", "button \"Edit\" [item: Bert]"],
@@ -90,7 +90,7 @@ async fn twins_without_roles_around_them_are_told_apart_by_the_part_that_is_thei
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_that_targets_a_twin_that_nothing_tells_apart_is_rejected_with_both() {
+async fn a_plan_that_targets_an_ambiguous_twin_is_rejected_with_both() {
     let mut stage = Stage::on("<p><button>Same</button><button>Same</button><button>Other</button></p>").await;
     let seen = stage.observe(Scope::View).await;
     let plan = |id: &str| {

@@ -1,4 +1,4 @@
-//! Facts of one element: states, values, visibility, and what may not be told.
+//! Facts of one element: states, values, visibility, and what must not be reported.
 
 use std::time::Duration;
 

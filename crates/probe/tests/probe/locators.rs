@@ -138,7 +138,7 @@ async fn partly_on_is_neither_on_nor_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_xpath_is_relative_to_what_it_is_looked_for_in() {
+async fn an_xpath_is_relative_to_the_element_that_it_is_searched_in() {
     let stage = stage().await;
     let (_page, probe) = stage.page_of("<div><p>1</p></div><div><p>2</p><p>3</p></div>").await;
     let within = json!({ "strategy": "css", "selector": "div", "nth": 1 });

@@ -37,7 +37,7 @@ async fn roles_and_names_agree_with_the_browsers_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_read_from_content_leaves_menus_out_and_takes_values_in() {
+async fn a_name_from_content_omits_menus_and_includes_values() {
     let stage = stage().await;
     let (_page, probe) = stage
         .page_of(
@@ -55,7 +55,7 @@ async fn a_name_read_from_content_leaves_menus_out_and_takes_values_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_page_names_itself_has_that_name_whatever_its_role() {
+async fn a_name_that_the_page_states_counts_for_every_role() {
     let stage = stage().await;
     let (_page, probe) = stage
         .page_of(

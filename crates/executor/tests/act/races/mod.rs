@@ -75,7 +75,7 @@ async fn race_lab() -> Lab {
         ..quick()
     };
     let mut lab = lab_with(&[("/", PAGE), ("/decoy", DECOY)], options).await;
-    // The decoy's document has to be older than a newcomer that nobody has spoken to.
+    // The decoy's document has to be older than a new one that has not been called yet.
     let wait = json!({"type": "waitForIdle", "quietMs": 1000});
     succeeded(lab.step(json!({}), wait).await);
     lab
