@@ -1,7 +1,7 @@
 //! Work that blocks a thread, under a deadline.
 //!
-//! Invariant: what cannot be taken back begins before the deadline or not at all. Who waits and who works agree on
-//! that through a [`Gate`], because a thread cannot be cancelled.
+//! Invariant: what cannot be undone starts before the deadline or not at all. A thread cannot be cancelled, so the
+//! waiting task and the working thread agree through a [`Gate`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -12,10 +12,10 @@ use cuebook_grammar::outcome::Cause;
 
 use crate::done::{Done, Failed, refused};
 
-/// How long after the deadline the end of what has begun is awaited.
+/// How long work that has passed its gate may outlast the deadline.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Open until the deadline; passed by work that is about to act.
+/// Open until the deadline. Work passes it before it acts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<AtomicU8>);
 
@@ -24,10 +24,10 @@ impl Gate {
     const PASSED: u8 = 1;
     const SHUT: u8 = 2;
 
-    /// Called before each thing that cannot be taken back.
+    /// Must be called before anything that cannot be undone.
     ///
     /// # Errors
-    /// If the step was reported as late already: nothing may be done any more.
+    /// The step was already reported as late: the work must not act.
     pub(crate) fn pass(&self) -> Done<()> {
         match self.0.compare_exchange(Self::OPEN, Self::PASSED, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) | Err(Self::PASSED) => Ok(()),
@@ -35,13 +35,13 @@ impl Gate {
         }
     }
 
-    /// Lets nothing pass from here on. Whether nothing has.
+    /// Closes the gate. Returns whether nothing has passed it.
     fn shut(&self) -> bool {
         self.0.compare_exchange(Self::OPEN, Self::SHUT, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 }
 
-/// Runs what blocks, until the deadline; a little longer if it has passed its gate.
+/// Runs `work` on a blocking thread until the deadline, or [`GRACE`] longer if it has passed its gate.
 pub(crate) async fn blocking(until: Instant, work: impl FnOnce(&Gate) -> Done + Send + 'static) -> Done {
     let gate = Gate::default();
     let held = gate.clone();
@@ -54,6 +54,6 @@ pub(crate) async fn blocking(until: Instant, work: impl FnOnce(&Gate) -> Done + 
             Err(_) => return Err(Failed::late(Delivery::Unknown)),
         },
     };
-    let panicked = |_| refused(Delivery::Unknown, Cause::Unsupported, "the thread that carried this out panicked");
+    let panicked = |_| refused(Delivery::Unknown, Cause::Unsupported, "the thread of this action panicked");
     ended.unwrap_or_else(panicked)
 }

@@ -1,5 +1,7 @@
-//! What came of an action, and whether it reached the world.
+//! The result of an action, and whether the action reached the world.
 
+use std::error::Error;
+use std::iter::successors;
 use std::time::Duration;
 
 use cuebook_grammar::Delivery;
@@ -8,10 +10,10 @@ use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::policy::Denied;
 use serde_json::Value;
 
-/// What was read or answered, or why nothing was.
+/// What the action returned, and whether it had an effect outside of this process.
 pub(crate) type Done<T = (Delivery, Value)> = Result<T, Failed>;
 
-/// A failure, and whether the action may have taken effect all the same.
+/// A failure, and whether the action may have taken effect nevertheless.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) delivery: Delivery,
@@ -30,16 +32,16 @@ impl Failed {
     }
 
     pub(crate) fn late(delivery: Delivery) -> Self {
-        Self::new(delivery, Cause::DeadlineExceeded, "expected to be done before the deadline of the step")
+        Self::new(delivery, Cause::DeadlineExceeded, "the deadline of the step passed")
     }
 }
 
-/// As [`Failed::new`], as the end of a function.
+/// [`Failed::new`] as an `Err`.
 pub(crate) fn refused<T>(delivery: Delivery, cause: Cause, message: impl Into<String>) -> Done<T> {
     Err(Failed::new(delivery, cause, message))
 }
 
-/// The outcome of `step`, which took `took`.
+/// The outcome of `step`, which ran for `took`.
 pub(crate) fn outcome(step: &BoundStep, done: Done, took: Duration) -> StepOutcome {
     match done {
         Ok((delivery, data)) => StepOutcome::handled(step, delivery, Ok(data), took),
@@ -47,12 +49,17 @@ pub(crate) fn outcome(step: &BoundStep, done: Done, took: Duration) -> StepOutco
     }
 }
 
-/// The beginning of a text that others wrote, in one line.
-pub(crate) fn shown(text: &str, most: usize) -> String {
-    text.chars().take(most).flat_map(char::escape_debug).collect()
+/// The first `limit` characters of untrusted text, escaped, in one line.
+pub(crate) fn shown(text: &str, limit: usize) -> String {
+    text.chars().take(limit).flat_map(char::escape_debug).collect()
 }
 
-/// Text as it is, other bytes in Base64.
+/// An error and its sources, in one line.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    successors(Some(error), |&error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// UTF-8 as a string, other bytes as `{"base64": …}`.
 pub(crate) fn content(bytes: Vec<u8>) -> Value {
     use base64::Engine as _;
     match String::from_utf8(bytes) {

@@ -1,31 +1,30 @@
-//! Requests over HTTP, by a client of our own.
+//! Requests over HTTP, outside of the browser's session.
 
-use std::io::Read as _;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::error::Error;
+use std::iter::successors;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use cuebook_grammar::Delivery;
 use cuebook_grammar::action::Fetch;
 use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::policy::{Denied, Policy, Rule};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Client, Method, Response, redirect};
 use serde_json::{Map, Value, json};
-use ureq::http::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
-use ureq::http::{Method, Request, Uri};
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
-use ureq::{Agent, Error, Timeout};
-use url::Url;
+use url::{Host, Url};
 
-use crate::blocking::{Gate, blocking};
-use crate::done::{Done, Failed, content, refused, shown};
+use crate::done::{Done, Failed, chain, content, refused, shown};
 
-/// The most redirects that are followed.
+/// Upper bound of the redirects that are followed.
 const MAX_REDIRECTS: u32 = 10;
-/// The most header fields of an answer that are reported, and characters of each.
+/// Upper bounds of the header fields of a response that are reported, and of the characters of each.
 const MAX_FIELDS: usize = 100;
 const MAX_FIELD: usize = 2_000;
-/// What belongs to the connection or to a session, and not to a plan.
-const NOT_STATED: [&str; 11] = [
+/// Header fields that belong to the connection or to a session. A plan must not set them.
+const RESERVED: [&str; 11] = [
     "cookie",
     "cookie2",
     "host",
@@ -39,15 +38,30 @@ const NOT_STATED: [&str; 11] = [
     "expect",
 ];
 
-/// Makes the request, and returns status, header fields and body.
+/// Sends the request, and returns the status, header fields and body of the response.
 pub(crate) async fn fetch(policy: &Policy, action: &Fetch, limit: usize, until: Instant) -> Done {
-    let first = policy.fetching(&action.url).map_err(|denied| Failed::blocked(Delivery::NotSent, denied))?;
-    let hop = Hop { method: method_of(action)?, headers: headers_of(action)?, body: body_of(action), url: first };
-    let policy = policy.clone();
-    blocking(until, move |gate| follow(&policy, hop, limit, until, gate)).await
+    let url = policy.fetching(&action.url).map_err(|denied| Failed::blocked(Delivery::NotSent, denied))?;
+    let mut hop = Hop { method: method_of(action)?, headers: headers_of(action)?, body: body_of(action), url };
+    let mut delivery = Delivery::NotSent;
+    for _ in 0..=MAX_REDIRECTS {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Failed::late(delivery));
+        }
+        let response = send(policy, &hop, left).await.map_err(|error| failed(error.as_ref(), delivery))?;
+        delivery = Delivery::Sent;
+        let status = response.status().as_u16();
+        let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        match (status, location) {
+            (301 | 302 | 303 | 307 | 308, Some(location)) => hop = redirected(policy, &hop, status, location)?,
+            _ => return answered(&hop.url, response, limit).await,
+        }
+    }
+    refused(delivery, Cause::NavigationFailed, format!("more than {MAX_REDIRECTS} redirects"))
 }
 
-/// One request of a chain.
+/// One request of a chain of redirects.
+#[derive(Clone)]
 struct Hop {
     url: Url,
     method: Method,
@@ -56,17 +70,12 @@ struct Hop {
 }
 
 fn method_of(action: &Fetch) -> Done<Method> {
-    let stated = action.method.as_ref().map_or("GET", |method| method.as_str()).to_ascii_uppercase();
-    match stated.as_str() {
-        "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" => {}
-        _ => {
-            let shown = shown(&stated, 20);
-            let message = format!("expected a method such as GET or POST, saw `{shown}`");
-            return refused(Delivery::NotSent, Cause::InvalidArgument, message);
-        }
-    }
-    Method::from_bytes(stated.as_bytes())
-        .or_else(|_| refused(Delivery::NotSent, Cause::InvalidArgument, "expected a method"))
+    const METHODS: [Method; 7] =
+        [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
+    let stated = action.method.as_ref().map_or("GET", |method| method.as_str());
+    let method = METHODS.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(stated));
+    let unknown = || format!("expected a method such as GET or POST, saw `{}`", shown(stated, 20));
+    method.ok_or_else(|| Failed::new(Delivery::NotSent, Cause::InvalidArgument, unknown()))
 }
 
 fn headers_of(action: &Fetch) -> Done<HeaderMap> {
@@ -74,13 +83,13 @@ fn headers_of(action: &Fetch) -> Done<HeaderMap> {
     for (name, value) in action.headers.iter().flatten() {
         let shown = shown(name, 60);
         let lower = name.to_ascii_lowercase();
-        if NOT_STATED.contains(&lower.as_str()) || lower.starts_with("proxy-") || lower.starts_with("sec-") {
-            let message = format!("expected no header field `{shown}` in a plan");
+        if RESERVED.contains(&lower.as_str()) || lower.starts_with("proxy-") || lower.starts_with("sec-") {
+            let message = format!("a plan must not set the header field `{shown}`");
             return refused(Delivery::NotSent, Cause::InvalidArgument, message);
         }
         let (Ok(name), Ok(value)) = (HeaderName::from_bytes(lower.as_bytes()), HeaderValue::from_str(value.as_str()))
         else {
-            let message = format!("expected a header field, saw `{shown}`");
+            let message = format!("`{shown}` is not a valid header field");
             return refused(Delivery::NotSent, Cause::InvalidArgument, message);
         };
         headers.insert(name, value);
@@ -92,105 +101,69 @@ fn body_of(action: &Fetch) -> Vec<u8> {
     action.body.as_ref().map(|body| body.as_str().as_bytes().to_vec()).unwrap_or_default()
 }
 
-fn follow(policy: &Policy, mut hop: Hop, limit: usize, until: Instant, gate: &Gate) -> Done {
-    let mut before = Delivery::NotSent;
-    for _ in 0..=MAX_REDIRECTS {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Failed::late(before));
-        }
-        gate.pass()?;
-        let refusal = Arc::new(Mutex::new(None));
-        let addresses = Addresses {
-            policy: policy.clone(),
-            url: hop.url.clone(),
-            refusal: refusal.clone(),
-            inner: DefaultResolver::default(),
-        };
-        let config = Agent::config_builder()
-            .proxy(None)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .allow_non_standard_methods(true)
-            .max_response_header_size(64 << 10)
-            .max_idle_connections(0)
-            .timeout_global(Some(left))
-            .user_agent(concat!("cuebook/", env!("CARGO_PKG_VERSION")))
-            .build();
-        let agent = Agent::with_parts(config, DefaultConnector::default(), addresses);
-        let mut request = Request::builder().method(hop.method.clone()).uri(hop.url.as_str());
-        if let Some(headers) = request.headers_mut() {
-            headers.extend(hop.headers.clone());
-        }
-        let sent = if hop.body.is_empty() {
-            request.body(()).map_err(Error::Http).and_then(|request| agent.run(request))
-        } else {
-            request.body(hop.body.clone()).map_err(Error::Http).and_then(|request| agent.run(request))
-        };
-        let answer = match sent {
-            Ok(answer) => answer,
-            Err(error) => {
-                let refused = refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
-                return Err(match refused {
-                    Some(denied) => Failed::blocked(before, denied),
-                    None => why(&error, before),
-                });
-            }
-        };
-        before = Delivery::Sent;
-        let (parts, body) = answer.into_parts();
-        let status = parts.status.as_u16();
-        let location = parts.headers.get(LOCATION).and_then(|value| value.to_str().ok());
-        if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, location) {
-            hop = next(policy, hop, status, location)?;
-            continue;
-        }
-        return answered(&hop, status, &parts.headers, body, limit);
+/// Sends one request, without a proxy, over a new connection.
+async fn send(policy: &Policy, hop: &Hop, left: Duration) -> Result<Response, Box<dyn Error + Send + Sync>> {
+    // The client asks its resolver about names only.
+    let address = match hop.url.host() {
+        Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+        Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+        _ => None,
+    };
+    if let Some(address) = address {
+        policy.reaching(&hop.url, address)?;
     }
-    refused(Delivery::Sent, Cause::NavigationFailed, format!("expected at most {MAX_REDIRECTS} redirects, saw more"))
+    let client = Client::builder()
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        .pool_max_idle_per_host(0)
+        .timeout(left)
+        .user_agent(concat!("cuebook/", env!("CARGO_PKG_VERSION")))
+        .dns_resolver(Arc::new(Resolver { policy: policy.clone(), url: hop.url.clone() }))
+        .build()?;
+    let mut request = client.request(hop.method.clone(), hop.url.clone()).headers(hop.headers.clone());
+    if !hop.body.is_empty() {
+        request = request.body(hop.body.clone());
+    }
+    Ok(request.send().await.map_err(reqwest::Error::without_url)?)
 }
 
-/// The next hop, if the policy lets it be made.
-fn next(policy: &Policy, hop: Hop, status: u16, location: &str) -> Done<Hop> {
+/// The next request of the chain, if the policy allows it.
+fn redirected(policy: &Policy, hop: &Hop, status: u16, location: &str) -> Done<Hop> {
     let redirect = |message: String| Failed::blocked(Delivery::Sent, Denied { rule: Rule::Redirect, message });
-    let url = hop.url.join(location).map_err(|error| redirect(format!("expected a URL to be led to, saw {error}")))?;
-    let url = policy.fetching(url.as_str()).map_err(|denied| redirect(format!("led elsewhere: {}", denied.message)))?;
-    let is_same = url.origin() == hop.url.origin();
-    let Hop { mut method, mut headers, mut body, .. } = hop;
+    let url = hop.url.join(location).map_err(|error| redirect(format!("redirected to an invalid URL: {error}")))?;
+    let url = policy.fetching(url.as_str()).map_err(|denied| redirect(format!("redirected: {}", denied.message)))?;
+    let is_same_origin = url.origin() == hop.url.origin();
+    let Hop { mut method, mut headers, mut body, .. } = hop.clone();
     if status == 303 || (matches!(status, 301 | 302) && method == Method::POST) {
         if method != Method::HEAD {
             method = Method::GET;
         }
         body = Vec::new();
     }
-    if !is_same {
+    if !is_same_origin {
         if !body.is_empty() {
             let origin = url.origin().ascii_serialization();
-            return Err(redirect(format!("expected what is sent to stay on its origin, saw it led to {origin}")));
+            return Err(redirect(format!("redirected to {origin}: a body is not sent to another origin")));
         }
         headers = HeaderMap::new();
     }
     Ok(Hop { url, method, headers, body })
 }
 
-fn answered(hop: &Hop, status: u16, headers: &HeaderMap, body: ureq::Body, limit: usize) -> Done {
+async fn answered(url: &Url, mut response: Response, limit: usize) -> Done {
     let mut bytes = Vec::new();
-    let most = u64::try_from(limit).unwrap_or(u64::MAX);
-    // The client's own limit lies just beyond ours, so that ours is the one that is met.
-    let read = body
-        .into_with_config()
-        .limit(most.saturating_add(2))
-        .reader()
-        .take(most.saturating_add(1))
-        .read_to_end(&mut bytes);
-    if let Err(error) = read {
-        return Err(why(&Error::from(error), Delivery::Sent));
+    while bytes.len() <= limit {
+        match response.chunk().await {
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            Ok(None) => break,
+            Err(error) => return Err(failed(&error.without_url(), Delivery::Sent)),
+        }
     }
+    let (status, headers) = (response.status().as_u16(), response.headers());
     let is_cut = bytes.len() > limit;
     bytes.truncate(limit);
     if is_cut {
-        // A character that was cut in two is left out whole.
+        // A character that was cut is left out.
         while bytes.last().is_some_and(|last| last & 0xc0 == 0x80) {
             bytes.pop();
         }
@@ -201,7 +174,7 @@ fn answered(hop: &Hop, status: u16, headers: &HeaderMap, body: ureq::Body, limit
     let kept = bytes.len();
     if status >= 400 {
         let start: String = String::from_utf8_lossy(&bytes).chars().take(500).collect();
-        let message = format!("expected success, saw status {status}");
+        let message = format!("the server answered with status {status}");
         let mut failed = Failed::new(Delivery::Sent, Cause::HttpError, message);
         failed.failure.facts.status = Some(status);
         failed.failure.facts.seen = Some(start).filter(|start| !start.is_empty());
@@ -216,68 +189,92 @@ fn answered(hop: &Hop, status: u16, headers: &HeaderMap, body: ureq::Body, limit
         };
         fields.insert(name.as_str().to_owned(), Value::String(all));
     }
-    let mut data = json!({ "url": hop.url.as_str(), "status": status, "headers": fields, "body": content(bytes) });
+    let mut data = json!({ "url": url.as_str(), "status": status, "headers": fields, "body": content(bytes) });
     if is_cut {
         data["truncated"] = json!({ "bytes": kept });
     }
     Ok((Delivery::Sent, data))
 }
 
-/// What a failed request means for the step; `before` is what came of the hops before it. A request may have arrived
-/// unless there was no connection to send it over.
-fn why(error: &Error, before: Delivery) -> Failed {
-    let is_unconnected = matches!(
-        error,
-        Error::HostNotFound
-            | Error::ConnectionFailed
-            | Error::Timeout(Timeout::Resolve | Timeout::Connect)
-            | Error::Tls(_)
-            | Error::BadUri(_)
-            | Error::Http(_)
-    );
-    let is_refused = matches!(error, Error::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused);
+/// What a failed request means for the step. It may have arrived unless there was no connection to send it over;
+/// `before` is what the requests before it delivered.
+fn failed(error: &(dyn Error + 'static), before: Delivery) -> Failed {
+    if let Some(denied) = successors(Some(error), |&error| error.source()).find_map(|error| error.downcast_ref()) {
+        return Failed::blocked(before, Denied::clone(denied));
+    }
+    let error_of_client = error.downcast_ref::<reqwest::Error>();
+    let is_unsent = error_of_client.is_some_and(|error| error.is_connect() || error.is_builder());
     let delivery = match before {
-        Delivery::NotSent if !is_unconnected && !is_refused => Delivery::Unknown,
+        Delivery::NotSent if !is_unsent => Delivery::Unknown,
         before => before,
     };
-    let is_late = match error {
-        Error::Timeout(_) => true,
-        Error::Io(error) => error.kind() == std::io::ErrorKind::TimedOut,
-        _ => false,
-    };
-    let (cause, message) = if is_late {
-        (Cause::DeadlineExceeded, "expected an answer before the deadline of the step".to_owned())
-    } else {
-        let seen: String = error.to_string().chars().take(200).collect();
-        (Cause::NavigationFailed, format!("expected an answer, saw {seen}"))
-    };
-    Failed::new(delivery, cause, message)
+    if error_of_client.is_some_and(reqwest::Error::is_timeout) {
+        return Failed::late(delivery);
+    }
+    Failed::new(delivery, Cause::NavigationFailed, format!("no response: {}", shown(&chain(error), 200)))
 }
 
-/// Resolves names, and lets no address through that the policy does not.
-#[derive(Debug)]
-struct Addresses {
+/// Resolves the name of a URL's host to addresses that the policy lets the URL reach.
+#[derive(Clone)]
+struct Resolver {
     policy: Policy,
     url: Url,
-    refusal: Arc<Mutex<Option<Denied>>>,
-    inner: DefaultResolver,
 }
 
-impl Resolver for Addresses {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &ureq::config::Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, Error> {
-        let found = self.inner.resolve(uri, config, timeout)?;
-        for address in &found {
-            // One address that is refused refuses the name: which one is taken is not for chance to say.
-            if let Err(denied) = self.policy.reaching(&self.url, address.ip()) {
-                *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(denied);
-                return Err(Error::HostNotFound);
+impl Resolver {
+    /// One address that is denied denies the name: which one is used must not be left to chance.
+    fn judged(&self, found: Vec<SocketAddr>) -> Result<Addrs, Denied> {
+        found.iter().try_for_each(|address| self.policy.reaching(&self.url, address.ip()))?;
+        Ok(Box::new(found.into_iter()))
+    }
+}
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let resolver = self.clone();
+        Box::pin(async move {
+            // The client puts the port of the URL in the place of 0.
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            Ok(resolver.judged(found)?)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn resolver(url: &str) -> Resolver {
+        let policy = Policy::default().starting_at(url).unwrap();
+        Resolver { policy, url: Url::parse(url).unwrap() }
+    }
+
+    #[test]
+    fn a_public_name_with_a_private_address_is_denied_whatever_else_it_resolves_to() {
+        let [public, private] = [Ipv4Addr::new(93, 184, 215, 14), Ipv4Addr::LOCALHOST].map(|ip| (ip, 0).into());
+        let resolver = resolver("https://shop.example.com/");
+        assert_eq!(resolver.judged(vec![public]).unwrap().collect::<Vec<_>>(), [public]);
+        let denied = resolver.judged(vec![public, private]).err().map(|denied| denied.rule);
+        assert_eq!(denied, Some(Rule::PrivateAddress));
+    }
+
+    #[tokio::test]
+    async fn an_address_that_the_resolver_denies_blocks_the_step_before_anything_is_sent() {
+        struct Private(Resolver);
+        impl Resolve for Private {
+            fn resolve(&self, _: Name) -> Resolving {
+                let denied = self.0.judged(vec![(Ipv4Addr::LOCALHOST, 0).into()]);
+                Box::pin(async move { Ok(denied?) })
             }
         }
-        Ok(found)
+        for url in ["http://shop.example.com/", "https://shop.example.com/"] {
+            let client = Client::builder().dns_resolver(Arc::new(Private(resolver(url)))).no_proxy().build().unwrap();
+            let error = client.get(url).send().await.unwrap_err();
+            let failed = failed(&error, Delivery::NotSent);
+            assert_eq!((failed.delivery, failed.failure.cause), (Delivery::NotSent, Cause::PolicyBlocked), "{url}");
+            assert_eq!(failed.failure.facts.rule, Some(Rule::PrivateAddress), "{url}");
+        }
     }
 }

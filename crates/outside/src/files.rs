@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::blocking::{Gate, blocking};
 use crate::done::{Done, Failed, content, refused, shown};
 
-/// Reads a file; text comes as text.
+/// Reads a file. UTF-8 is returned as a string.
 pub(crate) async fn read(policy: &Policy, path: &str, limit: usize, until: Instant) -> Done {
     let outside = policy.outside();
     let roots: Vec<String> = outside.read_roots.iter().chain(&outside.write_roots).cloned().collect();
@@ -24,7 +24,7 @@ pub(crate) async fn read(policy: &Policy, path: &str, limit: usize, until: Insta
         let (root, path) = find(&roots, &path)?;
         let about = root.metadata(&path).map_err(|error| unusable(&error))?;
         if !about.is_file() {
-            return refused(Delivery::NotSent, Cause::InvalidArgument, "expected a file, saw something else");
+            return refused(Delivery::NotSent, Cause::InvalidArgument, "the path is not a regular file");
         }
         let most = u64::try_from(limit).unwrap_or(u64::MAX);
         let mut bytes = Vec::new();
@@ -39,7 +39,7 @@ pub(crate) async fn read(policy: &Policy, path: &str, limit: usize, until: Insta
     .await
 }
 
-/// Writes a file whole: whoever reads it meanwhile sees the old content or the new.
+/// Replaces a file atomically: a concurrent reader sees the old content or the new.
 pub(crate) async fn write(policy: &Policy, path: &str, content: &str, until: Instant) -> Done {
     let roots = policy.outside().write_roots.clone();
     let (path, content) = (path.to_owned(), content.to_owned());
@@ -49,7 +49,7 @@ pub(crate) async fn write(policy: &Policy, path: &str, content: &str, until: Ins
 fn replace(roots: &[String], path: &str, content: &[u8], gate: &Gate) -> Done {
     let (root, path) = place(roots, path)?;
     if root.metadata(&path).is_ok_and(|about| !about.is_file()) {
-        let message = "expected a file or nothing yet, saw something else";
+        let message = "the path exists and is not a regular file";
         return refused(Delivery::NotSent, Cause::InvalidArgument, message);
     }
     let draft = draft_of(&path);
@@ -69,14 +69,14 @@ fn replace(roots: &[String], path: &str, content: &[u8], gate: &Gate) -> Done {
     Ok((Delivery::Sent, json!({ "path": path, "bytes": content.len() })))
 }
 
-/// A name beside `path` that nobody else uses.
+/// A unique name beside `path`.
 fn draft_of(path: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
     path.with_file_name(format!(".cuebook-{}-{next}.tmp", std::process::id()))
 }
 
-/// The root under which the file is there; the first root where it is nowhere.
+/// The first root that has the file; the first root if none has it.
 fn find(roots: &[String], path: &str) -> Result<(Dir, PathBuf), Failed> {
     let mut first = None;
     for (root, path) in candidates(roots, path)? {
@@ -89,12 +89,12 @@ fn find(roots: &[String], path: &str) -> Result<(Dir, PathBuf), Failed> {
     first.ok_or_else(|| out_of_reach(path))
 }
 
-/// The root under which the file belongs: the first.
+/// The first root that the path may lie under.
 fn place(roots: &[String], path: &str) -> Result<(Dir, PathBuf), Failed> {
     candidates(roots, path)?.into_iter().next().ok_or_else(|| out_of_reach(path))
 }
 
-/// Each root, opened, under which the path may lie, and the path from there.
+/// Each root that the path may lie under, opened, and the path relative to it.
 fn candidates(roots: &[String], path: &str) -> Result<Vec<(Dir, PathBuf)>, Failed> {
     let wanted = Path::new(path);
     let drive = path.chars().nth(1) == Some(':') && path.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -105,7 +105,7 @@ fn candidates(roots: &[String], path: &str) -> Result<Vec<(Dir, PathBuf)>, Faile
     let mut found = Vec::new();
     for root in roots {
         let below = if wanted.is_absolute() {
-            // The path may name the root as it was declared, or as it is without links.
+            // The path may name the root as it was declared, or with its links resolved.
             let real = Path::new(root).canonicalize().ok();
             let below = wanted.strip_prefix(root).ok().or_else(|| wanted.strip_prefix(real.as_deref()?).ok());
             match below {
@@ -120,11 +120,11 @@ fn candidates(roots: &[String], path: &str) -> Result<Vec<(Dir, PathBuf)>, Faile
             return refused(
                 Delivery::NotSent,
                 Cause::InvalidArgument,
-                "expected a file, saw the declared directory itself",
+                "the path is the declared directory itself, not a file in it",
             );
         }
         let root = Dir::open_ambient_dir(root, ambient_authority()).map_err(|error| {
-            let message = format!("expected a declared directory that can be opened: {error}");
+            let message = format!("a declared directory cannot be opened: {error}");
             Failed::new(Delivery::NotSent, Cause::InvalidArgument, message)
         })?;
         found.push((root, below));
@@ -134,16 +134,16 @@ fn candidates(roots: &[String], path: &str) -> Result<Vec<(Dir, PathBuf)>, Faile
 
 fn out_of_reach(path: &str) -> Failed {
     let shown = shown(path, 100);
-    let message = format!("expected a path below a declared directory, saw `{shown}`");
+    let message = format!("`{shown}` is not below a declared directory");
     Failed::blocked(Delivery::NotSent, Denied { rule: Rule::Root, message })
 }
 
 fn unusable(error: &std::io::Error) -> Failed {
-    // The system's own refusals have a number; what leads out of a root has none.
+    // Errors of the system have a number; a path that leads out of a root has none.
     if error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
-        let message = "expected a path that stays below the declared directory, saw one that leads out".to_owned();
+        let message = "the path leads out of the declared directory".to_owned();
         return Failed::blocked(Delivery::NotSent, Denied { rule: Rule::Root, message });
     }
-    let message = format!("expected a file that can be used: {error}");
+    let message = format!("the file cannot be used: {error}");
     Failed::new(Delivery::NotSent, Cause::InvalidArgument, message)
 }

@@ -1,4 +1,4 @@
-//! The handler: which of its verbs a step asks for, and the deadline of each.
+//! The handler: dispatches a step to its verb, under the deadline of the step.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -17,14 +17,14 @@ use crate::done::{outcome, refused};
 use crate::fetch;
 use crate::{files, shell};
 
-/// Bounds of what is done outside of the page.
+/// Bounds of the actions outside of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutsideOptions {
-    /// The most bytes of an answer, of a file, and of each of a command's two outputs.
+    /// Upper bound in bytes of a response, of a file, and of each of the two outputs of a command.
     pub max_bytes: usize,
-    /// How long a step may take that does not say so itself.
+    /// Timeout of a step that states none.
     pub step_timeout: Duration,
-    /// Where commands are looked for, as the variable `PATH` has it. Of the environment, a command sees this only.
+    /// The `PATH` that commands are searched in. It is the only environment variable that a command gets.
     pub path: Option<OsString>,
 }
 
@@ -56,7 +56,7 @@ impl Default for OutsideOptions {
 /// let file = serde_json::json!({ "roots": { "read": [root.path()] } });
 /// let policy = Policy::new(Profile::Unleashed).with_file(&PolicyFile::read(&file.to_string())?)?;
 ///
-/// // What a plan wants.
+/// // The plan.
 /// let plan = r#"{ "version": "1.0", "steps": [{ "type": "readFile", "path": "note.txt" }] }"#;
 /// let page = Observation::blank(PageId::new("none"), "about:blank");
 /// let draft = PlanDraft::read(plan, Author::Operator)?;
@@ -86,7 +86,7 @@ impl OutsideHandler {
 impl ActionHandler for OutsideHandler {
     type Error = Infallible;
 
-    /// None: the verbs that it carries out belong to the language.
+    /// Empty: the verbs of this handler belong to the language.
     fn actions(&self) -> Vec<RegisteredAction> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Registered actions: name, schema of arguments, what they do to the world, and the code that does it.
+//! Registered actions: each has a name, a schema of its arguments, an effect class, and the code that runs.
 //!
 //! ```
 //! use cuebook_grammar::effect::EffectClass;
@@ -22,9 +22,9 @@
 //! ```
 //!
 //! Invariants:
-//! - A model may call what is registered and opened in the policy, and nothing else.
-//! - An action runs only with arguments that fit its schema, whoever wrote them and whatever constrained that.
-//! - Every schema is one that a grammar can bound, so that engines under a grammar can write each call.
+//! - A model may call only what is both registered and opened in the policy.
+//! - An action runs only with arguments that fit its schema, even if a grammar already constrained the model.
+//! - A grammar can bound every schema, so that engines under a grammar can write every call.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -45,9 +45,9 @@ use cuebook_grammar::seam::ActionHandler;
 use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
-use crate::done::{Failed, outcome, shown};
+use crate::done::{Failed, chain, outcome, shown};
 
-/// How long an action may take where its step says nothing.
+/// Timeout of an action whose step states none.
 const TIME: Duration = Duration::from_secs(30);
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -58,23 +58,23 @@ type Code = Box<dyn Fn(Value) -> Running + Send + Sync>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// The name is no identifier of at most 60 characters.
-    #[error("expected a name of letters, digits, `_` and `-`, saw `{0}`")]
+    /// The name is not an identifier of at most 60 characters.
+    #[error("expected a name of 1 to 60 letters, digits, `_` and `-`, saw `{0}`")]
     Name(String),
-    /// The name is taken, by another action or by a verb of the language.
-    #[error("expected a name that is not taken, saw `{0}`")]
+    /// Another action or a verb of the language has the name.
+    #[error("the name `{0}` is in use")]
     Taken(String),
     /// The description is too long.
-    #[error("expected a description of at most 200 characters for `{0}`")]
+    #[error("the description of `{0}` is longer than 200 characters")]
     Description(String),
-    /// No grammar can bound the arguments.
+    /// A grammar cannot bound the arguments.
     #[error(
-        "expected a schema of closed objects, bounded strings and integers, booleans, enums and arrays of those for `{0}`"
+        "the schema of `{0}` is not supported: use closed objects, bounded strings and integers, booleans, enums, and arrays of those"
     )]
     Schema(String),
 }
 
-/// Carries out nothing.
+/// Handles no action: each fails as unsupported.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoOthers;
 
@@ -93,7 +93,7 @@ impl ActionHandler for NoOthers {
     }
 }
 
-/// Registered actions, and another handler for what is not registered here.
+/// Registered actions, and a fallback handler for the others.
 pub struct Registry<H = NoOthers> {
     entries: Vec<Entry>,
     others: H,
@@ -112,7 +112,7 @@ impl<H> fmt::Debug for Registry<H> {
 }
 
 impl Registry {
-    /// A registry without actions.
+    /// An empty registry.
     #[must_use]
     pub const fn new() -> Self {
         Self { entries: Vec::new(), others: NoOthers }
@@ -126,9 +126,9 @@ impl Default for Registry {
 }
 
 impl<H> Registry<H> {
-    /// Registers an action. `description` is what a planner reads of it, `effect` what a repair and a confirmation go
-    /// by; `schema` is JSON Schema of an object. `code` gets arguments that fit the schema, and what it answers goes
-    /// into the history; it is dropped at the step's deadline.
+    /// Registers an action. Planners read `description`; repairs and confirmations depend on `effect`; `schema` is a
+    /// JSON Schema of an object. `code` gets arguments that fit the schema. Its result goes into the history. Its
+    /// future is dropped at the deadline of the step.
     ///
     /// # Errors
     /// [`RegistryError`].
@@ -169,13 +169,13 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// With another handler for what is not registered here, such as the executor's for requests and files.
+    /// Sets the fallback handler, such as [`OutsideHandler`](crate::OutsideHandler) for requests and files.
     #[must_use]
     pub fn with_others<O>(self, others: O) -> Registry<O> {
         Registry { entries: self.entries, others }
     }
 
-    /// The policy with every action of the registry opened to planners.
+    /// Opens every action of the registry in `policy`, so that planners may call it.
     #[must_use]
     pub fn opened_in(&self, policy: Policy) -> Policy {
         self.entries.iter().fold(policy, |policy, entry| policy.registering(entry.action.clone()))
@@ -208,13 +208,13 @@ impl<H: ActionHandler> ActionHandler for Registry<H> {
                 let until = deadline.within(began, step.timeout().unwrap_or(TIME)).instant();
                 match tokio::time::timeout_at(until.into(), code(args)).await {
                     Ok(Ok(data)) => Ok((Delivery::Sent, data)),
-                    // Code that ran may have done something, whatever it says.
+                    // Code that failed may have had an effect before.
                     Ok(Err(error)) => {
                         let message = format!("`{}` failed: {}", action.name, shown(&chain(error.as_ref()), 400));
                         Err(Failed::new(Delivery::Unknown, Cause::PostconditionFailed, message))
                     }
                     Err(_) => {
-                        let message = format!("expected `{}` to end before the deadline of the step", action.name);
+                        let message = format!("`{}` did not end before the deadline of the step", action.name);
                         Err(Failed::new(Delivery::Unknown, Cause::DeadlineExceeded, message))
                     }
                 }
@@ -222,18 +222,6 @@ impl<H: ActionHandler> ActionHandler for Registry<H> {
         };
         Ok(outcome(step, done, began.elapsed()))
     }
-}
-
-/// An error with its sources.
-fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut out = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        out.push_str(": ");
-        out.push_str(&error.to_string());
-        source = error.source();
-    }
-    out
 }
 
 #[cfg(test)]
@@ -261,7 +249,7 @@ mod tests {
     fn registry() -> Registry {
         let code = |args: Value| async move {
             match args["to"].as_str() {
-                Some("nobody") => Err(std::io::Error::other("no such\naddress")),
+                Some("unknown") => Err(std::io::Error::other("no such\naddress")),
                 Some("never") => std::future::pending().await,
                 _ => Ok(json!({ "sent": args["to"] })),
             }
@@ -281,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn code_gets_arguments_that_fit_and_its_answer_is_the_steps_data() {
+    async fn code_gets_arguments_that_fit_and_its_result_is_the_data_of_the_step() {
         let StepOutcome::Succeeded(success) = call(json!({ "to": "ann", "copies": 2 })).await else { panic!("failed") };
         assert_eq!(success.data, Some(json!({ "sent": "ann" })));
         assert!(success.evidence.post.iter().all(|judged| judged.verdict == cuebook_grammar::verdict::Verdict::Holds));
@@ -305,17 +293,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn code_that_fails_or_does_not_end_is_a_failure_that_may_have_done_something() {
-        for (to, cause) in [("nobody", Cause::PostconditionFailed), ("never", Cause::DeadlineExceeded)] {
+    async fn code_that_fails_or_does_not_end_may_have_had_an_effect() {
+        for (to, cause) in [("unknown", Cause::PostconditionFailed), ("never", Cause::DeadlineExceeded)] {
             let StepOutcome::Failed(failure) = call(json!({ "to": to })).await else { panic!("{to}") };
             assert_eq!((failure.cause, failure.evidence.input_sent), (cause, true));
         }
-        let StepOutcome::Failed(failure) = call(json!({ "to": "nobody" })).await else { panic!("done") };
+        let StepOutcome::Failed(failure) = call(json!({ "to": "unknown" })).await else { panic!("done") };
         assert_eq!(failure.message, r"`send` failed: no such\naddress");
     }
 
     #[test]
-    fn what_cannot_be_registered_says_why() {
+    fn an_action_that_cannot_be_registered_is_an_error() {
         let with = |name: &str, schema: Value| {
             let code = |_| async { Ok::<Value, std::io::Error>(Value::Null) };
             registry().with(name, "d", EffectClass::ReadOnly, schema, code).map(drop)

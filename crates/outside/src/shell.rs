@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 
 use crate::done::{Done, Failed, content, refused};
 
-/// How long the output of a command is read after its end: what it left running may hold it open.
+/// How long output is read after a command has ended: a process that it left running may hold it open.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Runs a command, and returns its exit code and outputs.
@@ -42,7 +42,7 @@ pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            let message = format!("expected a command that can be started: {error}");
+            let message = format!("the command cannot be started: {error}");
             return refused(Delivery::NotSent, Cause::InvalidArgument, message);
         }
     };
@@ -52,7 +52,7 @@ pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
         let (out, err) = tokio::join!(kept(outputs.0, limit), kept(outputs.1, limit));
         (out, err)
     });
-    // The outputs are read while the command runs: one that is full would hold it up.
+    // The outputs are read while the command runs: a full pipe would block it.
     let mut read = None;
     let status = loop {
         tokio::select! {
@@ -72,7 +72,7 @@ pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
     let status = match status {
         Ok(status) => status,
         Err(error) => {
-            let message = format!("expected a command that ends: {error}");
+            let message = format!("the end of the command cannot be observed: {error}");
             return refused(Delivery::Sent, Cause::EffectUnknown, message);
         }
     };
@@ -109,7 +109,7 @@ fn shell(line: &str) -> Command {
     command
 }
 
-/// One output: its beginning, and how much came after.
+/// One output: its first bytes, and how many were dropped.
 #[derive(Debug, Default)]
 struct Output {
     bytes: Vec<u8>,
@@ -128,7 +128,7 @@ async fn kept(stream: Option<impl AsyncRead + Unpin>, limit: usize) -> Output {
     output
 }
 
-/// Everything that a command started, ended when this is dropped.
+/// The process group of a command. Dropping it kills the group.
 struct Group {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
@@ -151,7 +151,7 @@ impl Drop for Group {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(leader) = self.leader {
-            // Nobody of the group may be left; that is no error.
+            // An empty group is not an error.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
