@@ -1,9 +1,9 @@
-//! Artifacts: files that belong to a run, named by their content.
+//! Artifacts: the files of a run, named by their content.
 //!
 //! Invariants:
-//! - A file is stored once, under `artifacts/<2 digits>/<SHA-256>.<extension>`, and gets its name only when
-//!   it is whole. Power may be lost before the disk has it; its name lets a reader find that out.
-//! - A reference that was read from a log opens nothing but the file that its digest names.
+//! - A file is stored once, as `artifacts/<2 digits>/<SHA-256>.<extension>`, and gets its name when it is complete. Its
+//!   content may be lost in a power failure; a reader finds out by the digest.
+//! - A reference from a log opens only the file that its digest names.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -29,17 +29,17 @@ pub struct ArtifactStore {
 }
 
 impl ArtifactStore {
-    /// The store in a run's folder. Artifacts that are text go through `redactor`.
+    /// The store in the folder of a run. Text goes through `redactor`.
     #[must_use]
     pub fn new(dir: &RunDir, redactor: Option<Arc<dyn Redactor>>) -> Self {
         Self { run: dir.path().to_owned(), redactor, next_part: Arc::default() }
     }
 
-    /// The content of an artifact, after comparing it with its digest. Blocks.
+    /// Reads an artifact and compares it with its digest. Blocks.
     ///
     /// # Errors
-    /// [`DataError::Artifact`] for a reference that this store never made, or content that is not what the
-    /// reference says; [`DataError::Io`].
+    /// [`DataError::Artifact`] if the reference is not one of this store, or the content does not match it;
+    /// [`DataError::Io`].
     pub fn read(&self, reference: &ArtifactRef) -> Result<Vec<u8>, DataError> {
         let wrong = |seen: String| DataError::Artifact { expected: shown(&reference.sha256), seen };
         let is_digest = reference.sha256.len() == 64
@@ -72,7 +72,7 @@ impl ArtifactStore {
             .map_err(DataError::io(Doing::Write, &part))
             .and_then(|()| fs::rename(&part, &path).map_err(DataError::io(Doing::Rename, &path)));
         if let Err(error) = stored {
-            // The disk may be full: what can be given back is; the first error is the one that counts.
+            // The disk may be full. The first error is returned.
             let _ = fs::remove_file(&part);
             return Err(error);
         }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn content_that_was_changed_is_refused() {
+    async fn changed_content_is_an_error() {
         let (_out, dir) = dir();
         let store = ArtifactStore::new(&dir, None);
         let reference = store.store(ArtifactKind::DomDiff, "text/plain; charset=utf-8", b"old".to_vec()).await.unwrap();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reference_opens_nothing_but_its_own_file() {
+    async fn a_reference_opens_only_its_own_file() {
         let (_out, dir) = dir();
         let store = ArtifactStore::new(&dir, None);
         let good = store.store(ArtifactKind::Screenshot, "image/png", b"x".to_vec()).await.unwrap();

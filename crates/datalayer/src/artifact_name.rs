@@ -1,10 +1,10 @@
-//! Names of artifacts: by content, and where a run keeps them.
+//! The names of artifacts.
 
 use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::seam::ArtifactKind;
 use sha2::{Digest as _, Sha256};
 
-/// The reference to bytes as they are stored.
+/// The reference to stored bytes.
 pub(crate) fn reference(kind: ArtifactKind, media_type: &str, bytes: &[u8]) -> ArtifactRef {
     let sha256 = sha256(bytes);
     let folder: String = sha256.chars().take(2).collect();
@@ -17,7 +17,7 @@ pub(crate) fn reference(kind: ArtifactKind, media_type: &str, bytes: &[u8]) -> A
     }
 }
 
-/// Whether `path` is where this crate puts a file with this digest, whatever its extension.
+/// Whether `path` is that of a file with this digest, with any known extension.
 pub(crate) fn names(path: &str, digest: &str) -> bool {
     let folder: String = digest.chars().take(2).collect();
     path.strip_prefix("artifacts/")

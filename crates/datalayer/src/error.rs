@@ -1,6 +1,6 @@
-//! What can break while a run is kept or read.
+//! Errors of writing and reading runs.
 //!
-//! Invariant: no message quotes the content of a log line; a line may hold what a page said.
+//! Invariant: no message quotes a log line, which may contain text of a page.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,60 +9,60 @@ use cuebook_grammar::id::RunId;
 use cuebook_grammar::record::RECORD_VERSION;
 use cuebook_grammar::wire::ReadError;
 
-/// A failure of the data layer. All of them mean that the machinery or a file is broken.
+/// An error of the data layer. All of them mean that the machinery or a file is broken.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// The file system refused.
+    /// A file operation failed.
     #[error("cannot {doing} {}", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The operation.
         doing: Doing,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A run's name that cannot be the name of a folder.
+    /// A run id that cannot be the name of a folder.
     #[error(
         "expected a run id of 1 to 100 letters, digits, `.`, `_` or `-` that starts with a letter or digit, saw `{seen}`"
     )]
     BadRunId {
-        /// The start of what was seen, escaped.
+        /// The start of it, escaped.
         seen: String,
     },
-    /// A value that has no JSON form.
-    #[error("expected a value with a JSON form")]
+    /// A value cannot be written as JSON.
+    #[error("the value cannot be written as JSON")]
     Encode(#[source] serde_json::Error),
-    /// An entry that no reader would accept.
+    /// An entry is too long for readers.
     #[error("expected an entry of at most {limit} bytes, saw {seen}")]
     TooLong {
-        /// The bound.
+        /// The upper bound.
         limit: u64,
         /// Its length.
         seen: u64,
     },
-    /// Taking a secret out would have left a document that cannot be read again.
-    #[error("expected a document that stays readable without its secrets, saw one at {pointer} that does not")]
+    /// A secret cannot be redacted, because the document would not be readable any more.
+    #[error("the secret at {pointer} cannot be redacted: the document would not be readable")]
     Unredactable {
-        /// Where.
+        /// JSON pointer to it.
         pointer: String,
     },
-    /// The log failed before, or was closed.
-    #[error("expected a log that took every entry so far, saw one that failed or was closed")]
+    /// The log failed before, or is closed.
+    #[error("the log has failed or is closed")]
     LogRefuses,
-    /// Entries come in this order: header, calls and then begin and commit of each of their steps, end.
+    /// An entry is out of order. The order is: header; calls, and begin and commit of their steps; end.
     #[error("expected {expected}, saw {seen}")]
     OutOfOrder {
-        /// What may come.
+        /// What is allowed.
         expected: &'static str,
-        /// What came.
+        /// What was written or read.
         seen: &'static str,
     },
-    /// A step that was not begun cannot be committed, nor begun twice.
+    /// A step is committed without being begun, or begun twice.
     #[error("expected {expected} for step {step_index}, attempt {attempt}")]
     Ticket {
-        /// What may come.
+        /// What is allowed.
         expected: &'static str,
         /// The step.
         step_index: u32,
@@ -77,57 +77,57 @@ pub enum DataError {
         /// The run of the entry.
         seen: RunId,
     },
-    /// A log of another major version, which this reader would misread.
+    /// A log of another major version.
     #[error("expected record version {}.x, saw `{seen}`", RECORD_VERSION.split('.').next().unwrap_or_default())]
     Version {
-        /// The start of what was seen, escaped.
+        /// The start of it, escaped.
         seen: String,
     },
-    /// A whole line that is no JSON object.
-    #[error("expected a JSON object at column {column}, saw something else")]
+    /// A complete line is not a JSON object.
+    #[error("the line is not a JSON object, at column {column}")]
     NotJson {
-        /// From 1.
+        /// 1-based.
         column: usize,
-        /// What the parser said.
+        /// The error of the parser.
         source: serde_json::Error,
     },
-    /// A whole line that is JSON but no entry.
-    #[error("expected an entry of the log, saw something else at `{}`", .0.path)]
+    /// A complete line is JSON, but not an entry.
+    #[error("the line is not an entry of the log, at `{}`", .0.path)]
     NotAnEntry(#[source] ReadError),
-    /// Which line of a log an error is about.
+    /// The line of a log that has an error.
     #[error("line {line}")]
     Line {
-        /// From 1.
+        /// 1-based.
         line: u64,
-        /// What is wrong with it.
+        /// The error.
         source: Box<DataError>,
     },
-    /// An artifact whose reference or content is not what it claims.
+    /// The reference or the content of an artifact is wrong.
     #[error("expected an artifact with SHA-256 {expected}, saw {seen}")]
     Artifact {
-        /// The start of what the reference says, escaped.
+        /// The start of the digest in the reference, escaped.
         expected: String,
-        /// What was there.
+        /// The actual digest or path.
         seen: String,
     },
-    /// The thread pool is gone: the program is ending.
-    #[error("expected a running worker, saw one that had stopped")]
+    /// The worker thread has stopped: the program is ending.
+    #[error("the worker thread has stopped")]
     WorkerGone,
 }
 
-/// What was tried on a file.
+/// An operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Doing {
-    /// Making a file or folder.
+    /// Create a file or folder.
     Create,
-    /// Opening or reading.
+    /// Open or read.
     Read,
-    /// Writing.
+    /// Write.
     Write,
-    /// Waiting until the disk has it.
+    /// Wait until it is on the disk.
     Sync,
-    /// Giving it its final name.
+    /// Rename to the final name.
     Rename,
 }
 
@@ -149,7 +149,7 @@ impl DataError {
         move |source| Self::Io { doing, path, source }
     }
 
-    /// The line of the log that the error is about, from 1.
+    /// 1-based line of the log.
     #[must_use]
     pub const fn line(&self) -> Option<u64> {
         match self {
@@ -159,7 +159,7 @@ impl DataError {
     }
 }
 
-/// The start of a text for a message, with control characters escaped.
+/// The start of a text for a message, escaped.
 pub(crate) fn shown(text: &str) -> String {
     text.chars().take(100).flat_map(char::escape_debug).collect()
 }

@@ -1,6 +1,6 @@
-//! Judges a recorded run again: the same conditions, the same facts, the same code, no browser.
+//! Judges a recorded run again: the same conditions, facts and code, without a browser.
 //!
-//! Invariant: pure. The judge decides nothing itself; [`Judged::judge`] does.
+//! Invariant: pure. All verdicts are those of [`Judged::judge`].
 
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::facts::Facts;
@@ -10,18 +10,18 @@ use cuebook_grammar::verdict::Verdict;
 
 use crate::log::Run;
 
-/// What came of judging a run again.
+/// The result of judging a run again.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Judgement {
-    /// How many conditions were judged.
+    /// The number of conditions.
     pub judged: u64,
-    /// Where the second verdict is another one, in the order of the log.
+    /// The differences from the record, in the order of the log.
     pub differences: Vec<Difference>,
 }
 
 impl Judgement {
-    /// Whether every verdict was the same.
+    /// Whether there are no differences.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.differences.is_empty()
@@ -37,27 +37,27 @@ pub enum Side {
     Post,
 }
 
-/// One thing that does not fit.
+/// One difference from the record.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The step's position in order of execution.
+    /// 0-based position of the step in order of execution.
     pub step_index: u32,
     /// Its attempt.
     pub attempt: u32,
-    /// What does not fit.
+    /// The kind of difference.
     pub what: Mismatch,
 }
 
-/// What does not fit.
+/// A kind of difference.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// The facts give another verdict than the one recorded.
+    /// The verdict differs.
     Verdict {
-        /// Which list it is in.
+        /// The list of the condition.
         side: Side,
-        /// Its position there, from 0.
+        /// 0-based position in the list.
         position: usize,
         /// The condition.
         condition: Box<Condition>,
@@ -66,30 +66,30 @@ pub enum Mismatch {
         /// The verdict now.
         judged: Verdict,
     },
-    /// A condition held before the action and the record denies it, or the other way round.
+    /// Whether the condition held before the action differs.
     Vacuous {
-        /// Its position among the postconditions, from 0.
+        /// 0-based position among the postconditions.
         position: usize,
         /// The condition.
         condition: Box<Condition>,
-        /// Whether it held before, by the record.
+        /// Whether it held before, in the record.
         recorded: bool,
     },
-    /// The record calls the step ok, and a condition that it stated does not hold.
+    /// The record has the result ok, but a stated condition does not hold.
     Result {
-        /// Which list it is in.
+        /// The list of the condition.
         side: Side,
-        /// Its position there, from 0.
+        /// 0-based position in the list.
         position: usize,
         /// The verdict in the record.
         recorded: Verdict,
     },
 }
 
-/// Judges every condition of every committed step again. Costs about as much as it did at run time: a few
-/// comparisons a sample, a compiled pattern where there is one.
+/// Judges every condition of every committed step again. Costs as much as at run time: a few comparisons per sample, and
+/// the compilation of patterns.
 ///
-/// A list of conditions without facts is judged on no facts, so that only Unknown fits it.
+/// Conditions without recorded facts are judged on no facts, so that only [`Verdict::Unknown`] agrees.
 #[must_use]
 pub fn judge(run: &Run) -> Judgement {
     let mut judgement = Judgement::default();

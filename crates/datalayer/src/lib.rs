@@ -1,12 +1,11 @@
-//! What a run leaves behind: a durable step log, artifacts by their content, a report; and how it is read
-//! and judged again.
+//! The data of a run: a durable step log, artifacts by content, a report; and a reader and judge for them.
 //!
-//! What it costs: an entry of the log is one write and one `fdatasync`, a fraction of a millisecond on a
-//! local disk; an artifact is one hash and one write, paid once for equal content; reading and judging a
-//! run is linear in its size and needs no browser.
+//! Cost: an entry of the log is one write and one `fdatasync`, a fraction of a millisecond on a local disk. An artifact is
+//! one hash and one write; equal content is written once. Reading and judging a run is linear in its size and needs no
+//! browser.
 //!
-//! Absent on purpose: clocks and randomness (callers bring the time and the random bytes), and any
-//! knowledge of browsers, planners or how a run is driven.
+//! Deliberately absent: clocks and randomness (callers pass the time and the random bytes), and any knowledge of browsers,
+//! planners or the loop of a run.
 
 pub mod artifact;
 mod artifact_name;

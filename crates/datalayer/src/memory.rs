@@ -1,4 +1,4 @@
-//! A log and a store of artifacts in memory, under the same rules as those on disk.
+//! A log and a store of artifacts in memory, with the rules of those on disk.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::artifact_name::reference;
 use crate::error::DataError;
 use crate::log::{Entry, Ledger};
 
-/// A log in memory, of one run or of several, one after the other. Clones share it.
+/// A log in memory, of one or more consecutive runs. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLog {
     inner: Arc<Mutex<(Ledger, Vec<Entry>)>>,
@@ -24,7 +24,7 @@ impl MemoryLog {
         self.lock().1.clone()
     }
 
-    /// The records of the steps that were committed so far.
+    /// The records of the committed steps.
     #[must_use]
     pub fn steps(&self) -> Vec<StepRecord> {
         let records = self.entries().into_iter().filter_map(|entry| match entry {
@@ -98,13 +98,13 @@ pub struct MemoryArtifacts {
 }
 
 impl MemoryArtifacts {
-    /// The content that a reference names.
+    /// The content of an artifact.
     #[must_use]
     pub fn read(&self, reference: &ArtifactRef) -> Option<Vec<u8>> {
         self.lock().get(&reference.sha256).cloned()
     }
 
-    /// How many different contents there are.
+    /// The number of distinct contents.
     #[must_use]
     pub fn count(&self) -> usize {
         self.lock().len()

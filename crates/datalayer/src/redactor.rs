@@ -1,12 +1,10 @@
-//! Takes the values of known secrets out of text, however a program may have encoded them on the way.
+//! Removes the values of known secrets from text, in every usual encoding.
 //!
 //! Invariants:
-//! - A secret is found plain and, in any mixture and layering of them, with its characters escaped for
-//!   JSON, URLs or HTML; and as a whole in base64 and hexadecimal, wherever in a longer text it was when
-//!   that was encoded.
-//! - What was learnt is never shown: `Debug` says how many.
-//! - Texts of fewer than four characters, surrounding white space left aside, are not searched for: they
-//!   would be found everywhere.
+//! - A secret is found as plain text; with its characters escaped for JSON, URLs or HTML, in any combination and nesting;
+//!   and in base64 and hexadecimal, also as a part of a longer encoded text.
+//! - `Debug` shows only the number of secrets.
+//! - Secrets of fewer than four characters, without surrounding white space, are ignored: they would match everywhere.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,18 +15,18 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use cuebook_grammar::seam::Redactor;
 use regex::{Regex, RegexBuilder};
 
-/// What stands in a secret's place.
+/// The replacement of a secret.
 pub const MARK: &str = "[redacted]";
 
 const MIN_CHARS: usize = 4;
-/// A long secret is searched for in pieces of so many characters, so that cutting it does not hide it.
+/// Characters of the pieces in which a long secret is searched for, so that a truncated one is found.
 const PIECE: usize = 100;
 const MAX_PROGRAM: usize = 64 << 20;
 
-/// Redacts by value. Cheap until something is learnt; then one linear search a text.
+/// Redacts by value. Costs one linear search per text once it knows a secret.
 ///
-/// Not found: a secret reversed, compressed, encrypted, in another Unicode normalisation, or cut to less
-/// than a piece.
+/// Not found: a secret that is reversed, compressed, encrypted, in another Unicode normalisation, or truncated to less than
+/// a piece.
 #[derive(Default)]
 pub struct ValueRedactor {
     known: RwLock<Known>,
@@ -36,7 +34,7 @@ pub struct ValueRedactor {
 
 #[derive(Default)]
 struct Known {
-    /// Longest first: of two that begin at one place, the longer one is taken.
+    /// Longest first: of two that start at the same place, the longer one matches.
     secrets: Vec<(usize, String)>,
     search: Option<Regex>,
 }
@@ -68,9 +66,9 @@ impl Redactor for ValueRedactor {
         }
     }
 
-    /// Costs a compilation: about a millisecond for each secret known.
+    /// Compiles the search: about a millisecond per known secret.
     fn learn(&self, secret: &str) {
-        // A line break at an end does not survive a one-line field, nor a file that a secret was read from.
+        // A trailing line break is lost in a one-line field, or comes from the file of a secret.
         let secret = secret.trim_matches(['\r', '\n']);
         if secret.trim().chars().count() < MIN_CHARS {
             return;
@@ -90,10 +88,10 @@ impl Redactor for ValueRedactor {
 
 fn compile(secrets: &[(usize, String)]) -> Option<Regex> {
     let alternatives: Vec<&str> = secrets.iter().map(|(_, pattern)| pattern.as_str()).collect();
-    // The mark itself comes first: a secret that is spelled like a part of it must not nest marks.
+    // The mark comes first: a secret that is a part of it must not nest marks.
     let source = format!("{}|{}", regex::escape(MARK), alternatives.join("|"));
     let search = RegexBuilder::new(&source).size_limit(MAX_PROGRAM).dfa_size_limit(MAX_PROGRAM).build();
-    // Beyond the bound, to let text through would be worse than to lose it.
+    // Beyond the size limit, losing text is better than leaking it.
     Some(search.unwrap_or_else(|_| everything()))
 }
 
@@ -126,7 +124,7 @@ fn pattern(secret: &str) -> String {
     format!("(?:{})", alternatives.join("|"))
 }
 
-/// One character in every form in which it may stand, several layers deep.
+/// One character in all its escaped forms, several layers deep.
 fn character(c: char) -> String {
     let mut buffer = [0; 4];
     let mut forms = vec![format!(r"\\*{}", regex::escape(c.encode_utf8(&mut buffer)))];
@@ -168,8 +166,8 @@ fn hexadecimal(text: &str) -> String {
     format!("(?i:{digits})")
 }
 
-/// Those digits of base64 that the text decides alone when `shift` bytes stand before it in its group of
-/// three, in both alphabets, also percent-encoded.
+/// The base64 digits that depend on the text alone if `shift` bytes precede it in its group of three, in both alphabets,
+/// also percent-encoded.
 fn base64_at(text: &str, shift: usize) -> String {
     let mut bytes = vec![0; shift];
     bytes.extend(text.bytes());

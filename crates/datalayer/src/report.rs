@@ -11,8 +11,8 @@ use crate::error::{DataError, Doing};
 use crate::run_dir::{RunDir, sync_dir};
 use crate::scrub::to_json;
 
-/// Writes `report.json`, whole or not at all, and replaces one that is there. Secrets that `redactor`
-/// knows are taken out. Blocks for one write and one sync. Returns where it lies.
+/// Writes `report.json` atomically, redacted, and replaces an existing one. Blocks for one write and one sync. Returns its
+/// path.
 ///
 /// # Errors
 /// [`DataError::Io`], or [`DataError::Unredactable`].

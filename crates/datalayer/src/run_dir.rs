@@ -1,9 +1,9 @@
 //! The folder of a run: `<out>/<run id>/` with `log.jsonl`, `report.json` and `artifacts/`.
 //!
 //! Invariants:
-//! - A folder belongs to one run: making it fails where something of that name exists.
-//! - That nothing can be written there is known before a run does anything else.
-//! - It can be read by its owner only: it holds what pages said.
+//! - A folder belongs to one run: creating it fails if the name exists.
+//! - A folder that cannot be written is an error before the run starts.
+//! - Only its owner can read it, because it contains text of pages.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes the folder of a new run below `out`, which is made too where it is missing. Writes and removes
-    /// one file there first, so that an unwritable disk shows now. Blocks for a few file operations.
+    /// Creates the folder of a new run below `out`, which is created if it is missing. Writes and removes one file, to find
+    /// a disk that cannot be written. Blocks for a few file operations.
     ///
     /// # Errors
     /// [`DataError::BadRunId`]; [`DataError::Io`] if `out` cannot be written, or the run's folder exists.
@@ -41,10 +41,10 @@ impl RunDir {
         Ok(Self { path })
     }
 
-    /// The folder of a run that was made before.
+    /// The folder of an existing run.
     ///
     /// # Errors
-    /// [`DataError::Io`] if it is no folder.
+    /// [`DataError::Io`] if it is not a folder.
     pub fn open(path: &Path) -> Result<Self, DataError> {
         fs::read_dir(path).map_err(DataError::io(Doing::Read, path))?;
         Ok(Self { path: path.to_owned() })
@@ -75,17 +75,35 @@ impl RunDir {
     }
 }
 
-/// A name for a run such as `2025-01-09T120000Z-abc123`: its start in UTC, then three random bytes. Names
-/// sort by their start. Times after the year 9999 are cut there.
+/// An id for a run such as `2025-01-09T120000Z-abc123`: its start in UTC, then three random bytes. Ids sort by start. Times
+/// after the year 9999 become its last second.
 #[must_use]
 pub fn run_id(ms_since_1970: u64, random: [u8; 3]) -> RunId {
-    let Civil { year, month, day, second } = civil(ms_since_1970);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let seconds = (ms_since_1970 / 1000).min(LAST_SECOND);
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     let [a, b, c] = random;
     RunId::new(format!("{year:04}-{month:02}-{day:02}T{hour:02}{minute:02}{second:02}Z-{a:02x}{b:02x}{c:02x}"))
 }
 
-/// Waits until the entries of a folder are on the disk, where the platform can.
+/// 9999-12-31T23:59:59Z.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// Year, month and day of a day since 1970-01-01. Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
+/// `civil_from_days`: years start in March, eras are 400 years.
+const fn civil(days_since_1970: u64) -> (u64, u64, u64) {
+    let days = days_since_1970 + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let is_next_year = month >= 10;
+    let year = era * 400 + year;
+    if is_next_year { (year + 1, month - 9, day) } else { (year, month + 3, day) }
+}
+
+/// Waits until the entries of a folder are on the disk, if the platform can.
 pub(crate) fn sync_dir(path: &Path) -> Result<(), DataError> {
     if cfg!(unix) {
         File::open(path).and_then(|dir| dir.sync_all()).map_err(DataError::io(Doing::Sync, path))?;
@@ -121,50 +139,12 @@ fn probe(dir: &Path) -> Result<(), DataError> {
     write().map_err(DataError::io(Doing::Write, &path))
 }
 
-struct Civil {
-    year: u64,
-    month: u64,
-    day: u64,
-    second: u64,
-}
-
-const DAY: u64 = 86_400;
-const LAST_YEAR: u64 = 9999;
-
-fn civil(ms_since_1970: u64) -> Civil {
-    let seconds = ms_since_1970 / 1000;
-    let (mut days, second) = (seconds / DAY, seconds % DAY);
-    let mut year = 1970;
-    while days >= days_of_year(year) {
-        if year == LAST_YEAR {
-            return Civil { year, month: 12, day: 31, second: DAY - 1 };
-        }
-        days -= days_of_year(year);
-        year += 1;
-    }
-    let february = days_of_year(year) - 337;
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    Civil { year, month, day: days + 1, second }
-}
-
-const fn days_of_year(year: u64) -> u64 {
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    if leap { 366 } else { 365 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn names_are_utc_and_sort_by_start() {
+    fn ids_are_utc_and_sort_by_start() {
         let name = |ms| run_id(ms, [0xab, 0xc1, 0x23]).as_str().to_owned();
         assert_eq!(name(1_736_424_000_999), "2025-01-09T120000Z-abc123");
         assert_eq!(name(0), "1970-01-01T000000Z-abc123");
@@ -174,7 +154,7 @@ mod tests {
         assert_eq!(name(u64::MAX), "9999-12-31T235959Z-abc123");
         let mut last = String::new();
         for day in 0..40_000 {
-            let next = name(day * DAY * 1000);
+            let next = name(day * 86_400_000);
             assert!(next > last, "{next} comes after {last}");
             last = next;
         }
@@ -213,7 +193,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_file_system_that_takes_no_folders_is_an_error() {
+    fn a_file_system_without_folders_is_an_error() {
         assert!(RunDir::create(Path::new("/proc/self"), &RunId::new("r1")).is_err());
     }
 

@@ -1,10 +1,10 @@
-//! Takes secrets out of whole documents before they are written.
+//! Redacts documents before they are written.
 //!
 //! Invariants:
-//! - What comes out is JSON that reads back as the same type.
-//! - Text that a page, a person or a model wrote is always redacted. Words of a closed vocabulary and
-//!   digests that this crate made stay, even where a secret happens to be spelled like one of them.
-//! - What a step read is cut where it is nested deeper than readers go.
+//! - The result is JSON that reads back as the same type.
+//! - Text of a page, a person or a model is always redacted. Words of a closed vocabulary and digests of this crate stay,
+//!   even if a secret is spelled like one of them.
+//! - Data of a step is truncated below the nesting that readers accept.
 
 use std::borrow::Cow;
 
@@ -15,17 +15,16 @@ use serde_json::{Map, Value};
 
 use crate::error::DataError;
 
-/// The field of records and reports that holds what a step read: JSON of any form.
+/// The field of records and reports for data that a step read: any JSON.
 const FREE_FIELD: &str = "data";
-/// Readers stop at 128 levels; the document around takes a few.
+/// Readers accept 128 levels, of which the document itself needs a few.
 const MAX_DEPTH: usize = 100;
 const TOO_DEEP: &str = "[nested too deeply]";
 
-/// The JSON text of `body` without the secrets that `redactor` knows. Fields keep the order of the type
-/// unless something had to be changed.
+/// The JSON text of `body`, redacted. Fields keep the order of the type unless a value was redacted.
 ///
 /// # Errors
-/// [`DataError::Encode`]; [`DataError::Unredactable`] if a secret stands where nothing else can.
+/// [`DataError::Encode`]; [`DataError::Unredactable`] if a secret is in a place that allows no other value.
 pub(crate) fn to_json<T: Serialize + DeserializeOwned>(
     body: &T,
     redactor: Option<&dyn Redactor>,
@@ -51,7 +50,7 @@ pub(crate) fn to_json<T: Serialize + DeserializeOwned>(
     serde_json::to_string(&redacted).map_err(DataError::Encode)
 }
 
-/// What a step read, or any other JSON of no fixed form, without secrets.
+/// Data of a step, or any other JSON without a fixed type, redacted.
 pub(crate) fn free(value: &Value, redactor: Option<&dyn Redactor>) -> Value {
     free_at(value, redactor, 0)
 }
@@ -69,11 +68,11 @@ impl Change {
         }
     }
 
-    /// Makes this change, or the nearest one that leaves the document readable.
+    /// Applies this change, or the nearest one that leaves the document readable.
     fn one(&self, document: Value, reads_back: &dyn Fn(&Value) -> bool) -> Result<Value, DataError> {
         let mut options = vec![self.to.clone()];
         if let (Value::String(from), Value::String(to)) = (&self.from, &self.to) {
-            // Bounded text: the mark may be longer than what it stands for.
+            // Bounded text: the mark may be longer than the secret.
             options.push(to.chars().take(from.chars().count()).collect::<String>().into());
             if is_word(from) {
                 options.push(self.from.clone());
@@ -138,8 +137,7 @@ fn collect(value: &Value, pointer: &mut String, redactor: Option<&dyn Redactor>,
     }
 }
 
-/// The digest and path of an artifact are hexadecimal digits of our own making; a short secret may be
-/// among them by chance.
+/// Whether the field is the digest or path of an artifact: hexadecimal digits that may contain a short secret by chance.
 fn is_own_digest(fields: &Map<String, Value>, name: &str) -> bool {
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let Some((digest, path)) = text("sha256").zip(text("path")) else { return false };

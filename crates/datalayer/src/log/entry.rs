@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::error::{DataError, shown};
 use crate::scrub::to_json;
 
-/// The longest line in bytes, its end included: what is longer is neither written nor read.
+/// Upper bound of a line in bytes, with its end. Longer ones are neither written nor read.
 pub const MAX_LINE: u64 = 64 << 20;
 
 const TAG: &str = "entry";
@@ -24,7 +24,7 @@ pub enum Entry {
     Header(Box<RunHeader>),
     /// A call of a model.
     Planning(Box<PlanningRecord>),
-    /// A step that may send input from now on.
+    /// A step that starts: it may send input from now on.
     Begin(Box<StepIntent>),
     /// A step that ran.
     Commit(Box<StepRecord>),
@@ -32,7 +32,7 @@ pub enum Entry {
     End(Box<RunEnd>),
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EntryKind {
@@ -40,7 +40,7 @@ pub enum EntryKind {
     Header,
     /// A call of a model.
     Planning,
-    /// A step that may send input from now on.
+    /// A step that starts: it may send input from now on.
     Begin,
     /// A step that ran.
     Commit,
@@ -66,7 +66,7 @@ impl EntryKind {
         all.into_iter().find(|kind| kind.as_str() == text)
     }
 
-    /// The line of a value of this kind, its end included, without the secrets that `redactor` knows.
+    /// The line of a value of this kind, with its end, redacted.
     pub(crate) fn line<T: Serialize + DeserializeOwned>(
         self,
         body: &T,
@@ -81,7 +81,7 @@ impl EntryKind {
 }
 
 impl Entry {
-    /// What it is.
+    /// The kind of the entry.
     #[must_use]
     pub const fn kind(&self) -> EntryKind {
         match self {
@@ -93,7 +93,7 @@ impl Entry {
         }
     }
 
-    /// The run that it belongs to.
+    /// The run of the entry.
     #[must_use]
     pub const fn run_id(&self) -> &RunId {
         match self {
@@ -105,7 +105,7 @@ impl Entry {
         }
     }
 
-    /// Reads one whole line.
+    /// Reads one complete line.
     ///
     /// # Errors
     /// [`DataError::NotJson`], [`DataError::NotAnEntry`], or [`DataError::Version`] for an entry of

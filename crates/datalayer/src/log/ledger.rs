@@ -1,6 +1,6 @@
-//! Which entry of a log may come next: one set of rules for writers, the reader and the log in memory.
+//! The order of entries: the rules for the writer, the reader and the log in memory.
 //!
-//! Invariant: after the first entry that breaks a rule, every other is refused.
+//! Invariant: after the first entry out of order, every other is rejected.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use cuebook_grammar::seam::StepTicket;
 
 use crate::error::DataError;
 
-/// What was entered so far, as far as the rules need it.
+/// The state of a log that the rules need.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     phase: Phase,
     run_id: Option<RunId>,
-    /// Steps by index and attempt, and how far they are.
+    /// The progress of steps, by index and attempt.
     steps: BTreeMap<(u32, u32), Progress>,
-    /// Calls of a model: the next one has this index.
+    /// The index of the next call of a model.
     calls: u32,
 }
 
@@ -91,7 +91,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether the run has ended in order.
+    /// Whether the run has ended.
     pub(crate) fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }

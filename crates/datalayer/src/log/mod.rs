@@ -1,9 +1,9 @@
-//! The step log: a write-ahead log of one JSON object a line.
+//! The step log: a write-ahead log with one JSON object per line.
 //!
 //! Invariants:
-//! - Each line is one [`Entry`], its tag first: `{"entry":"begin",…}`. The rest of the object is the value
-//!   itself, so that the log can be searched with line tools.
-//! - What was written is durable before the writer says so; what was cut off is reported, never guessed.
+//! - Each line is one [`Entry`] that starts with its tag: `{"entry":"begin",…}`. The rest of the object is the value, so
+//!   line tools can search the log.
+//! - An entry is durable before the call of the writer returns. An incomplete last line is reported, never guessed.
 
 mod entry;
 mod ledger;

@@ -1,9 +1,9 @@
-//! Reads a log that a crash may have cut anywhere.
+//! Reads a log that a crash may have truncated anywhere.
 //!
 //! Invariants:
-//! - A line counts once its end is there. What follows the last whole line is reported as [`Torn`].
-//! - Everything before a tear is read; a whole line that makes no sense is an error, never skipped.
-//! - A line is bounded by [`MAX_LINE`]; memory grows with the log and nothing else.
+//! - A line without its end does not count. What follows the last complete line is reported as [`Torn`].
+//! - Everything before is read. A complete line that is invalid is an error, never skipped.
+//! - A line is at most [`MAX_LINE`] bytes. Memory is linear in the size of the log.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,34 +14,36 @@ use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, Ste
 use cuebook_grammar::seam::StepTicket;
 
 use crate::error::{DataError, Doing};
-use crate::log::{Entry, Ledger, MAX_LINE};
+use crate::log::entry::{Entry, MAX_LINE};
+use crate::log::ledger::Ledger;
 
-/// A run as its log tells it.
+/// A run, from its log.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Run {
-    /// The run; absent only if nothing whole was written.
+    /// The header. `None` only if the log has no complete entry.
     pub header: Option<RunHeader>,
-    /// Calls of models, in that order: the position of one is what steps name it by.
+    /// Calls of models, in order. Steps refer to their positions.
     pub calls: Vec<PlanningRecord>,
-    /// Steps that were committed, in that order.
+    /// Committed steps, in order.
     pub steps: Vec<StepRecord>,
-    /// Steps that were begun and not committed: whether they sent input is unknown.
+    /// Steps that were begun and not committed. Whether they sent input is unknown.
     pub open: Vec<StepIntent>,
-    /// The end; absent if the run was cut off.
+    /// The end. `None` if the run was cut off.
     pub end: Option<RunEnd>,
-    /// What was cut off, if something was.
+    /// The incomplete last line, if any.
     pub torn: Option<Torn>,
 }
 
-/// The rest of a log after its last whole line.
+/// The rest of a log after its last complete line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Torn {
-    /// The line, from 1.
+    /// 1-based line.
     pub line: u64,
-    /// Where it begins, in bytes from the start of the log.
+    /// Its offset in the log, in bytes.
     pub offset: u64,
-    /// How much of it is there, in bytes.
+    /// Its length in bytes.
     pub bytes: u64,
 }
 
@@ -49,14 +51,14 @@ impl Run {
     /// Reads the log at `path`. Blocks; costs one pass over the file.
     ///
     /// # Errors
-    /// [`DataError::Io`]; [`DataError::Line`] with the number of a whole line that is no entry, stands out
-    /// of order or belongs to another run.
+    /// [`DataError::Io`]; [`DataError::Line`] for a complete line that is not an entry, is out of order or belongs to
+    /// another run.
     pub fn read(path: &Path) -> Result<Self, DataError> {
         let file = File::open(path).map_err(DataError::io(Doing::Read, path))?;
         read_from(BufReader::with_capacity(1 << 16, file), path)
     }
 
-    /// Reads a log from memory, as [`Run::read`] does.
+    /// As [`Run::read`], from memory.
     ///
     /// # Errors
     /// As [`Run::read`].
@@ -78,7 +80,7 @@ fn read_from(mut source: impl BufRead, path: &Path) -> Result<Run, DataError> {
         if bytes > MAX_LINE {
             return Err(in_line(DataError::TooLong { limit: MAX_LINE, seen: bytes }));
         }
-        // A write that a power failure interrupted may leave blocks of zeros, which no JSON text holds.
+        // A power failure during a write may leave blocks of zeros, which JSON text cannot contain.
         let is_whole = buffer.last() == Some(&b'\n') && !buffer.contains(&0);
         let is_last = is_whole || source.fill_buf().map_err(DataError::io(Doing::Read, path))?.is_empty();
         if !is_whole && is_last {
@@ -91,7 +93,7 @@ fn read_from(mut source: impl BufRead, path: &Path) -> Result<Run, DataError> {
     Ok(builder.finish())
 }
 
-/// Reads up to the end of the line, and at most one byte more than is allowed.
+/// Reads to the end of the line, but at most one byte more than [`MAX_LINE`].
 fn read_line(source: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<u64> {
     buffer.clear();
     Ok(source.take(MAX_LINE + 1).read_until(b'\n', buffer)? as u64)

@@ -1,10 +1,8 @@
 //! Writes the log: one thread owns the file, and each entry is on the disk before its call returns.
 //!
 //! Invariants:
-//! - No log, no action: after the first error no entry is taken any more, so that a half-written line is
-//!   the last one.
-//! - A call whose future is dropped may or may not have written its entry; it never writes half of one, and
-//!   entries keep their order.
+//! - No log, no action: after the first error every entry is rejected, so that an incomplete line is the last one.
+//! - A call whose future is dropped may or may not write its entry, but never a part of it. Entries stay in order.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -19,13 +17,11 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{DataError, Doing};
-use crate::log::EntryKind;
+use crate::log::entry::EntryKind;
 use crate::log::ledger::Ledger;
 use crate::run_dir::{RunDir, sync_dir};
 
-/// The log of one run as a file.
-///
-/// Dropping it ends its thread after the entries that were handed over.
+/// The log of one run as a file. Dropping it ends its thread after the pending entries.
 pub struct JsonlLog {
     jobs: mpsc::Sender<Job>,
     path: PathBuf,
@@ -33,15 +29,15 @@ pub struct JsonlLog {
     redactor: Option<Arc<dyn Redactor>>,
 }
 
-/// Entries under way at most: more than one only where futures were dropped.
+/// Capacity of the queue of entries. More than one are pending only if futures were dropped.
 const QUEUE: usize = 8;
 
 impl JsonlLog {
-    /// Makes the log's file in the run's folder, durable itself, and starts the thread that owns it. Every
-    /// entry goes through `redactor`, as the last line of defence behind whoever made the record.
+    /// Creates the log in the folder of the run, durably, and starts the thread that owns it. Every entry goes through
+    /// `redactor`, as the last line of defence.
     ///
     /// # Errors
-    /// [`DataError::Io`], also if there is a log already.
+    /// [`DataError::Io`], also if the log exists.
     pub fn create(dir: &RunDir, redactor: Option<Arc<dyn Redactor>>) -> Result<Self, DataError> {
         let path = dir.log_path();
         let mut options = OpenOptions::new();
@@ -125,11 +121,11 @@ struct Job {
 enum Refusal {
     /// An entry before this one failed.
     Earlier,
-    /// This one did.
+    /// This entry failed.
     Now(Doing, io::Error),
 }
 
-/// Where lines go: a file, or in tests something that fails.
+/// The destination of lines: a file, or in tests one that fails.
 trait Disk: Send + 'static {
     fn append(&mut self, line: &[u8]) -> io::Result<()>;
     fn sync(&mut self) -> io::Result<()>;
@@ -151,7 +147,7 @@ fn work(mut disk: impl Disk, mut jobs: mpsc::Receiver<Job>) {
             .map_err(|error| Refusal::Now(Doing::Write, error))
             .and_then(|()| disk.sync().map_err(|error| Refusal::Now(Doing::Sync, error)));
         let failed = result.is_err();
-        // Whoever asked may have stopped waiting; the entry counts all the same.
+        // The caller may have dropped its future. The entry counts nevertheless.
         let _ = done.send(result);
         if failed {
             return;
@@ -167,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes `good` whole appends and syncs, then fails in its own way.
+    /// Succeeds `good` times, then fails.
     struct Failing {
         good: u32,
         at: Doing,
@@ -208,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_disk_that_fails_is_an_error_and_the_log_refuses_from_then_on() {
+    async fn a_disk_that_fails_is_an_error_and_the_log_rejects_later_entries() {
         for at in [Doing::Write, Doing::Sync] {
             let mut log = JsonlLog::on(Failing { good: 1, at }, "log".into(), None).unwrap();
             log.open(&header()).await.unwrap();

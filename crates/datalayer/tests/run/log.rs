@@ -125,10 +125,10 @@ async fn a_bad_line_in_the_middle_is_an_error_with_its_number() {
         other => panic!("expected a line, saw {other}"),
     };
     for (at, line, expected) in [
-        (3, "{\"entry\":", "expected a JSON object"),
-        (3, "[]", "expected a JSON object"),
-        (3, "", "expected a JSON object"),
-        (3, "\0", "expected a JSON object"),
+        (3, "{\"entry\":", "not a JSON object"),
+        (3, "[]", "not a JSON object"),
+        (3, "", "not a JSON object"),
+        (3, "\0", "not a JSON object"),
         (1, r#"{"entry":"other"}"#, "at `/entry`"),
         (1, r#"{"runId":"r1"}"#, "at `/entry`"),
         (1, r#"{"entry":"begin","runId":7}"#, "at `/runId`"),
@@ -422,7 +422,9 @@ fn the_judge_finds_tampered_facts_vacuity_and_missing_facts() {
     let run = |change: fn(&mut StepRecord)| {
         let mut record = password_record(0);
         change(&mut record);
-        judge(&Run { steps: vec![record], ..Run::default() }).differences
+        let mut run = Run::default();
+        run.steps.push(record);
+        judge(&run).differences
     };
     assert!(run(|_| {}).is_empty());
     let failed = run(|record| {
