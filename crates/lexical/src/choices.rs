@@ -9,10 +9,10 @@ use cuebook_grammar::role::Role;
 use crate::fields::{self, option_of, turned};
 use crate::page::{Found, Page};
 use crate::phrase::{Amount, Phrase, SaidKind};
-use crate::serve::{Served, click_on};
+use crate::served::{Served, click_on};
 use crate::text::Span;
 
-/// What an item of a list means.
+/// An item of a list.
 enum Item<'a> {
     Option(&'a Candidate, String),
     Control(&'a Candidate),
@@ -33,7 +33,7 @@ fn items(span: Span<'_>) -> Vec<Span<'_>> {
     out
 }
 
-/// Chooses what the body of a clause says: `Large`, `A, B from the list`, `Yes for Public profile`.
+/// Selects options: `Large`, `A, B from the list`, `Yes for Public profile`.
 pub(crate) fn choose(page: &Page<'_>, body: Span<'_>) -> Served {
     if body.len() == 1 && body.starts_with("nothing") {
         return Served::Steps(Vec::new());
@@ -53,7 +53,7 @@ pub(crate) fn choose(page: &Page<'_>, body: Span<'_>) -> Served {
         let list = Phrase::of(body.from(at + 1));
         let all = page.find_all(&list, &lists);
         let what = body.cut(0, at);
-        // `the list` is whichever has it; a list of that name is the only one that counts.
+        // `the list` is any list that has the option; a named list is only that one.
         let list = Some((&list, &all[..]));
         match chosen(page, &[what], list).or_else(|_| chosen(page, &items(what), list)) {
             Ok(served) => return served,
@@ -81,7 +81,7 @@ pub(crate) fn choose(page: &Page<'_>, body: Span<'_>) -> Served {
     second.unwrap_or(first)
 }
 
-/// The steps for a list of items, all of them; `Err` holds why not.
+/// The steps for all items of a list; `Err` if one of them fails.
 fn chosen(page: &Page<'_>, items: &[Span<'_>], list: Option<(&Phrase, &[&Candidate])>) -> Result<Served, Served> {
     let mut all = Vec::new();
     for item in items {
@@ -114,7 +114,7 @@ fn one<'a>(page: &Page<'a>, item: Span<'_>, list: Option<(&Phrase, &[&'a Candida
             found.push(Item::Option(candidate, label.to_owned()));
         }
     }
-    // A list that shows its options only when it is open, named by name.
+    // A list whose options are visible only when it is open.
     if let ([only], Some((named, _))) = (&lists[..], list)
         && !named.is_bare()
         && only.options.is_empty()
@@ -127,7 +127,7 @@ fn one<'a>(page: &Page<'a>, item: Span<'_>, list: Option<(&Phrase, &[&'a Candida
         candidate.supports(Capability::CheckOn)
             || matches!(role, Role::Option | Role::MenuItem | Role::TreeItem | Role::Tab)
     };
-    // `Yes for Public profile`: where it is chosen from is the context of the button.
+    // `Yes for Public profile`: the name after `for` is the context of the button.
     let in_group = match list {
         Some((group, _)) if !group.is_bare() => Phrase::named(&format!("{text} {}", group.raw)),
         _ => phrase.clone(),
@@ -185,7 +185,7 @@ fn steps<'a>(items: impl IntoIterator<Item = Item<'a>>) -> Result<Served, String
     Ok(if leaves { Served::Leaves(steps) } else { Served::Steps(steps) })
 }
 
-/// Turns boxes on or off: `A and B`, `all`, `everything except C`.
+/// Checks or unchecks boxes: `A and B`, `all`, `everything except C`.
 pub(crate) fn toggle(page: &Page<'_>, body: Span<'_>, on: bool) -> Served {
     let capability = if on { Capability::CheckOn } else { Capability::CheckOff };
     let fits = |candidate: &Candidate| candidate.supports(capability);

@@ -1,9 +1,9 @@
-//! Values and the fields that they go into.
+//! Values and their fields.
 //!
 //! Invariants:
-//! - What is typed stands in the instruction. Without quotation marks it is one run of words: no comma, no `and`.
-//! - A value has a field that is named, or that is the only one of the page. Where a sentence can be read in two
-//!   ways, it is not read.
+//! - Typed text is a literal part of the instruction. Unquoted text has no comma and no `and`.
+//! - The field of a value is named, or is the only one of the page. A sentence with two readings is not
+//!   understood.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use cuebook_grammar::wire::ShortText;
 use crate::lexicon::{RoleWord, Verb};
 use crate::page::{Found, Page, is_field, is_text_field, same};
 use crate::phrase::{Amount, Phrase};
-use crate::serve::Served;
+use crate::served::Served;
 use crate::text::{Kind, Span, Token, words};
 
-/// What goes into a field.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),
@@ -29,7 +29,7 @@ pub(crate) enum Value {
     Credential(String),
 }
 
-/// The value that a span is, if it is one beyond doubt.
+/// The value in a span, if it is unambiguous.
 pub(crate) fn value(span: Span<'_>) -> Option<Value> {
     match span.tokens {
         [only] if only.kind == Kind::Quoted => Some(Value::Text(only.text.clone())),
@@ -41,7 +41,7 @@ pub(crate) fn value(span: Span<'_>) -> Option<Value> {
     }
 }
 
-/// Whether a word among several can be nothing but a part of what is typed.
+/// Whether a word among several can only be a part of typed text.
 fn is_plain(token: &Token) -> bool {
     const JOINTS: &[&str] = &["if", "unless", "when", "until", "except", "or", "not", "then"];
     token.kind == Kind::Word
@@ -51,20 +51,20 @@ fn is_plain(token: &Token) -> bool {
 
 type Entry<'a> = (&'a Candidate, Value);
 
-/// Why a part of a sentence is no entry.
+/// Why a part of a sentence is not an entry.
 enum Trouble<'a> {
     Unread,
     Several(String, Vec<&'a Candidate>),
     Nothing(String, Vec<&'a Candidate>),
 }
 
-/// The most tokens of a clause that are read as entries.
+/// Upper bound of the tokens of a clause that are read as entries.
 const MAX_TOKENS: usize = 120;
 
 const INTO: &[&str] = &["in", "into", "to", "on", "as", "for", "under"];
 const LINKS: &[&str] = &["with", "to", "as", "is"];
 
-/// Enters what the body of a clause says.
+/// Enters the values of a clause.
 pub(crate) fn enter(page: &Page<'_>, verb: Verb, body: Span<'_>) -> Served {
     let body = without_form(body);
     if body.is_empty() || body.len() > MAX_TOKENS || body.is_broken() {
@@ -105,7 +105,7 @@ fn without_form(body: Span<'_>) -> Span<'_> {
     }
 }
 
-/// `… into the text fields`: each value says its own field.
+/// `… into the text fields`: each value names its field.
 fn without_fields(body: Span<'_>) -> Span<'_> {
     let Some(at) = body.tokens.iter().rposition(|token| token.is_any(INTO)).filter(|&at| at > 0) else { return body };
     let tail = body.from(at + 1);
@@ -124,7 +124,7 @@ fn everywhere<'a>(page: &Page<'a>, body: Span<'_>) -> Option<Result<Vec<Entry<'a
     if phrase.amount == Amount::Both && fields.len() != 2 || fields.is_empty() {
         return Some(Err(Served::Ask(format!("expected the fields of {:?}, saw {}", phrase.raw, fields.len()))));
     }
-    // `the password "x"`: what stands before the value must be said of a field.
+    // `the password "x"`: the words before the value must name a field.
     let said = body.cut(0, at);
     let start = said.position(|token| token.kind != Kind::Word).unwrap_or_else(|| said.len().saturating_sub(1));
     let is_of_field = |word: &String| {
@@ -141,7 +141,7 @@ fn everywhere<'a>(page: &Page<'a>, body: Span<'_>) -> Option<Result<Vec<Entry<'a
     Some(given.map(entries).ok_or(Served::NotUnderstood))
 }
 
-/// Reads `ann in Username and x in Password` from the end: each part is an entry, or the whole is none.
+/// Reads `ann in Username and x in Password` from the end: each part is an entry, or there are none.
 fn entries<'a>(page: &Page<'a>, verb: Verb, body: Span<'_>) -> Result<Vec<Entry<'a>>, Trouble<'a>> {
     let whole = match single(page, verb, body, true) {
         Ok(entry) => return Ok(vec![entry]),
@@ -152,7 +152,7 @@ fn entries<'a>(page: &Page<'a>, verb: Verb, body: Span<'_>) -> Result<Vec<Entry<
     if cuts.is_empty() {
         return Err(whole);
     }
-    // What can be read from each place on, from the last place to the first.
+    // The entries from each position on, from the last position to the first.
     let mut read: BTreeMap<usize, Option<Vec<Entry<'a>>>> = BTreeMap::from([(body.len() + 1, Some(Vec::new()))]);
     let mut trouble = None;
     for start in cuts.iter().rev().map(|at| at + 1).chain([0]) {
@@ -211,7 +211,7 @@ fn single<'a>(page: &Page<'a>, verb: Verb, span: Span<'_>, is_all: bool) -> Resu
         0 => {}
         _ => return Err(Trouble::Unread),
     }
-    // `username ann`: the longest field that is named before a value.
+    // `username ann`: the longest name of a field before a value.
     for at in (1..span.len()).rev() {
         let Some(given) = value(span.from(at)) else { continue };
         let field = span.cut(0, at);
@@ -230,7 +230,7 @@ fn single<'a>(page: &Page<'a>, verb: Verb, span: Span<'_>, is_all: bool) -> Resu
     let fields = page.all(is_text_field);
     match fields[..] {
         [only] if page.is_whole() => Ok((only, given)),
-        // Another one may lie out of view.
+        // Another one may be out of view.
         [_] => Err(Trouble::Unread),
         [] => Err(Trouble::Nothing("a field".to_owned(), Vec::new())),
         _ => match fields.iter().find(|field| page.chosen == Some(field.id)) {
@@ -251,7 +251,7 @@ fn field_of<'a>(page: &Page<'a>, verb: Verb, span: Span<'_>, value: &Value) -> F
     if !matches!(found, Found::Nothing(_)) {
         return found;
     }
-    // A password field is one, whatever it is called.
+    // A password field counts under any name.
     if same(&phrase.raw, "password")
         && let [only] = page.all(|candidate| is_text_field(candidate) && candidate.is_sensitive())[..]
     {
@@ -267,7 +267,7 @@ fn field_of<'a>(page: &Page<'a>, verb: Verb, span: Span<'_>, value: &Value) -> F
     found
 }
 
-/// The step that gives a field its value; none if it has it already.
+/// The step that sets the value of a field. `None` if it already has it.
 pub(crate) fn give(candidate: &Candidate, value: &Value, verb: Verb) -> Result<Option<Step>, String> {
     let target_ref = TargetRef::from(candidate.id);
     let title = candidate.title();
@@ -318,14 +318,14 @@ fn takes_options(candidate: &Candidate) -> bool {
     candidate.supports(Capability::Options)
 }
 
-/// The step that turns a control on or off; none if it is so already.
+/// The step that checks or unchecks a control. `None` if it is already so.
 pub(crate) fn turned(candidate: &Candidate, on: bool) -> Option<Step> {
     let is_on = candidate.states.checked == Some(Toggle::True);
     let action = SetChecked::from(OnTarget { target_ref: TargetRef::from(candidate.id) });
     (is_on != on).then(|| Step::from(if on { Action::Check(action) } else { Action::Uncheck(action) }))
 }
 
-/// Where an option of this text stands among those of a candidate; none unless exactly one has it.
+/// The position of the only option of a candidate with this text.
 pub(crate) fn option_of(candidate: &Candidate, text: &str) -> Option<usize> {
     let at = |fits: &dyn Fn(&str) -> bool| {
         let mut found = (0..candidate.options.len()).filter(|&index| {
@@ -337,7 +337,7 @@ pub(crate) fn option_of(candidate: &Candidate, text: &str) -> Option<usize> {
     at(&|label| label == text).or_else(|| at(&|label| same(text, label)))
 }
 
-/// The step that chooses options by their texts.
+/// The step that selects options by their texts.
 pub(crate) fn choose(candidate: &Candidate, texts: &[&str]) -> Result<Step, String> {
     let mut choices = Vec::new();
     for text in texts {

@@ -1,13 +1,13 @@
-//! What words mean: verbs, words for kinds of controls, ordinals, names of keys.
+//! The vocabulary: verbs, kinds of controls, ordinals, names of keys.
 //!
-//! Invariant: tables and their readers; who asks decides what follows from a word.
+//! Invariant: only tables and lookups. The callers decide what a word leads to.
 
 use cuebook_grammar::candidate::{Candidate, ControlKind};
 use cuebook_grammar::role::Role;
 
 use crate::text::Span;
 
-/// What a verb asks for.
+/// The meaning of a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     Login,
@@ -37,13 +37,13 @@ pub(crate) enum Verb {
     Back,
     Forward,
     Reload,
-    /// A verb that controls are called by: `delete`, `save`.
+    /// A verb that is the name of controls: `delete`, `save`.
     Control,
-    /// No verb: the words may be what a control is called.
+    /// No verb: the words may be the name of a control.
     Name,
 }
 
-/// Verbs of one or more words. Of several that fit, the longest is meant.
+/// Verbs of one or more words. The longest one that fits wins.
 const VERBS: &[(Verb, &[&str])] = &[
     (Verb::Login, &["log in", "login", "log into", "log on", "sign in", "sign into", "signin"]),
     (Verb::Enter, &["enter", "type", "type in", "input", "write", "key in", "put", "insert"]),
@@ -98,7 +98,7 @@ pub(crate) fn verb_at(span: Span<'_>) -> Option<(Verb, usize)> {
         .max_by_key(|(_, length)| *length)
 }
 
-/// `by clicking X`: the verb that the gerund at the start is of.
+/// `by clicking X`: the verb of the gerund at the start.
 pub(crate) fn gerund_at(span: Span<'_>) -> Option<Verb> {
     Some(match span.get(0)?.lower() {
         "clicking" | "tapping" | "pushing" => Verb::Click,
@@ -112,7 +112,7 @@ pub(crate) fn gerund_at(span: Span<'_>) -> Option<Verb> {
     })
 }
 
-/// Words of politeness and of sequence that may stand before a verb.
+/// Words of politeness and order that may precede a verb.
 pub(crate) const FILLERS: &[&str] = &[
     "please",
     "kindly",
@@ -141,13 +141,13 @@ pub(crate) const FILLERS: &[&str] = &[
     "i'd",
 ];
 
-/// Words that make a sentence depend on something. Such sentences are not understood.
+/// Words that make a sentence conditional. Such sentences are not understood.
 pub(crate) const CONDITIONS: &[&str] = &[
     "if", "unless", "when", "whenever", "once", "while", "until", "after", "before", "don't", "don’t", "dont", "do",
     "never", "without", "avoid", "not", "except", "instead", "for", "as",
 ];
 
-/// What a word says about the kind of a control.
+/// A kind of control, as a word states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoleWord {
     Button,
@@ -161,7 +161,7 @@ pub(crate) enum RoleWord {
     Option,
     Slider,
     Switch,
-    /// A part of a page, which tells no controls apart.
+    /// A part of a page, which does not distinguish controls.
     Place,
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn role_word(span: Span<'_>) -> Option<(RoleWord, usize)> {
 }
 
 impl RoleWord {
-    /// Whether a candidate is what the word says.
+    /// Whether a candidate is of the kind.
     pub(crate) fn fits(self, candidate: &Candidate) -> bool {
         let (role, control, states) = (candidate.role, candidate.control, &candidate.states);
         match self {
@@ -235,7 +235,7 @@ impl RoleWord {
         }
     }
 
-    /// Whether a person may take the candidate for it: links look like buttons, and check boxes are boxes.
+    /// Whether a candidate may look like the kind: links look like buttons, and check boxes are boxes.
     pub(crate) fn may_be(self, candidate: &Candidate) -> bool {
         match self {
             Self::Button | Self::Link => matches!(candidate.role, Role::Button | Role::Link | Role::MenuItem),
@@ -247,12 +247,12 @@ impl RoleWord {
     }
 }
 
-/// A place in an order.
+/// A position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ordinal {
-    /// From the start, from 0.
+    /// 0-based from the start.
     Nth(usize),
-    /// From the end, from 0.
+    /// 0-based from the end.
     FromEnd(usize),
 }
 
@@ -286,14 +286,14 @@ pub(crate) fn ordinal_at(span: Span<'_>) -> Option<(Ordinal, usize)> {
     Some((Ordinal::Nth(index), 1))
 }
 
-/// The number that a word counts, from 1.
+/// The number of a count word, at least 1.
 pub(crate) fn counted(word: &str) -> Option<usize> {
     const NAMES: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
     let named = NAMES.iter().position(|name| *name == word).map(|index| index + 1);
     named.or_else(|| word.parse().ok()).filter(|&count| count >= 1)
 }
 
-/// The key or chord that a text names, in the spelling of the DOM.
+/// The key or chord of a text, in the spelling of the DOM.
 pub(crate) fn key(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let mut parts: Vec<&str> = lower.split('+').map(str::trim).collect();

@@ -1,17 +1,17 @@
 //! The embedded planner: plain clauses to plans, without a model.
 //!
-//! An instruction is read clause by clause; each is served by the candidates that are called what it says. It is made
-//! for a first try and for tests: it knows verbs, quoted values, ordinals, fields by label, options and simple logins,
-//! and nothing of what pages are for.
+//! An instruction is read clause by clause, and each clause is matched to candidates by name. The planner is meant for a
+//! first try and for tests: it knows verbs, quoted values, ordinals, fields by label, options and simple logins, and not
+//! what pages are about.
 //!
 //! Invariants:
-//! - Every word counts. A clause of which a word is not accounted for is asked about, not carried out.
-//! - Where two candidates are equally good it asks. It never takes the first of several.
-//! - It does not finish while something of the instruction is left, a dialog is open, or the page complains.
-//! - Every draft passes the language's check against its observation and policy.
-//! - What is typed stands in the instruction, word for word; what may be a secret is in no explanation.
+//! - Every word counts. If a word of a clause is not understood, the planner asks instead of acting.
+//! - If two candidates fit equally well, it asks. It never picks the first of several.
+//! - It does not finish while a part of the instruction is left, a dialog is open, or the page shows an error.
+//! - Every draft passes the check of the language against its observation and policy.
+//! - Typed text is a literal part of the instruction. A possible secret is in no explanation.
 //!
-//! A call costs time in the product of words and candidates: microseconds to a few milliseconds.
+//! The cost of a call is the product of words and candidates: microseconds to a few milliseconds.
 
 mod choices;
 mod fields;
@@ -22,6 +22,7 @@ mod phrase;
 mod plan;
 mod read;
 mod serve;
+mod served;
 mod text;
 
 use std::convert::Infallible;
@@ -30,7 +31,7 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
 
-/// Plans by words alone.
+/// The planner without a model.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lexical;
 

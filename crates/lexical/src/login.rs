@@ -1,6 +1,6 @@
-//! Logging in: a user's name and a password in one form, or one after the other.
+//! Logging in: a user name and a password, in one form or one after the other.
 //!
-//! Invariant: every word is a name, a password, or says which of them follows. Anything else is not understood.
+//! Invariant: every word is a user name, a password, or announces one of them. Anything else is not understood.
 
 use cuebook_grammar::action::{Action, Press};
 use cuebook_grammar::candidate::Candidate;
@@ -11,11 +11,10 @@ use crate::fields::{Value, give};
 use crate::lexicon::Verb;
 use crate::page::{Found, Page, is_button, is_pressed, is_text_field};
 use crate::phrase::Phrase;
-use crate::plan::Past;
-use crate::serve::{Served, click_on};
+use crate::served::{Past, Served, click_on};
 use crate::text::{Kind, Span, words};
 
-/// Who logs in.
+/// The credentials of a login.
 struct Who {
     user: Option<Value>,
     password: Option<Value>,
@@ -113,7 +112,7 @@ pub(crate) fn login(page: &Page<'_>, body: Span<'_>, past: &Past) -> Served {
     }
 }
 
-/// The field for the user's name: by its name, or else the one text field beside the password.
+/// The field for the user name: by its name, else the only text field beside the password.
 fn user_field<'a>(page: &Page<'a>, in_form: &dyn Fn(&Candidate) -> bool, has_secret: bool) -> Option<&'a Candidate> {
     let fits = |candidate: &Candidate| is_text_field(candidate) && !candidate.is_sensitive() && in_form(candidate);
     let named = |candidate: &Candidate| {
@@ -128,7 +127,7 @@ fn user_field<'a>(page: &Page<'a>, in_form: &dyn Fn(&Candidate) -> bool, has_sec
     }
 }
 
-/// Sends the form of a field: by its button, or else with Enter.
+/// Submits the form of a field: with its button, else with Enter.
 fn send(page: &Page<'_>, field: &Candidate, names: &[&str]) -> Step {
     let in_form = |candidate: &Candidate| is_button(candidate) && candidate.form == field.form;
     let all = page.all(in_form);
@@ -146,7 +145,7 @@ fn send(page: &Page<'_>, field: &Candidate, names: &[&str]) -> Step {
     }
 }
 
-/// What leads to a form, or sends one that is filled in.
+/// Clicks the link to a login form, or the button that submits one.
 fn link(page: &Page<'_>) -> Served {
     let phrase = Phrase::named("log in");
     match page.find(&phrase, &is_pressed) {

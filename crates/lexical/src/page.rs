@@ -1,9 +1,9 @@
-//! The page: which candidate a phrase means.
+//! The candidates that a phrase names.
 //!
 //! Invariants:
-//! - A candidate is meant only if its whole name is said, and every other word of the phrase is in its context, says
-//!   what kind of control it is, or picks one of several. Names that only begin alike are never taken.
-//! - Of two that are meant equally well none is taken.
+//! - A phrase names a candidate only if it contains its whole name, and every other word is in its context, states its
+//!   kind, or picks one of several. A common prefix is not enough.
+//! - Of two candidates that fit equally well, neither is used.
 
 use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::id::CandidateId;
@@ -15,7 +15,7 @@ use crate::lexicon::{Ordinal, RoleWord};
 use crate::phrase::{Phrase, SaidKind};
 use crate::text::words;
 
-/// A candidate with its texts made comparable.
+/// A candidate with normalised texts.
 #[derive(Debug)]
 struct View<'a> {
     candidate: &'a Candidate,
@@ -23,35 +23,35 @@ struct View<'a> {
     context: Vec<String>,
 }
 
-/// A page as phrases see it.
+/// A page, prepared for phrases.
 #[derive(Debug)]
 pub(crate) struct Page<'a> {
     pub(crate) observation: &'a Observation,
-    /// What a person chose when asked which one is meant.
+    /// The candidate that a person chose.
     pub(crate) chosen: Option<CandidateId>,
     views: Vec<View<'a>>,
     headings: Vec<String>,
 }
 
-/// What a phrase means on a page.
+/// The result of matching a phrase.
 #[derive(Clone, Debug)]
 pub(crate) enum Found<'a> {
     One(&'a Candidate),
-    /// Equally good, in the order of the page.
+    /// Several that fit equally well, in the order of the page.
     Several(Vec<&'a Candidate>),
-    /// None, and those that share a word with it.
+    /// None. The candidates share a word with it.
     Nothing(Vec<&'a Candidate>),
 }
 
-/// How well a candidate is named. Less is better.
+/// How well a phrase names a candidate. Less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Fit {
     manner: Manner,
-    /// It is not what the role word says, though it may look like it.
+    /// Its role differs from the role word, though it may look like it.
     is_other_role: bool,
-    /// The name is not written as it is said.
+    /// The spelling of the name differs.
     is_other_case: bool,
-    /// Names that say more come first.
+    /// Longer names come first.
     unsaid: usize,
     needs_ordinal: bool,
 }
@@ -60,9 +60,9 @@ struct Fit {
 enum Manner {
     /// The phrase is the name.
     Whole,
-    /// The phrase is the name and words for its kind and place.
+    /// The phrase is the name with words for its kind and place.
     Named,
-    /// Only its kind is said.
+    /// The phrase is only the kind.
     Kind,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Page<'a> {
         Self { observation, chosen, views: observation.candidates.iter().map(View::of).collect(), headings }
     }
 
-    /// Whether nothing of the page lies out of view.
+    /// Whether the observation has the whole page.
     pub(crate) fn is_whole(&self) -> bool {
         self.observation.truncated.is_none_or(|cut| cut.candidates == 0 && cut.off_view == 0 && cut.elements == 0)
     }
@@ -83,7 +83,7 @@ impl<'a> Page<'a> {
         self.observation.candidates.iter().filter(|candidate| property(candidate)).collect()
     }
 
-    /// All candidates that a phrase means equally well, and whether an ordinal is to pick one of them.
+    /// All candidates that fit a phrase equally well, and whether an ordinal picks one of them.
     fn best(&self, phrase: &Phrase, fits: &dyn Fn(&Candidate) -> bool) -> (Vec<&'a Candidate>, bool) {
         if phrase.is_broken {
             return (Vec::new(), false);
@@ -103,7 +103,7 @@ impl<'a> Page<'a> {
         (equal, best.needs_ordinal)
     }
 
-    /// What a phrase means among those that fit.
+    /// Matches a phrase among the candidates that fit.
     pub(crate) fn find(&self, phrase: &Phrase, fits: &dyn Fn(&Candidate) -> bool) -> Found<'a> {
         let found = self.find_unasked(phrase, fits);
         let (Found::Several(choices) | Found::Nothing(choices)) = &found else { return found };
@@ -117,12 +117,12 @@ impl<'a> Page<'a> {
             return Found::Nothing(self.nearest(phrase, fits));
         }
         if let Some(ordinal) = phrase.ordinal.filter(|_| needs_ordinal) {
-            // What is first or last of a page of which a part is not seen is not known.
+            // The first or last is not known if a part of the page is not observed.
             let is_seen = match ordinal {
                 Ordinal::Nth(_) => self.is_whole() || self.observation.viewport.scroll_y < 1.0,
                 Ordinal::FromEnd(_) => self.is_whole(),
             };
-            // Of one there is no first: the word may belong to a name that is not here.
+            // A single one has no first: the word may belong to a name that is absent.
             let counts = equal.len() > 1 || phrase.is_bare();
             return match ordinal.pick(&equal).filter(|_| is_seen && counts) {
                 Some(one) => Found::One(one),
@@ -136,7 +136,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// All that a phrase means: `both fields`, `all boxes`.
+    /// All candidates of a phrase: `both fields`, `all boxes`.
     pub(crate) fn find_all(&self, phrase: &Phrase, fits: &dyn Fn(&Candidate) -> bool) -> Vec<&'a Candidate> {
         self.best(phrase, fits).0
     }
@@ -159,7 +159,7 @@ impl<'a> Page<'a> {
 
 const MAX_NEAREST: usize = 5;
 
-/// Links that lead to the same place are as good as one.
+/// Links to the same URL count as one.
 fn leads_to_one_place(candidates: &[&Candidate]) -> bool {
     let Some(end) = candidates.first().and_then(|first| first.destination.as_deref()) else { return false };
     let scripted = end.starts_with("javascript:") || end.ends_with('#');
@@ -171,7 +171,7 @@ impl<'a> View<'a> {
     fn of(candidate: &'a Candidate) -> Self {
         let texts = [Some(&candidate.name), candidate.label.as_ref(), candidate.placeholder.as_ref()];
         let mut names: Vec<String> = texts.into_iter().flatten().map(|text| collapse_white_space(text)).collect();
-        // `Cart (2)` is called `Cart`, and `Name (required)` is called `Name`.
+        // `Cart (2)` has the name `Cart`, and `Name (required)` the name `Name`.
         let short = names.iter().filter_map(|name| Some(name.strip_suffix(')')?.split_once('(')?.0.trim().to_owned()));
         let short: Vec<String> = short.collect();
         names.extend(short);
@@ -207,7 +207,7 @@ impl<'a> View<'a> {
         if phrase.is_list {
             return None;
         }
-        // Which words and quoted texts the name does not account for.
+        // The words and quoted texts that are not in the name.
         let own = words(name);
         let mut quoted: Vec<&String> = phrase.quoted.iter().collect();
         let mut rest: Vec<_> = phrase.said.iter().collect();
@@ -232,7 +232,7 @@ impl<'a> View<'a> {
         if !quoted.iter().all(|quoted| is_around(quoted)) {
             return None;
         }
-        // A heading of the page may account for a word only beside one that tells this candidate from others.
+        // A heading of the page explains a word only if another word distinguishes this candidate.
         let in_context = |word: &String| self.context.contains(word);
         let tells = !quoted.is_empty() || rest.iter().any(|said| said.kind == SaidKind::Name && in_context(&said.word));
         let in_heading = |word: &String| {
@@ -252,7 +252,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether two texts are the same to a person: but for case, punctuation, articles and spellings of one word.
+/// Whether two texts are equal up to case, punctuation, articles and spelling variants.
 pub(crate) fn same(said: &str, shown: &str) -> bool {
     let plain = |text: &str| match collapse_white_space(text).to_lowercase() {
         text if matches!(text.as_str(), "x" | "×" | "✕" | "✖") => "close".to_owned(),
@@ -263,24 +263,24 @@ pub(crate) fn same(said: &str, shown: &str) -> bool {
     !a.is_empty() && (a == b || (!left.is_empty() && left == right && !has_symbols(&a) && !has_symbols(&b)))
 }
 
-/// Whether a text has signs that may be all that tells it from another: `C#` and `C`, `-5` and `5`.
+/// Whether a text has signs that may be its only difference from another: `C#` and `C`, `-5` and `5`.
 fn has_symbols(text: &str) -> bool {
     text.chars()
         .any(|c| matches!(c, '<' | '>' | '=' | '&' | '$' | '€' | '£' | '/' | '\\' | '^' | '~' | '|' | '@' | '#'))
 }
 
-/// Whether a candidate takes text and may be changed.
+/// Whether a candidate is an editable text field.
 pub(crate) fn is_text_field(candidate: &Candidate) -> bool {
     candidate.supports(Capability::Text) && !candidate.states.readonly && !candidate.states.disabled
 }
 
-/// Whether a candidate holds a value that can be set.
+/// Whether a candidate has a value that can be set.
 pub(crate) fn is_field(candidate: &Candidate) -> bool {
     let takes = [Capability::Text, Capability::Value, Capability::Options, Capability::CheckOn];
     takes.into_iter().any(|capability| candidate.supports(capability)) && !candidate.states.readonly
 }
 
-/// Whether a click on a candidate operates it, rather than putting a cursor into it.
+/// Whether a click operates a candidate instead of focusing it.
 pub(crate) fn is_pressed(candidate: &Candidate) -> bool {
     !candidate.role.is_text_entry() && !is_text_field(candidate)
 }

@@ -1,11 +1,11 @@
-//! Noun phrases: what an instruction says of a thing.
+//! Noun phrases: how an instruction refers to a control.
 //!
-//! Invariant: every word that says something is kept. What no candidate accounts for makes a phrase match nothing.
+//! Invariant: every significant word is kept. A word that no candidate explains makes a phrase match nothing.
 
 use crate::lexicon::{Ordinal, RoleWord, ordinal_at, role_word};
 use crate::text::{Kind, Span, is_connecting, words};
 
-/// How many things are meant.
+/// The number of controls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Amount {
     #[default]
@@ -14,7 +14,7 @@ pub(crate) enum Amount {
     All,
 }
 
-/// A word of a phrase, and whether it may do without an equal on the page.
+/// A word of a phrase, and its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) word: String,
@@ -23,31 +23,31 @@ pub(crate) struct Said {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SaidKind {
-    /// It names something.
+    /// A part of a name.
     Name,
-    /// It says what kind of thing is meant, or where on a page.
+    /// The kind of control, or its place on the page.
     Role,
-    /// It says which one of several.
+    /// A choice among several.
     Ordinal,
-    /// It ties others together.
+    /// A connecting word.
     Connecting,
 }
 
-/// What is said of a thing.
+/// A reference to a control.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Phrase {
-    /// All of it as written, without a determiner, and without quotation marks if all of it is quoted.
+    /// The text as written, without a determiner, and without quotation marks around all of it.
     pub(crate) raw: String,
     pub(crate) quoted: Vec<String>,
-    /// The words outside of quotation marks that say something.
+    /// The significant words outside of quotation marks.
     pub(crate) said: Vec<Said>,
-    /// The kind of thing: the first word that says one.
+    /// The kind of control: the first word for one.
     pub(crate) role: Option<RoleWord>,
     pub(crate) ordinal: Option<Ordinal>,
     pub(crate) amount: Amount,
-    /// A quotation mark is not closed, or a credential stands in it.
+    /// It has an unclosed quotation mark or a credential.
     pub(crate) is_broken: bool,
-    /// It has a comma: it is a name as a whole, or it is several things.
+    /// It has a comma: it is one name, or several references.
     pub(crate) is_list: bool,
 }
 
@@ -115,13 +115,13 @@ impl Phrase {
         }
         phrase.say(span, name_from, span.len());
         if phrase.quoted.is_empty() && phrase.said.iter().all(|said| said.kind == SaidKind::Connecting) {
-            // `To` may be all that a field is called.
+            // `To` may be the whole name of a field.
             phrase.said.iter_mut().for_each(|said| said.kind = SaidKind::Name);
         }
         phrase
     }
 
-    /// Adds the words of the name that runs from `from` to `to`.
+    /// Adds the words of the name in `from..to`.
     fn say(&mut self, span: Span<'_>, from: Option<usize>, to: usize) {
         let Some(from) = from else { return };
         let run = span.cut(from, to);
@@ -130,13 +130,13 @@ impl Phrase {
         self.said.extend(words(run.raw()).into_iter().map(|word| Said { kind: kind(&word), word }));
     }
 
-    /// A phrase of a name alone.
+    /// A phrase that is only a name.
     pub(crate) fn named(name: &str) -> Self {
         let said = words(name).into_iter().map(|word| Said { kind: SaidKind::of(&word), word }).collect();
         Self { raw: name.to_owned(), said, ..Self::default() }
     }
 
-    /// Whether it says no more than a kind of thing and which one of them.
+    /// Whether it has no words but a kind and a choice.
     pub(crate) fn is_bare(&self) -> bool {
         self.quoted.is_empty() && self.said.iter().all(|said| said.kind != SaidKind::Name)
     }

@@ -1,9 +1,9 @@
-//! The plan: the clauses that are left, until the page is likely to be another one.
+//! The plan: the remaining clauses, up to a likely change of the page.
 //!
 //! Invariants:
-//! - A clause is done when its last step succeeded; what is left of the instruction is the state of the planner.
-//! - The instruction is done when nothing of it is left, no dialog is open, and the page that is looked at then does
-//!   not complain.
+//! - A clause is done when its last step has succeeded. The rest of the instruction is the state of the planner.
+//! - The instruction is done when nothing of it is left, no dialog is open, and the page observed then shows no
+//!   error.
 
 use cuebook_grammar::action::{Action, ActionKind, AskUser, Direction, Fail, Finish, Scroll, WaitForIdle};
 use cuebook_grammar::candidate::Candidate;
@@ -19,78 +19,56 @@ use serde_json::Value as Json;
 use crate::lexicon::Verb;
 use crate::page::{Page, is_text_field};
 use crate::read::{Clause, names_in, next_clause};
-use crate::serve::{Served, means_dialog, serve};
+use crate::serve::{means_dialog, serve};
+use crate::served::{Past, Served};
 use crate::text::{Span, tokens, words};
 
-/// The most steps of one plan.
+/// Upper bound of the steps of a plan.
 const MAX_STEPS: usize = 12;
-/// How often a clause may fail before it is given up, and how often the same may be asked.
+/// Upper bound of the failures of a clause, and of its questions.
 const MAX_FAILURES: u32 = 2;
-/// How many steps may lead to one clause.
+/// Upper bound of the steps that lead to a clause.
 const MAX_WAYS: u32 = 24;
 
-/// What the planner knows of the clause that is next.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Past {
-    /// Something was pressed on the way to it.
-    pub(crate) followed: bool,
-    /// Something was entered on the way to it.
-    pub(crate) entered: bool,
-    /// Whether the text that was looked for is on the page.
-    pub(crate) seen: Option<bool>,
-    /// How often it was looked for.
-    pub(crate) looks: u32,
-    /// The field that was filled in last.
-    field: Option<CandidateId>,
-}
-
-impl Past {
-    /// The field that was filled in last, if the page still has it.
-    pub(crate) fn field<'a>(&self, page: &Page<'a>) -> Option<&'a Candidate> {
-        page.observation.candidate(self.field?)
-    }
-}
-
-/// What is kept between two plans.
+/// The state between two plans.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct State {
-    /// What is left of the instruction; none before the first plan.
+    /// The rest of the instruction. `None` before the first plan.
     left: Option<String>,
-    /// [`PlanRequest::plan`] of the reply whose steps `planned` has.
+    /// [`PlanRequest::plan`] of the reply with the steps in `planned`.
     plan: u32,
     planned: Vec<Planned>,
-    /// Entries of the history that were read.
+    /// The number of entries of the history that were read.
     read: usize,
     past: Past,
     failures: u32,
     ways: u32,
-    /// The search for a target began at the top of the page.
+    /// The search for a target has started at the top of the page.
     swept: bool,
-    /// The page was given time to show a target.
+    /// The planner has waited for a target to appear.
     waited: bool,
     asked: Option<Asked>,
-    /// How often something was asked about the clause that is next.
+    /// Questions about the next clause.
     questions: u32,
     chosen: Option<CandidateId>,
-    /// Complaints that the page showed before; none where they are to be read again.
+    /// Errors that the page showed before. `None` if they must be read again.
     complaints: Option<Vec<String>>,
-    /// The dialog of the page that was open before the last clause.
+    /// The dialog that was open before the last clause.
     modal: Option<String>,
     /// A secret was entered, and something was pressed after it.
     entered_secret: bool,
     sent_secret: bool,
-    /// What the last step came to that speaks against it.
+    /// A sign that the last step did not work.
     doubt: Option<String>,
-    /// The last clause opens things, or a person agreed with what is open.
+    /// The last clause opens things, or a person accepted the open dialog.
     may_be_open: bool,
 }
 
 /// A step of a reply.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Planned {
-    /// The byte of [`State::left`] at which the clause ends that the step completes.
+    /// The end in [`State::left`] of the clause that the step completes.
     end: Option<usize>,
     /// It enters a secret.
     is_secret: bool,
@@ -98,17 +76,17 @@ struct Planned {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Asked {
-    /// Which of these is meant.
+    /// Which of these candidates.
     Which(Vec<CandidateId>),
     /// Other words for the clause.
     Words,
     /// Whether to accept the dialog.
     Dialog,
-    /// Whether to go on although the page complains.
+    /// Whether to continue although the page shows an error.
     Concern,
 }
 
-/// Plans the next steps; the state is for the next request.
+/// Plans the next steps. Returns the state for the next request too.
 pub(crate) fn plan(request: &PlanRequest<'_>) -> (PlanDraft, Json) {
     let mut state: State =
         request.state.and_then(|state| State::deserialize(state).ok()).unwrap_or_else(|| State::of(request));
@@ -118,7 +96,7 @@ pub(crate) fn plan(request: &PlanRequest<'_>) -> (PlanDraft, Json) {
         None => out.write(&mut state),
     }
     let draft = PlanDraft::of(Author::Model, out.steps);
-    // What the policy or the page does not allow ends here, with its reason.
+    // A draft that the policy or the page does not allow becomes a failure with the reason.
     let draft = match draft.check(request.observation, request.policy) {
         Ok(_) => draft,
         Err(violations) => {
@@ -143,7 +121,7 @@ impl State {
         }
     }
 
-    /// Reads what became of the last plan. A text if there is no going on.
+    /// Reads the results of the last plan. Returns the reason if the planner cannot continue.
     fn absorb(&mut self, request: &PlanRequest<'_>) -> Option<String> {
         let entries = request.history.get(self.read..).unwrap_or_default();
         self.read = request.history.len();
@@ -176,7 +154,7 @@ impl State {
         None
     }
 
-    /// Nothing was done yet for the clause that is next.
+    /// Resets the state for the next clause.
     fn begin(&mut self) {
         self.past = Past { field: self.past.field, ..Past::default() };
         (self.ways, self.failures, self.questions) = (0, 0, 0);
@@ -211,7 +189,7 @@ impl State {
         }
     }
 
-    /// Takes a person's answer.
+    /// Reads the answer of a person.
     fn answered(&mut self, answer: &str) {
         let answer = answer.trim();
         let lower = answer.to_lowercase();
@@ -244,7 +222,7 @@ impl State {
         }
     }
 
-    /// Puts other words in the place of the clause that is next; `skip` leaves it out.
+    /// Replaces the next clause by an answer; `skip` removes it.
     fn say_instead(&mut self, answer: &str) {
         let left = self.left.take().unwrap_or_default();
         let all = tokens(&left);
@@ -254,7 +232,7 @@ impl State {
         self.left = Some(format!("{instead}\n{rest}"));
     }
 
-    /// What speaks against going on: a complaint of the page, or a password that it still asks for.
+    /// A reason not to continue: an error on the page, or a password field that is still there.
     fn concern(&mut self, observation: &Observation) -> Option<String> {
         let now = complaints(observation);
         let known = self.complaints.get_or_insert_with(|| now.clone());
@@ -269,7 +247,7 @@ impl State {
     }
 }
 
-/// What the page says that sounds like a failure.
+/// Texts of the page that indicate an error.
 fn complaints(observation: &Observation) -> Vec<String> {
     const SIGNS: &[&str] = &[
         "error",
@@ -292,7 +270,7 @@ fn complaints(observation: &Observation) -> Vec<String> {
         "does not",
         "doesn't",
     ];
-    // What is only said in passing may have these words without complaining.
+    // Other live regions may have these words without an error.
     const SIGNS_OF_ALERTS: &[&str] = &[
         "required",
         "missing",
@@ -320,7 +298,7 @@ fn complaints(observation: &Observation) -> Vec<String> {
     let sketch = &observation.sketch;
     let said = sketch.live.iter().filter(|live| sounds(live));
     let heads = std::iter::once(&observation.title).chain(sketch.headings.iter().take(2).map(|heading| &heading.text));
-    // An error page says so at its head, mostly with its status.
+    // An error page has it in its title or headings, usually with the status.
     let is_error = |text: &&String| {
         let number = words(text).into_iter().find_map(|word| word.parse::<u16>().ok());
         let signs = ["not found", "forbidden", "server error", "went wrong", "denied", "bad gateway", "unavailable"];
@@ -336,7 +314,7 @@ struct Plan<'a> {
     request: &'a PlanRequest<'a>,
     steps: Vec<Step>,
     planned: Vec<Planned>,
-    /// The byte of what is left at which the first clause begins that is not so already.
+    /// The byte at which the first clause starts that does not hold yet.
     base: usize,
 }
 
@@ -362,7 +340,7 @@ impl Plan<'_> {
     fn ask(&mut self, state: &mut State, question: &str, asked: Asked) {
         state.questions += 1;
         if state.questions > MAX_FAILURES {
-            return self.fail(&format!("expected an answer to this: {question}"));
+            return self.fail(&format!("no answer to the question: {question}"));
         }
         state.asked = Some(asked);
         self.end(Action::AskUser(AskUser { question: ShortText::cut(question) }));
@@ -388,7 +366,7 @@ impl Plan<'_> {
             return self.ask(state, &question, Asked::Dialog);
         }
         if let Some(concern) = state.concern(observation) {
-            return self.ask(state, &format!("{concern}: go on all the same?"), Asked::Concern);
+            return self.ask(state, &format!("{concern}: continue anyway?"), Asked::Concern);
         }
         while let Some(clause) = next {
             rest = rest.from(rest.position(|token| token.start >= clause.end).unwrap_or(usize::MAX));
@@ -405,7 +383,7 @@ impl Plan<'_> {
         state.left = left.get(self.base..).map(str::to_owned);
     }
 
-    /// Serves one clause. Whether the plan may go on after it.
+    /// Serves one clause. Returns whether the plan can continue after it.
     fn take(&mut self, page: &Page<'_>, state: &mut State, clause: &Clause<'_>, next: Option<&Clause<'_>>) -> bool {
         let is_first = self.steps.is_empty();
         let served = serve(page, clause, &self.past(state), next);
@@ -442,7 +420,7 @@ impl Plan<'_> {
                 return false;
             }
             if state.ways > MAX_WAYS {
-                self.fail(&format!("{}: it did not come within reach", clause.shown()));
+                self.fail(&format!("{}: its target was not reached", clause.shown()));
                 return false;
             }
         }
@@ -465,7 +443,7 @@ impl Plan<'_> {
         !leaves && count <= MAX_STEPS
     }
 
-    /// What the clause that is served next may build on.
+    /// What was done for the clause that is served next.
     fn past(&self, state: &State) -> Past {
         if self.steps.is_empty() {
             return state.past.clone();
@@ -475,7 +453,7 @@ impl Plan<'_> {
         Past { field: field.or(state.past.field), ..Past::default() }
     }
 
-    /// Looks for what is not in sight; then asks for what comes nearest.
+    /// Scrolls and waits for a missing target, then asks about the nearest ones.
     fn missing(
         &mut self,
         page: &Page<'_>,
@@ -512,7 +490,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Nothing is left to do. Whether that is the end is for the page to say.
+    /// Ends the plan, unless the page raises doubts.
     fn finish(&mut self, state: &mut State) {
         let modal = self.request.observation.sketch.modal.as_ref();
         let is_new = modal.is_some() && modal != state.modal.as_ref() && !state.may_be_open;
@@ -521,7 +499,7 @@ impl Plan<'_> {
             None => state.doubt.clone(),
         };
         match doubt {
-            Some(doubt) => self.ask(state, &format!("{doubt}: is the task done all the same?"), Asked::Concern),
+            Some(doubt) => self.ask(state, &format!("{doubt}: is the task done anyway?"), Asked::Concern),
             None => self.end(Action::Finish(Finish { result: None })),
         }
     }

@@ -1,31 +1,31 @@
-//! Reading: the next clause of an instruction.
+//! Reads the next clause of an instruction.
 //!
-//! Invariant: a clause ends only where a verb follows a separator, or where the instruction ends. What is not
-//! understood stays within its clause, where it is asked about.
+//! Invariant: a clause ends only before a verb after a separator, or at the end of the instruction. Words that are not
+//! understood stay in their clause, and the planner asks about it.
 
 use crate::lexicon::{CONDITIONS, FILLERS, Verb, counted, gerund_at, verb_at};
 use crate::text::{Span, Token};
 
-/// How often a clause may be meant at once.
+/// Upper bound of the repetitions of a clause.
 const MAX_TIMES: usize = 10;
 
 /// A clause of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clause<'t> {
     pub(crate) verb: Verb,
-    /// What follows the verb.
+    /// The text after the verb.
     pub(crate) body: Span<'t>,
-    /// All of it.
+    /// The whole clause.
     pub(crate) whole: Span<'t>,
-    /// How often it is meant.
+    /// Repetitions.
     pub(crate) times: usize,
-    /// The byte at which what comes after it begins.
+    /// The byte at which the next clause starts.
     pub(crate) end: usize,
 }
 
-/// Texts of a page in an instruction, as byte ranges: what looks like two clauses may be one name.
+/// The byte ranges of names of the page in an instruction: two apparent clauses may be one name.
 pub(crate) fn names_in<'n>(source: &str, names: impl Iterator<Item = &'n str>) -> Vec<(usize, usize)> {
-    // The lower case of ASCII keeps offsets.
+    // ASCII lower case preserves offsets.
     let lower = source.to_ascii_lowercase();
     let may_be_cut = |name: &str| name.contains([',', '.', ';', '!', '?']) || name.contains(" and ");
     names
@@ -38,7 +38,7 @@ pub(crate) fn names_in<'n>(source: &str, names: impl Iterator<Item = &'n str>) -
         .collect()
 }
 
-/// The first clause of what is left of an instruction; none if nothing is left that says anything.
+/// The first clause of the rest of an instruction. `None` if no word is left.
 pub(crate) fn next_clause<'t>(all: Span<'t>, names: &[(usize, usize)]) -> Option<Clause<'t>> {
     let lead = all.tokens.iter().take_while(|token| token.is_separator()).count();
     let span = all.from(lead);
@@ -52,7 +52,7 @@ pub(crate) fn next_clause<'t>(all: Span<'t>, names: &[(usize, usize)]) -> Option
         let skipped = rest.tokens.iter().take_while(|token| token.is_separator()).count();
         let rest = rest.from(skipped);
         let begins = || rest.is_empty() || clause_start(rest).is_some();
-        // What depends on a condition ends with its sentence.
+        // A condition applies up to the end of its sentence.
         token.is_some_and(|token| if depends { token.ends_sentence() } else { begins() })
     };
     let end = (start + length..span.len()).find(|&at| is_end(at)).unwrap_or(span.len());
@@ -69,7 +69,7 @@ pub(crate) fn next_clause<'t>(all: Span<'t>, names: &[(usize, usize)]) -> Option
     Some(clause)
 }
 
-/// Without the marks that end it. `!` and `?` may belong to what is typed.
+/// Removes trailing punctuation. `!` and `?` may belong to typed text.
 fn ended(span: Span<'_>, verb: Verb) -> Span<'_> {
     let types = matches!(verb, Verb::Enter | Verb::Set | Verb::Login | Verb::Search);
     let is_end = |token: &&Token| token.is_separator() && !(types && (token.is_mark("!") || token.is_mark("?")));
@@ -77,7 +77,7 @@ fn ended(span: Span<'_>, verb: Verb) -> Span<'_> {
     span.cut(0, span.len() - back)
 }
 
-/// Where the verb of a clause stands that begins here, words of politeness skipped.
+/// The position of the verb of the clause that starts here, after words of politeness.
 fn clause_start(span: Span<'_>) -> Option<(usize, Verb, usize)> {
     for at in 0..8 {
         let rest = span.from(at);
@@ -94,7 +94,7 @@ fn clause_start(span: Span<'_>) -> Option<(usize, Verb, usize)> {
 }
 
 impl Clause<'_> {
-    /// `close the dialog by clicking X` is `click X`: the purpose is said, and the means.
+    /// `close the dialog by clicking X` means `click X`.
     fn take_means(&mut self) {
         let by = self.body.position(|token| token.is("by"));
         if let Some((at, verb)) = by.and_then(|at| Some((at, gerund_at(self.body.from(at + 1))?))) {
@@ -123,7 +123,7 @@ impl Clause<'_> {
         }
     }
 
-    /// The clause as it may be shown: no more than its first word where another one says that a secret is in it.
+    /// The clause for display: only its first word if it may contain a secret.
     pub(crate) fn shown(&self) -> String {
         const SECRETS: &[&str] = &["password", "passphrase", "passcode", "pin", "secret", "token", "code"];
         if self.whole.tokens.iter().any(|token| token.is_any(SECRETS)) {

@@ -1,15 +1,15 @@
-//! Serving a clause on a page: the steps that do what it asks for.
+//! Turns a clause into steps on a page.
 //!
 //! Invariants:
-//! - Pure. What is proposed names candidates of the page at hand only.
-//! - All of a clause is served, or none of it: a word that is not understood makes it [`Served::NotUnderstood`].
+//! - Pure. Steps name only candidates of the observed page.
+//! - A clause is served completely or not at all: one word that is not understood makes it [`Served::NotUnderstood`].
 
 use cuebook_grammar::action::{
-    AcceptDialog, Action, Click, Direction, DragTo, Hover, MouseButton, Navigate, Nothing, OnTarget, Press, Scroll,
+    AcceptDialog, Action, Direction, DragTo, Hover, MouseButton, Navigate, Nothing, OnTarget, Press, Scroll,
     SearchPage, SwitchTab, Upload, WaitForIdle,
 };
 use cuebook_grammar::candidate::{Candidate, Capability};
-use cuebook_grammar::id::{CandidateId, TargetRef};
+use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::role::Role;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::{ClickCount, Count, Millis, ShortText};
@@ -20,56 +20,11 @@ use crate::lexicon::{Verb, key};
 use crate::login::login;
 use crate::page::{Found, Page, is_button, is_field, is_pressed, is_text_field, same};
 use crate::phrase::Phrase;
-use crate::plan::Past;
 use crate::read::Clause;
+use crate::served::{Past, Served, click_on, clicked};
 use crate::text::{Kind, Span, Token, is_connecting, words};
 
-/// What can be done for a clause on this page.
-#[derive(Debug)]
-pub(crate) enum Served {
-    /// It is so already, or these steps do it.
-    Steps(Vec<Step>),
-    /// These steps do it, and what comes after them is to be seen first.
-    Leaves(Vec<Step>),
-    /// These steps only lead to where it can be done.
-    OnTheWay(Vec<Step>),
-    /// A question about what is meant.
-    Ask(String),
-    /// A question about which one is meant.
-    Which { question: String, choices: Vec<CandidateId> },
-    /// Nothing on the page is called so. What shares a word with it.
-    Missing { what: String, nearest: Vec<(CandidateId, String)> },
-    /// Some of its words are not understood.
-    NotUnderstood,
-    /// It cannot be done.
-    Cannot(String),
-}
-
-impl Served {
-    /// Several things are meant equally well.
-    pub(crate) fn several(what: &str, candidates: &[&Candidate]) -> Self {
-        const SHOWN: usize = 8;
-        let title =
-            |(at, candidate): (usize, &&Candidate)| format!("{}) {} ({})", at + 1, candidate.title(), candidate.id);
-        let list: Vec<String> = candidates.iter().enumerate().take(SHOWN).map(title).collect();
-        let more = candidates.len().saturating_sub(SHOWN);
-        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        if let [only] = candidates {
-            let why = format!("{} has a twin that nothing tells apart: it cannot be named in words", only.title());
-            return Self::Cannot(why);
-        }
-        let question =
-            format!("{what:?} matches {} candidates: {}{more}. Which one?", candidates.len(), list.join(", "));
-        Self::Which { question, choices: candidates.iter().map(|candidate| candidate.id).collect() }
-    }
-
-    pub(crate) fn missing(what: &str, nearest: &[&Candidate]) -> Self {
-        let nearest = nearest.iter().map(|candidate| (candidate.id, candidate.title())).collect();
-        Self::Missing { what: what.to_owned(), nearest }
-    }
-}
-
-/// Uses the one candidate that a phrase means.
+/// Serves the one candidate that a phrase names.
 fn with_one<'a>(
     page: &Page<'a>,
     phrase: &Phrase,
@@ -94,7 +49,7 @@ pub(crate) fn serve(page: &Page<'_>, clause: &Clause<'_>, past: &Past, next: Opt
             Served::Steps(vec![Step::from(action(OnTarget { target_ref: candidate.id.into() }))])
         }
     };
-    // What a control is called comes first, whatever the words may mean otherwise: `Log in with Google`.
+    // The name of a control comes first, whatever else the words may mean: `Log in with Google`.
     let called = |candidate: &Candidate| is_pressed(candidate) && same(clause.whole.raw(), &candidate.name);
     if !matches!(clause.verb, Verb::Click | Verb::Press | Verb::Verify)
         && page.observation.dialog.is_none()
@@ -143,17 +98,7 @@ fn click(candidate: &Candidate, clause: &Clause<'_>) -> Served {
     Served::Leaves(vec![clicked(candidate, button, count); clause.times])
 }
 
-/// A plain click.
-pub(crate) fn click_on(candidate: &Candidate) -> Step {
-    clicked(candidate, None, None)
-}
-
-fn clicked(candidate: &Candidate, button: Option<MouseButton>, count: Option<ClickCount>) -> Step {
-    let target_ref = TargetRef::from(candidate.id);
-    Step::from(Action::Click(Click { target_ref, button, count, modifiers: None, position: None, dry_run: None }))
-}
-
-/// Clicks what is named. A control that is pressed is meant before a field of the same name.
+/// Clicks a named candidate. A control to press takes precedence over a field of the same name.
 fn pressed(page: &Page<'_>, phrase: &Phrase, clause: &Clause<'_>) -> Served {
     if let Found::One(candidate) = page.find(phrase, &is_pressed) {
         return click(candidate, clause);
@@ -164,7 +109,7 @@ fn pressed(page: &Page<'_>, phrase: &Phrase, clause: &Clause<'_>) -> Served {
     with_one(page, phrase, &|_| true, |candidate| click(candidate, clause))
 }
 
-/// `press`: a control, or else a key.
+/// `press`: a control, else a key.
 fn press(page: &Page<'_>, phrase: &Phrase, clause: &Clause<'_>, past: &Past) -> Served {
     let words: Vec<&str> = clause.body.trimmed(&["the", "key"]).tokens.iter().map(|token| token.lower()).collect();
     match (key(&words.join(" ")), page.find(phrase, &is_pressed)) {
@@ -180,7 +125,7 @@ fn keyed(target: Option<&Candidate>, keys: &str) -> Step {
     Step::from(Action::Press(Press { target_ref, keys: ShortText::cut(keys) }))
 }
 
-/// A sentence that begins with what a control may be called: `save`, `delete john@example.com`.
+/// A clause that may be the name of a control: `save`, `delete john@example.com`.
 fn by_name(page: &Page<'_>, clause: &Clause<'_>, past: &Past) -> Served {
     let phrase = Phrase::of(clause.whole);
     match page.find(&phrase, &is_pressed) {
@@ -212,7 +157,7 @@ fn submit(page: &Page<'_>, clause: &Clause<'_>, past: &Past) -> Served {
     }
 }
 
-/// `open`, `go to`: a place, or something that leads there.
+/// `open`, `go to`: a URL or path, else a control.
 fn open(page: &Page<'_>, body: Span<'_>, phrase: &Phrase, clause: &Clause<'_>) -> Served {
     let place = body.tokens.last().map(|token| token.text.as_str()).filter(|text| {
         let lead = ["the", "page", "url", "address"];
@@ -227,11 +172,11 @@ fn open(page: &Page<'_>, body: Span<'_>, phrase: &Phrase, clause: &Clause<'_>) -
     };
     match url {
         Ok(url) => Served::Leaves(vec![Step::from(Action::Navigate(Navigate::to(url.as_str())))]),
-        Err(error) => Served::Cannot(format!("{place} is no address: {error}")),
+        Err(error) => Served::Cannot(format!("{place} is not a URL: {error}")),
     }
 }
 
-/// Types into the page's search and sends it.
+/// Types into the search field of the page and submits it.
 fn search(page: &Page<'_>, body: Span<'_>, next: Option<&Clause<'_>>) -> Served {
     let body = if body.get(0).is_some_and(|token| token.is("for")) { body.from(1) } else { body };
     let into = (1..body.len()).find(|&at| body.get(at).is_some_and(|token| token.is_any(&["in", "into", "using"])));
@@ -239,7 +184,7 @@ fn search(page: &Page<'_>, body: Span<'_>, next: Option<&Clause<'_>>) -> Served 
         Some(at) => (body.cut(0, at), Some(Phrase::of(body.from(at + 1)))),
         None => (body, None),
     };
-    // More words than these are a wish, not a text.
+    // A longer text is probably a task, not a query.
     const MAX_WORDS: usize = 3;
     let is_plain = what.len() <= MAX_WORDS && !what.tokens.iter().any(|token| is_connecting(token.lower()));
     let Some(text) = value(what).filter(|_| is_plain) else { return Served::NotUnderstood };
@@ -266,7 +211,7 @@ fn search(page: &Page<'_>, body: Span<'_>, next: Option<&Clause<'_>>) -> Served 
         Ok(step) => step.into_iter().collect::<Vec<_>>(),
         Err(why) => return Served::Ask(why),
     };
-    // `search for hats and press Enter`: the next clause sends it.
+    // `search for hats and press Enter`: the next clause submits it.
     let sends = |token: &Token| token.is_any(&["enter", "return", "search", "go", "find"]);
     if next.is_some_and(|next| next.verb == Verb::Search || next.body.tokens.first().is_some_and(sends)) {
         return Served::Steps(steps);
@@ -328,7 +273,7 @@ fn scroll(page: &Page<'_>, body: Span<'_>) -> Served {
     }
 }
 
-/// How often the page is asked for a text before it counts as not there.
+/// Searches for a text before it counts as absent.
 const MAX_LOOKS: u32 = 4;
 
 /// `wait until "Done" appears`, `verify that "Error" is not shown`: a quoted text and whether it is on the page.
@@ -353,8 +298,8 @@ fn look(clause: &Clause<'_>, past: &Past) -> Served {
     match past.seen {
         Some(seen) if seen == wanted => Served::Steps(Vec::new()),
         Some(_) if waits && past.looks < MAX_LOOKS => Served::OnTheWay(vec![idle(), ask()]),
-        Some(true) => Served::Cannot(format!("expected {:?} not to be on the page, and it is", text.text)),
-        Some(false) => Served::Cannot(format!("expected {:?} on the page, and it is not there", text.text)),
+        Some(true) => Served::Cannot(format!("{:?} is on the page", text.text)),
+        Some(false) => Served::Cannot(format!("{:?} is not on the page", text.text)),
         None => Served::OnTheWay(vec![ask()]),
     }
 }

@@ -1,32 +1,32 @@
-//! Text: an instruction as tokens, and texts as words that can be compared.
+//! An instruction as tokens, and texts as comparable words.
 //!
-//! Invariant: a token knows where it stands in its source, so that what is typed is what was written.
+//! Invariant: a token knows its place in the source, so that typed text is a literal part of the instruction.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Word,
-    /// A text in quotation marks; the token's text is what they enclose.
+    /// Text in quotation marks. The text of the token excludes them.
     Quoted,
     /// `{{name}}`: a credential by name.
     Credential,
-    /// One punctuation mark, a line break, or a quotation mark that is not closed.
+    /// A punctuation mark, a line break, or an unclosed quotation mark.
     Mark,
 }
 
-/// A piece of an instruction.
+/// A token of an instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
     pub(crate) text: String,
     lower: String,
-    /// Byte offsets in the source, quotation marks included.
+    /// Byte offsets in the source, with quotation marks.
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
 impl Token {
-    /// Whether it is this word; `word` in lower case.
+    /// Whether it is `word`, which is in lower case.
     pub(crate) fn is(&self, word: &str) -> bool {
         self.kind == Kind::Word && self.lower == word
     }
@@ -43,7 +43,7 @@ impl Token {
         if self.kind == Kind::Word { &self.lower } else { "" }
     }
 
-    /// What separates the parts of a sentence, or sentences.
+    /// Whether it separates sentences or their parts.
     pub(crate) fn is_separator(&self) -> bool {
         self.ends_sentence() || self.is_mark(",") || self.is_any(&["and", "then"])
     }
@@ -98,7 +98,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// Without punctuation and without these words at either end.
+    /// Without punctuation and these words at both ends.
     pub(crate) fn trimmed(self, words: &[&str]) -> Self {
         let idle = |token: &&Token| token.kind == Kind::Mark || token.is_any(words);
         let from = self.tokens.iter().take_while(idle).count();
@@ -106,16 +106,16 @@ impl<'a> Span<'a> {
         self.cut(from, self.tokens.len().saturating_sub(back))
     }
 
-    /// Whether a quotation mark in it is not closed.
+    /// Whether it has an unclosed quotation mark.
     pub(crate) fn is_broken(self) -> bool {
         self.tokens.iter().any(|token| token.kind == Kind::Mark && matches!(token.text.as_str(), "\"" | "“" | "«"))
     }
 }
 
-/// The most characters of an instruction that are read.
+/// Upper bound of an instruction in characters.
 pub(crate) const MAX_CHARACTERS: usize = 20_000;
 
-/// Cuts an instruction into tokens. Linear but for quotation marks that are not closed.
+/// Splits an instruction into tokens. Linear except for unclosed quotation marks.
 pub(crate) fn tokens(source: &str) -> Vec<Token> {
     let chars: Vec<(usize, char)> = source.char_indices().take(MAX_CHARACTERS).collect();
     let mut scanner = Scanner { source, chars, at: 0, out: Vec::new() };
@@ -158,13 +158,13 @@ impl Scanner<'_> {
         }
     }
 
-    /// A mark that begins a word: `.csv`.
+    /// A mark that starts a word: `.csv`.
     fn starts_a_word(&self, c: char) -> bool {
         let follows_space = self.at.checked_sub(1).and_then(|at| self.char(at)).is_none_or(char::is_whitespace);
         c == '.' && follows_space && self.peek(1).is_some_and(char::is_alphanumeric)
     }
 
-    /// Where `{{name}}` that begins here ends.
+    /// The end of the `{{name}}` that starts here.
     fn closing_braces(&self) -> Option<usize> {
         if (self.peek(0), self.peek(1)) != (Some('{'), Some('{')) {
             return None;
@@ -218,7 +218,7 @@ impl Scanner<'_> {
         (from..to).all(|i| self.char(i).is_some_and(|c| c.is_alphabetic() || c == '-' || c == '_'))
     }
 
-    /// `rim` characters at either end do not belong to the text.
+    /// `rim` characters at each end are not part of the text.
     fn push(&mut self, kind: Kind, start: usize, end: usize, rim: usize) {
         let offset = |index: usize| self.chars.get(index).map_or(self.end(), |&(at, _)| at);
         let text = self.source.get(offset(start + rim)..offset(end - rim)).unwrap_or_default().to_owned();
@@ -236,13 +236,13 @@ const fn is_mark(c: char) -> bool {
     matches!(c, ',' | ';' | '.' | ':' | '!' | '?' | '(' | ')' | '[' | ']' | '=' | '…')
 }
 
-/// The words of a text in lower case, without punctuation and articles; spellings that differ by a hyphen or a space
-/// are one: `E-Mail` is `email`, `sign in` is `login`.
+/// The words of a text in lower case, without punctuation and articles. Spellings that differ by a hyphen or a space are
+/// the same: `E-Mail` is `email`, `sign in` is `login`.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let text = text.replace(['×', '✕', '✖'], " x ");
     let all: Vec<&str> =
         text.split(|c: char| !(c.is_alphanumeric() || c == '+' || c == '%')).filter(|word| !word.is_empty()).collect();
-    // A capital `A` is a name, and so is an article that stands alone.
+    // A capital `A` is a name, and so is a single article.
     let is_said = |word: &&str| all.len() == 1 || *word == "A" || !ARTICLES.contains(&word.to_lowercase().as_str());
     let mut out: Vec<String> = Vec::with_capacity(all.len());
     for word in all.iter().filter(|word| is_said(word)).map(|word| word.to_lowercase()) {
@@ -260,7 +260,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 const ARTICLES: &[&str] =
     &["the", "a", "an", "this", "that", "these", "those", "my", "your", "our", "his", "her", "their", "its"];
 
-/// Whether a word only ties others together.
+/// Whether a word only connects others.
 pub(crate) fn is_connecting(word: &str) -> bool {
     const WORDS: &[&str] = &[
         "of", "for", "in", "on", "from", "at", "with", "to", "into", "under", "is", "please", "which", "named",
@@ -269,7 +269,7 @@ pub(crate) fn is_connecting(word: &str) -> bool {
     WORDS.contains(&word) || ARTICLES.contains(&word)
 }
 
-/// Two words that are also written as one, or that say no more than one of them.
+/// Pairs of words that are also written as one, or mean the same as one of them.
 fn one_word(first: &str, second: &str) -> Option<&'static str> {
     Some(match (first, second) {
         ("log" | "sign", "in" | "on" | "into") => "login",

@@ -70,7 +70,7 @@ const ROWS: &str = r#"
 "#;
 
 #[test]
-fn twins_are_told_apart_by_their_context() {
+fn twins_are_distinguished_by_their_context() {
     assert_plans(
         &page(ROWS),
         &[
@@ -104,7 +104,7 @@ fn equals_are_asked_about_with_their_contexts() {
 }
 
 #[test]
-fn what_is_not_there_is_asked_about_with_the_clause_and_the_nearest() {
+fn a_missing_target_is_asked_about_with_the_clause_and_the_nearest() {
     let seen = plan("Click the purple elephant", &page("button \"Purple\"\n button \"Send\""));
     assert!(seen.starts_with("askUser") && seen.contains("purple elephant") && seen.contains("c1"), "{seen}");
     let seen = plan("If it rains, click Send", &page("button \"Send\""));

@@ -30,7 +30,7 @@ fn a_login_that_the_page_refuses_is_not_done() {
 }
 
 #[test]
-fn a_complaint_of_the_page_is_asked_about() {
+fn an_error_on_the_page_is_asked_about() {
     let before = page("button \"Save\"");
     for after in [
         "button \"Save\"\n error Name is too long",
@@ -62,7 +62,7 @@ fn a_server_that_refuses_is_asked_about() {
 }
 
 #[test]
-fn what_had_no_effect_is_asked_about() {
+fn a_click_without_effect_is_asked_about() {
     let observation = page("textbox \"City\"\n button \"Go\"");
     let idle = |entry: &mut HistoryEntry| entry.no_effect = true;
     for task in ["Press Go", "Type Rome into City and press Enter"] {
@@ -72,7 +72,7 @@ fn what_had_no_effect_is_asked_about() {
 }
 
 #[test]
-fn a_person_may_say_that_it_is_done_all_the_same() {
+fn a_person_may_say_that_it_is_done_anyway() {
     let observation = page("button \"Go\"");
     let mut run = Run::of("Press Go");
     let first = run.plan(&observation);
@@ -103,7 +103,7 @@ fn nothing_goes_on_behind_an_open_dialog() {
 }
 
 #[test]
-fn a_dialog_of_the_page_that_was_not_asked_for_is_not_the_end() {
+fn an_unexpected_dialog_of_the_page_is_not_the_end() {
     let before = page("button \"Delete\"\n button \"Settings\"");
     let mut after = page("button \"Yes\"\n button \"No\"");
     after.sketch.modal = Some("Delete everything?".to_owned());
@@ -114,7 +114,7 @@ fn a_dialog_of_the_page_that_was_not_asked_for_is_not_the_end() {
 }
 
 #[test]
-fn what_is_not_understood_is_not_done() {
+fn a_clause_that_is_not_understood_is_not_done() {
     let form = page(
         r#"
         searchbox "Search" form=q
@@ -185,12 +185,12 @@ fn what_is_not_understood_is_not_done() {
 }
 
 #[test]
-fn a_question_has_choices_that_were_said() {
+fn a_question_lists_its_choices() {
     let observation = page("button \"Delete all\"\n button \"Save\"\n button \"Delete\" ambiguous");
     let seen = plan("Press \"Delete al\"", &observation);
     assert!(seen.contains("is button \"Delete all\" (c1) meant?"), "{seen}");
     let seen = plan("Press Delete", &observation);
-    assert!(seen.starts_with("fail") && seen.contains("nothing tells apart"), "{seen}");
+    assert!(seen.starts_with("fail") && seen.contains("nothing distinguishes"), "{seen}");
     let seen = plan("Press \"Archive\"", &observation);
     assert!(seen.starts_with("fail") && !seen.contains("Save"), "{seen}");
 }

@@ -62,7 +62,7 @@ fn steps_of_repairs_count_for_nothing() {
 }
 
 #[test]
-fn a_state_of_something_else_is_no_state() {
+fn a_foreign_state_is_ignored() {
     let observation = page("button \"Save\"");
     let mut run = Run::of("Press Save");
     run.plan(&observation);
@@ -71,14 +71,14 @@ fn a_state_of_something_else_is_no_state() {
 }
 
 #[test]
-fn what_never_comes_ends_in_a_failure_that_names_the_clause() {
+fn a_target_that_never_appears_fails_with_the_clause() {
     let said = run("Open Orders, then click Refund", &[HOME, ORDERS]);
     assert_eq!(said.first().map(String::as_str), Some("click c2"));
     assert!(said.last().is_some_and(|last| last.starts_with("fail") && last.contains("Refund")), "{said:?}");
 }
 
 #[test]
-fn a_step_that_failed_before_input_is_tried_once_more() {
+fn a_step_that_failed_before_input_is_retried_once() {
     let observation = page("button \"Go\"");
     let mut run = Run::of("Click Go");
     for expected in ["click c1", "click c1", "fail covered: div#overlay"] {
@@ -89,7 +89,7 @@ fn a_step_that_failed_before_input_is_tried_once_more() {
 }
 
 #[test]
-fn a_step_that_failed_after_input_is_not_tried_again() {
+fn a_step_that_failed_after_input_is_not_retried() {
     let observation = page("button \"Pay\"");
     let mut run = Run::of("Click Pay");
     let first = run.plan(&observation);
@@ -98,7 +98,7 @@ fn a_step_that_failed_after_input_is_not_tried_again() {
 }
 
 #[test]
-fn an_answer_settles_what_was_asked() {
+fn an_answer_settles_its_question() {
     let observation = page("button \"Delete\" [row: ann]\n button \"Delete\" [row: john]");
     for answer in ["2", "c2", "press Delete of john"] {
         let mut run = Run::of("Press Delete");
@@ -110,7 +110,7 @@ fn an_answer_settles_what_was_asked() {
 }
 
 #[test]
-fn an_answer_that_settles_nothing_is_asked_for_once_more() {
+fn a_useless_answer_is_asked_for_once_more() {
     let observation = page("button \"Delete\" [row: ann]\n button \"Delete\" [row: john]");
     let mut run = Run::of("Press Delete");
     let mut said = Vec::new();

@@ -147,7 +147,7 @@ fn an_unnamed_value_among_many_fields_is_asked_about() {
 }
 
 #[test]
-fn what_a_field_holds_is_replaced() {
+fn the_value_of_a_field_is_replaced() {
     let page = page(
         "spinbutton \"Quantity\" value=1\n textbox \"Name\" value=Bob\n textbox \"City\" value=Rome\n slider \"Volume\"\n textbox \"Due date\" date",
     );
