@@ -33,7 +33,7 @@ async fn main() -> anyhow::Result<()> {
     let browser = Arc::new(Browser::launch(&LaunchOptions::new(find_chrome(&places)?, profiles.path()), until).await?);
     let page = PageId::new(browser.new_page("about:blank", until).await?.target_id().as_str());
 
-    let key = DigestKey::new([7; 32]); // Draw it at random where logs are kept.
+    let key = DigestKey::new([7; 32]); // Use a random key if logs are kept.
     let layers = Layers {
         modeler: LivePageModeler::new(browser.clone(), key.clone(), ModelerOptions::default()),
         planner: Lexical,

@@ -1,7 +1,7 @@
-//! Steps from a plan, carried out and verified: language, wire and executor, no other crate of ours.
+//! Runs and verifies the steps of a plan, with the crates for the language, the wire and the executor alone.
 //!
-//! `cargo run -p cuebook-executor --example execute -- [URL PLAN.json]`; without them, a small page and a plan of
-//! its own.
+//! `cargo run -p cuebook-executor --example execute -- [URL PLAN.json]`; without arguments, on a
+//! small page with a plan for it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, Executor as _, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
 
-/// The button greets whoever stands in the field.
+/// The button greets the name in the field.
 const PAGE: &str = "data:text/html,<title>Greeting</title><label>Name <input></label>\
     <button onclick=\"out.textContent = 'Hello ' %2b document.querySelector('input').value\">Greet</button>\
     <p role=status id=out></p>";
 
-/// An operator's plan may declare locators; a model's names what was observed.
+/// The plan of an operator may declare locators; that of a model uses observed ids.
 const PLAN: &str = r#"{
   "version": "1.0",
   "candidates": {
@@ -57,20 +57,20 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What became of each step, up to the first that failed.
+/// The outcome of each step, up to the first failure.
 async fn carry_out(url: &str, plan: &str, places: &SearchPlaces) -> anyhow::Result<Vec<String>> {
     let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
     let profiles = tempfile::tempdir()?;
     let options = LaunchOptions::new(find_chrome(places)?, profiles.path());
     let browser = Arc::new(Browser::launch(&options, deadline.instant()).await?);
-    // The executor comes first, so that its guard is in the page from the first document on.
+    // The executor is created first, so that its guard is in the page from the first document on.
     let options = ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() };
-    let key = DigestKey::new([7; 32]); // Draw it at random where logs are kept.
+    let key = DigestKey::new([7; 32]); // Use a random key if logs are kept.
     let mut executor = LiveExecutor::new(browser.clone(), key, NoSecrets, KeepNothing, options);
     let tab = browser.new_page(url, deadline.instant()).await?;
     let page = PageId::new(tab.target_id().as_str());
 
-    // Nobody looked at the page: declared locators are found when their step is reached, and waited for.
+    // No observation is needed: declared locators are resolved, and awaited, when their step starts.
     let ground = Observation::blank(page.clone(), url);
     let plan = PlanDraft::read(plan, Author::Operator)
         .and_then(|draft| draft.check(&ground, &Policy::default()))
@@ -85,7 +85,7 @@ async fn carry_out(url: &str, plan: &str, places: &SearchPlaces) -> anyhow::Resu
             outcome.evidence().post.iter().map(|one| format!("{} {:?}", one.condition.tag(), one.verdict)).collect();
         match &outcome {
             StepOutcome::Succeeded(_) => lines.push(format!("{verb}: {}", judged.join(", "))),
-            // Expected failure is data: where, why, and what it was judged on.
+            // Expected failure is data: the stage, the cause and the facts.
             StepOutcome::Failed(failure) => {
                 lines.push(format!("{verb}: {} at {:?}: {}", failure.cause.as_str(), failure.stage, failure.message));
             }
@@ -105,7 +105,7 @@ fn refused(violations: &[Violation]) -> anyhow::Error {
     anyhow!(violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
 }
 
-/// Pictures and downloads go nowhere.
+/// Discards pictures and downloads.
 struct KeepNothing;
 
 impl ArtifactSink for KeepNothing {

@@ -1,6 +1,6 @@
-//! What a page offers, and what a change changes: language, wire and page modeler, no other crate of ours.
+//! Observes a page and a change of it, with the crates for the language, the wire and the page modeler alone.
 //!
-//! `cargo run -p cuebook-page-modeler --example observe -- [URL]`; without a URL, a small page of its own.
+//! `cargo run -p cuebook-page-modeler --example observe -- [URL]`; without a URL, on a small page.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,12 +16,12 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use serde_json::json;
 
-/// Two buttons of one name: the rows that they stand in tell them apart.
+/// Two buttons with the same name, distinguished by their rows.
 const PAGE: &str = "data:text/html,<title>People</title><h1>People</h1>\
     <label>Search <input type=search></label><table>\
     <tr><td>Anna<td><button>Edit</button><tr><td>Bert<td><button>Edit</button></table>";
 
-/// A change that any page bears: something new at its end, and its first button disabled.
+/// A change for any page: an element at its end, and its first button disabled.
 const CHANGE: &str = "document.body.insertAdjacentHTML('beforeend', '<button>Something new</button>');\
     document.querySelector('button').disabled = true";
 
@@ -40,9 +40,9 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The page as text, and its difference after the change, as text too.
+/// The page as text, and the difference after the change as text.
 async fn observe_twice(url: &str, places: &SearchPlaces) -> anyhow::Result<[String; 2]> {
-    // Nothing waits without a deadline. The whole of this has half a minute.
+    // Every wait needs a deadline. This example has half a minute.
     let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
     let profiles = tempfile::tempdir()?;
     let options = LaunchOptions::new(find_chrome(places)?, profiles.path());
@@ -50,7 +50,7 @@ async fn observe_twice(url: &str, places: &SearchPlaces) -> anyhow::Result<[Stri
     let tab = browser.new_page("about:blank", deadline.instant()).await?;
     tab.goto(url, WaitUntil::Load, deadline.instant()).await?;
 
-    // What stands in password fields is told as digests under this key: draw it at random where they are kept.
+    // The key for digests of password fields. Use a random key if digests are kept.
     let mut modeler = LivePageModeler::new(browser.clone(), DigestKey::new([7; 32]), ModelerOptions::default());
     let page = PageId::new(tab.target_id().as_str());
 
@@ -60,7 +60,7 @@ async fn observe_twice(url: &str, places: &SearchPlaces) -> anyhow::Result<[Stri
     let change = json!({ "expression": CHANGE });
     tab.session().call_raw("Runtime.evaluate", change, deadline.instant()).await?;
 
-    // Only what changed is read again; candidates that stayed keep their ids.
+    // Only the changes are read; remaining candidates keep their ids.
     let second = modeler.observe(&page, Scope::Full, deadline).await?;
     let delta = render::delta(&second, &TextOptions::default()).context("expected an observation before")?;
 
@@ -74,7 +74,7 @@ mod tests {
 
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "a test is its own composition root")]
-    async fn the_twins_are_told_apart_and_the_change_is_told() {
+    async fn twins_are_distinguished_and_the_change_is_reported() {
         let places = SearchPlaces {
             path: std::env::var_os("PATH"),
             chrome_variable: std::env::var_os("CHROME"),

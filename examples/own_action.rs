@@ -1,7 +1,7 @@
-//! A registered action: a model may plan it, it is checked like any other, and this code carries it out.
+//! A registered action: a model may plan it, it is checked like any other, and this code runs it.
 //!
-//! Run it with `cargo run -p cuebook --example own_action`. The model's answer is a recorded one; with an
-//! engine instead of `Recorded` it is a live one. `Controller::with_handler(registry)` makes it part of a run.
+//! Run it with `cargo run -p cuebook --example own_action`. The answer of the model is recorded here. With another engine
+//! than `Recorded` it is live. `Controller::with_handler(registry)` makes the action part of a run.
 
 use std::time::{Duration, Instant};
 

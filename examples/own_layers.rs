@@ -1,4 +1,4 @@
-//! An agent with a planner, a log and a handler of its own, from the crate `cuebook` alone.
+//! An agent with its own planner, log and handler, from the crate `cuebook` alone.
 //! `cargo run -p cuebook --example own_layers -- URL "name of a button"`
 use cuebook::grammar::seam::{ActionHandler, PlanReply, PlanRequest, PlanSink, Planner, StepLog, StepTicket};
 use cuebook::grammar::{Delivery, deadline::Deadline, effect::EffectClass, outcome::StepOutcome, plan::BoundStep};

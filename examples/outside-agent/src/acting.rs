@@ -1,4 +1,4 @@
-//! Acts on the shop, and outside of it.
+//! The executor and the handler.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -77,7 +77,7 @@ impl<S: SecretSource> FakeExecutor<S> {
         check_post(step, facts, evidence).map(|evidence| StepSuccess { evidence, data, page: None })
     }
 
-    /// The one thing that a target is, and why it is not one.
+    /// The element of a target, or the failure.
     fn resolve(&self, name: &TargetRef, target: &BoundTarget) -> Result<Thing, Box<StepFailure>> {
         let state = self.shop.state.lock();
         let failed = |cause, message: String| {
@@ -129,7 +129,7 @@ impl<S: SecretSource> FakeExecutor<S> {
         }
     }
 
-    /// The text that the step enters: its own, or a secret, asked for as late as this.
+    /// The text that the step enters. A secret is resolved here, as late as possible.
     async fn text(
         &self,
         step: &BoundStep,
@@ -242,7 +242,7 @@ fn act(
     }
 }
 
-/// Judges the step's postconditions, and the condition that the action waits for.
+/// Judges the postconditions of the step, and the condition that it waits for.
 fn check_post(step: &BoundStep, facts: Facts, mut evidence: Evidence) -> Result<Evidence, Box<StepFailure>> {
     let own = step.action().condition().map(|condition| judged(condition, &facts, false));
     let stated = step.post().iter().map(|stated| judged(&stated.condition, &facts, stated.is_default));
@@ -295,7 +295,7 @@ fn failure(stage: Stage, cause: Cause, message: impl Into<String>) -> Box<StepFa
     Box::new(StepFailure::new(stage, cause, message))
 }
 
-/// Knows one registered action, `notify`, and remembers the arguments of its calls.
+/// Handles one registered action, `notify`, and records the arguments of its calls.
 #[derive(Clone, Debug, Default)]
 pub struct FakeHandler {
     calls: Shared<Vec<Map<String, Value>>>,

@@ -1,4 +1,4 @@
-//! Decides: repairs, secrets, redaction, consent.
+//! Repairs, secrets, redaction, consent.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -16,14 +16,14 @@ use cuebook_grammar::secret::Secret;
 use crate::Shared;
 use crate::shop::{PASSWORD, PASSWORD_REF, Shop};
 
-/// Looks again once where that may help, then asks for a new plan, then gives up.
+/// Observes again once if that may help, then asks for a new plan, then abandons the run.
 #[derive(Clone, Debug, Default)]
 pub struct FakeRepair {
     causes: Shared<Vec<Cause>>,
 }
 
 impl FakeRepair {
-    /// The causes of every failure that it was asked about, in order.
+    /// The causes of all failures, in order.
     #[must_use]
     pub fn causes(&self) -> Vec<Cause> {
         self.causes.lock().clone()
@@ -57,20 +57,20 @@ pub struct FakeSecrets {
 }
 
 impl FakeSecrets {
-    /// The shop's password under [`PASSWORD_REF`].
+    /// The password of the shop, as [`PASSWORD_REF`].
     #[must_use]
     pub fn of_the_shop() -> Self {
         Self::default().with(PASSWORD_REF, Shop::origin(), PASSWORD)
     }
 
-    /// One secret more.
+    /// Adds a secret.
     #[must_use]
     pub fn with(mut self, name: &str, origin: &str, secret: &str) -> Self {
         self.secrets.insert(CredentialRef::new(name), (origin.to_owned(), Secret::new(secret)));
         self
     }
 
-    /// The names of the secrets that were given out, in order.
+    /// The names of the resolved secrets, in order.
     #[must_use]
     pub fn given(&self) -> Vec<CredentialRef> {
         self.given.lock().clone()
@@ -88,7 +88,7 @@ impl SecretSource for FakeSecrets {
     }
 }
 
-/// Replaces what it has learnt, as it was learnt; it knows no encodings.
+/// Replaces known secrets in plain text only.
 #[derive(Clone, Debug, Default)]
 pub struct FakeRedactor {
     secrets: Shared<Vec<String>>,
@@ -108,7 +108,7 @@ impl Redactor for FakeRedactor {
     }
 }
 
-/// Gives the answers that it was given, in order; then nobody is there.
+/// Returns scripted replies in order, then [`ConfirmReply::NoOne`].
 #[derive(Clone, Debug, Default)]
 pub struct FakeConfirm {
     answers: Shared<VecDeque<ConfirmReply>>,
@@ -116,14 +116,14 @@ pub struct FakeConfirm {
 }
 
 impl FakeConfirm {
-    /// Will answer so.
+    /// With these replies.
     pub fn answering(answers: impl IntoIterator<Item = ConfirmReply>) -> Self {
         let confirm = Self::default();
         confirm.answers.lock().extend(answers);
         confirm
     }
 
-    /// What was asked, in order.
+    /// The requests, in order.
     #[must_use]
     pub fn asked(&self) -> Vec<ConfirmRequest> {
         self.asked.lock().clone()

@@ -1,4 +1,4 @@
-//! Keeps in memory: the log, files, what crossed the wire.
+//! The log, artifacts and traffic, in memory.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub enum LogEntry {
     Header(Box<RunHeader>),
     /// A call of a model.
     Planning(Box<PlanningRecord>),
-    /// A step that may send input from now on.
+    /// A step that starts: it may send input from now on.
     Begin(Box<StepIntent>),
     /// A step that ran.
     Commit(Box<StepRecord>),
@@ -26,7 +26,7 @@ pub enum LogEntry {
     End(Box<RunEnd>),
 }
 
-/// A step log in memory. As durable as the process.
+/// A step log in memory.
 #[derive(Clone, Debug, Default)]
 pub struct FakeLog {
     entries: Shared<Vec<LogEntry>>,
@@ -125,13 +125,13 @@ pub struct FakeArtifacts {
 }
 
 impl FakeArtifacts {
-    /// The content that a reference names.
+    /// The content of an artifact.
     #[must_use]
     pub fn read(&self, reference: &ArtifactRef) -> Option<Vec<u8>> {
         self.files.lock().get(&reference.sha256).cloned()
     }
 
-    /// How many different files there are.
+    /// The number of distinct files.
     #[must_use]
     pub fn count(&self) -> usize {
         self.files.lock().len()
@@ -155,7 +155,7 @@ impl ArtifactSink for FakeArtifacts {
     }
 }
 
-/// A tape: records what crosses the wire and answers from it.
+/// Records traffic, and serves responses from the record.
 #[derive(Clone, Debug, Default)]
 pub struct FakeTape {
     exchanges: Shared<Vec<Exchange>>,
@@ -163,7 +163,7 @@ pub struct FakeTape {
 }
 
 impl FakeTape {
-    /// Requests that it had no answer to.
+    /// Requests without a recorded response.
     #[must_use]
     pub fn missed(&self) -> Vec<RequestKey> {
         self.missed.lock().clone()

@@ -1,10 +1,8 @@
-//! An agent in its parts, made without any Cuebook crate but the language, `cuebook-grammar`.
+//! The parts of an agent, built from the language `cuebook-grammar` alone.
 //!
-//! It shows how to implement every seam, and it is what the swap tests put in place of each live layer, one
-//! at a time. The world is a shop of three pages that is data: [`Shop`]. [`FakeModeler`] looks at it,
-//! [`FakeExecutor`] acts on it, [`FakePlanner`] knows its way through it. The rest keeps, answers and
-//! decides in memory. Each part can be cloned before it is handed over, and the clone still tells what
-//! happened:
+//! It shows how to implement every seam. The swap tests replace each live layer, one at a time, by one of these parts. The
+//! world is a shop of three pages in memory: [`Shop`]. [`FakeModeler`] observes it, [`FakeExecutor`] acts on it, and
+//! [`FakePlanner`] knows the way through it. Clones of a part share its state, so a test can inspect it later:
 //!
 //! ```
 //! use outside_agent::{FakeExecutor, FakeLog, FakeModeler, FakePlanner, FakeRepair, FakeSecrets, Shop};
@@ -12,7 +10,7 @@
 //! let shop = Shop::new();
 //! let (modeler, executor) = (FakeModeler::of(&shop), FakeExecutor::on(&shop, FakeSecrets::of_the_shop()));
 //! let (planner, repair, log) = (FakePlanner::default(), FakeRepair::default(), FakeLog::default());
-//! // Hand them to whatever drives a run, then ask the shop and the log.
+//! // Pass them to a controller, then inspect the shop and the log.
 //! # let _ = (modeler, executor, planner, repair, log);
 //! assert_eq!(shop.orders(), 0);
 //! ```
@@ -38,18 +36,18 @@ pub use shop::{PASSWORD, PASSWORD_REF, Place, Shop, Thing, USER};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What breaks a part of this agent: only a caller that does not keep to a seam's rules.
+/// An error of a part: the caller broke a rule of the seam.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FakeError {
-    /// There is one tab, and this is another one.
+    /// The tab is not that of the shop.
     OtherPage {
-        /// The tab that was named.
+        /// The requested tab.
         seen: String,
     },
-    /// An entry of the log that may not come now.
+    /// An entry of the log is out of order.
     OutOfOrder {
-        /// What may come.
+        /// The expected entry.
         expected: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Looks at the shop.
+//! The page modeler.
 
 use cuebook_grammar::candidate::{Candidate, Fingerprint, NameSource};
 use cuebook_grammar::deadline::Deadline;
@@ -21,13 +21,13 @@ pub struct FakeModeler {
 }
 
 impl FakeModeler {
-    /// Looks at this shop.
+    /// A page modeler for this shop.
     #[must_use]
     pub fn of(shop: &Shop) -> Self {
         Self { shop: shop.clone() }
     }
 
-    /// What `observe` answers, without a future.
+    /// As `observe`, without a future.
     #[must_use]
     pub fn look(&self, scope: Scope) -> Observation {
         let state = &mut *self.shop.state.lock();

@@ -1,4 +1,4 @@
-//! Plans the way through the shop, and remembers ways that worked.
+//! The planner, and its memory of plans that worked.
 
 use cuebook_grammar::action::{Action, Click, Fail, Finish, TypeText};
 use cuebook_grammar::candidate::{Candidate, ControlKind};
@@ -17,14 +17,14 @@ use cuebook_grammar::wire::{LongText, ShortText, UrlText};
 use crate::shop::{PASSWORD_REF, Thing, USER};
 use crate::{FakeError, Shared};
 
-/// Plans from what was observed, page by page: fill every field, then press the button that leads on.
+/// Plans page by page: fill every field, then click the button that leads on.
 #[derive(Clone, Debug, Default)]
 pub struct FakePlanner {
     requests: Shared<Vec<String>>,
 }
 
 impl FakePlanner {
-    /// The tasks that it was asked to plan for, one for each request.
+    /// The task of each request.
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().clone()
@@ -54,7 +54,7 @@ impl Planner for FakePlanner {
     }
 }
 
-/// What a planner that asks a model tells of the call: its prompt and its answer as they were.
+/// The record of a call of a model: its prompt and answer.
 fn call(request: &PlanRequest<'_>, steps: &[Step]) -> PlanningCall {
     let asked = format!("{}\n{}", request.task, request.observation.url);
     PlanningCall {
@@ -113,7 +113,7 @@ fn press(button: &Candidate) -> Step {
     Step { post, ..Action::Click(click).into() }
 }
 
-/// Remembers plans by the fingerprint of the page that they began on.
+/// Remembers plans by the fingerprint of the page they started on.
 #[derive(Clone, Debug, Default)]
 pub struct FakeMemory {
     plans: Shared<Vec<(String, Exemplar)>>,

@@ -1,8 +1,8 @@
 //! The world: a shop of three pages as a state machine.
 //!
 //! Invariants:
-//! - A document has a number of its own; loading a page makes another one.
-//! - The id of a thing is given once per document, counts up over the whole run and is never reused.
+//! - Each document has a number; loading a page makes a new document.
+//! - Ids are assigned once per document, increase over the whole run and are never reused.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use cuebook_grammar::secret::FactText;
 
 use crate::Shared;
 
-/// The user name that the shop takes.
+/// The valid user name.
 pub const USER: &str = "ada";
-/// The password that the shop takes.
+/// The valid password.
 pub const PASSWORD: &str = "correct horse";
 /// The name of the password in [`crate::FakeSecrets::of_the_shop`].
 pub const PASSWORD_REF: &str = "shop-password";
 
 const ORIGIN: &str = "https://shop.test";
 
-/// Where in the shop one is.
+/// A page of the shop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// A form: user name, password, a button.
     #[default]
     Login,
-    /// A product: put it into the basket, buy it.
+    /// A product, with buttons to add it to the basket and to buy it.
     Shop,
     /// Thanks for the order.
     Confirmation,
@@ -56,7 +56,7 @@ impl Place {
         }
     }
 
-    /// What stands on the page beside the things that one can act on.
+    /// The text of the page beside its controls.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Place {
         }
     }
 
-    /// The things on the page, in reading order.
+    /// The controls of the page, in reading order.
     #[must_use]
     pub const fn things(self) -> &'static [Thing] {
         match self {
@@ -81,7 +81,7 @@ impl Place {
     }
 }
 
-/// Something that one can act on.
+/// A control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Thing {
     /// The field for the user name.
@@ -135,7 +135,7 @@ impl Thing {
         }
     }
 
-    /// What kind of control it is.
+    /// Its kind of control.
     #[must_use]
     pub const fn control(self) -> ControlKind {
         match self {
@@ -150,14 +150,14 @@ impl Thing {
     }
 }
 
-/// The shop. Clones are the same shop.
+/// The shop. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Shop {
     pub(crate) state: Shared<State>,
 }
 
 impl Shop {
-    /// A shop with nobody in it, at the login page, and nothing ordered.
+    /// A shop at the login page, without a user and without orders.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -175,31 +175,31 @@ impl Shop {
         ORIGIN
     }
 
-    /// Where one is.
+    /// The current page.
     #[must_use]
     pub fn place(&self) -> Place {
         self.state.lock().place
     }
 
-    /// How often a thing was clicked.
+    /// The number of clicks on a control.
     #[must_use]
     pub fn clicks(&self, thing: Thing) -> u32 {
         self.state.lock().clicks.get(&thing).copied().unwrap_or_default()
     }
 
-    /// How many orders were placed.
+    /// The number of orders.
     #[must_use]
     pub fn orders(&self) -> u32 {
         self.state.lock().orders
     }
 
-    /// How many products are in the basket.
+    /// The number of products in the basket.
     #[must_use]
     pub fn basket(&self) -> u32 {
         self.state.lock().basket
     }
 
-    /// Loads the current page again, as if its server had: every id on it goes stale.
+    /// Reloads the current page: every id on it becomes stale.
     pub fn reload(&self) {
         let state = &mut *self.state.lock();
         state.load(state.place);
@@ -226,13 +226,13 @@ impl State {
         ObservationId(self.observations)
     }
 
-    /// The id of a thing on the current page.
+    /// The id of a control on the current page.
     pub(crate) fn id_of(&mut self, thing: Thing) -> CandidateId {
         let next = CandidateId(u32::try_from(self.ids.len()).unwrap_or(u32::MAX).saturating_add(1));
         *self.ids.entry((self.document, thing)).or_insert(next)
     }
 
-    /// The thing that an id names, if it stands on the current document.
+    /// The control with an id, if it is on the current document.
     pub(crate) fn thing_of(&self, id: CandidateId) -> Option<Thing> {
         let (key, _) = self.ids.iter().find(|(_, known)| **known == id)?;
         (key.0 == self.document).then_some(key.1)
@@ -263,7 +263,7 @@ impl State {
         }
     }
 
-    /// The live value of a field.
+    /// The current value of a field.
     pub(crate) fn value(&self, thing: Thing) -> &str {
         self.fields.get(&thing).map_or("", String::as_str)
     }
@@ -272,7 +272,7 @@ impl State {
         self.fields.insert(thing, value);
     }
 
-    /// Opens a URL; `false` if the shop has no such page. Without logging in every page is the login.
+    /// Opens a URL. Returns `false` if the shop has no such page. Before the login, every page is the login page.
     pub(crate) fn go_to(&mut self, url: &str) -> bool {
         match Place::at(url) {
             Some(place) => {
@@ -302,7 +302,7 @@ impl State {
         }
     }
 
-    /// What one can tell apart: another value before and after means that something happened.
+    /// A fingerprint of the state: different values mean that something has changed.
     pub(crate) fn look(&self) -> (u64, Option<&'static str>, u32, BTreeMap<Thing, String>) {
         (self.document, self.alert, self.basket, self.fields.clone())
     }

@@ -408,10 +408,10 @@ fn the_rest_keeps_and_answers_in_memory() {
     redactor.learn("a");
     assert_eq!(redactor.redact("a secret"), "a [redacted]");
 
-    let mut nobody = FakeConfirm::default();
+    let mut absent = FakeConfirm::default();
     let request = ConfirmRequest { question: "Really?".into(), grant: None };
-    assert_eq!(now(nobody.confirm(&request, soon())), ConfirmReply::NoOne);
-    assert_eq!(nobody.asked(), [request]);
+    assert_eq!(now(absent.confirm(&request, soon())), ConfirmReply::NoOne);
+    assert_eq!(absent.asked(), [request]);
 }
 
 #[test]
