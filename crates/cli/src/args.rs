@@ -1,6 +1,6 @@
-//! What may be written on the command line.
+//! The command line.
 //!
-//! Invariant: flags that are wrong end with exit code 2, and with `--json` in a report like any other.
+//! Invariant: invalid flags end with exit code 2, and with `--json` in a report.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,312 +8,310 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cuebook::Engine;
 use cuebook_decoding::emit::Target;
+use cuebook_grammar::Document;
+use cuebook_grammar::observation::Scope;
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
+use cuebook_planner::OpenAiMode;
+use cuebook_repair::Sight;
 
 use crate::exit::{self, Output};
 use crate::wait_for::{WaitFor, wait_for};
 
-/// The command line as read.
+/// The parsed command line.
 pub(crate) struct Arguments {
     pub(crate) command: Command,
     pub(crate) output: Output,
     pub(crate) verbosity: u8,
 }
 
-/// Lets a language model drive a browser without being able to hallucinate.
+/// Drive a browser with plans that are checked, verified and logged.
 #[derive(Parser)]
 #[command(name = "cuebook", version, propagate_version = true, max_term_width = 100)]
 struct Line {
     #[command(subcommand)]
     command: Command,
-    /// Print one JSON document on standard output, and nothing else there
+    /// Print one JSON document on standard output, and nothing else
     #[arg(long, global = true)]
     json: bool,
     /// Print no progress on standard error
     #[arg(long, global = true)]
     quiet: bool,
-    /// Say more on standard error; twice for more still
+    /// Print more details on standard error; repeat for even more
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }
 
-/// What to do.
 #[derive(Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one value a process")]
+#[expect(clippy::large_enum_variant, reason = "one value per process")]
 pub(crate) enum Command {
     /// Carry out a task given in words
     Run(RunArgs),
-    /// Run a plan from a file, with checks, repair and log
+    /// Run a plan from a file
     Exec(ExecArgs),
-    /// Print what a page offers to act on
+    /// Print the candidates of a page: what can be acted on
     Observe(ObserveArgs),
     /// Check a plan without a browser
     Check(CheckArgs),
-    /// Print a schema
+    /// Print the schema of a document, or the grammar of a page
     Schema(SchemaArgs),
-    /// Judge the conditions of a run again, from its log, without a browser
+    /// Judge a recorded run again, without a browser
     Judge(JudgeArgs),
-    /// Say whether everything that is needed is there
+    /// Check that the browser can be found and started
     Doctor(DoctorArgs),
-    /// Serve the built-in site
+    /// Serve the built-in demo site
     Site(SiteArgs),
-    /// Measure observations and clicks in process
+    /// Measure observations and steps in this process
     #[command(hide = true)]
     Bench(BenchArgs),
 }
 
-/// Where the browser comes from.
+/// The browser to use.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "Browser")]
 pub(crate) struct BrowserArgs {
-    /// The browser's executable; else $CHROME, then the usual places
+    /// Executable of the browser [default: $CHROME, then the usual locations]
     #[arg(long, value_name = "FILE", env = "CUEBOOK_CHROME", conflicts_with = "cdp")]
     pub(crate) chrome: Option<PathBuf>,
-    /// Attach to a running browser: http://host:port or ws://…. It keeps its window, viewport and sandbox
+    /// Attach to a running browser, at http://host:port or ws://…; its window, viewport and sandbox stay as they are
     #[arg(long, value_name = "URL", env = "CUEBOOK_CDP")]
     pub(crate) cdp: Option<String>,
-    /// Show the browser's window
+    /// Show the browser window
     #[arg(long, env = "CUEBOOK_HEADED", conflicts_with = "cdp")]
     pub(crate) headed: bool,
-    /// The size of the viewport in CSS pixels; else the plan's, else 1280x720
+    /// Size of the viewport in CSS pixels [default: that of the plan, else 1280x720]
     #[arg(long, value_name = "WxH", value_parser = viewport, env = "CUEBOOK_VIEWPORT", conflicts_with = "cdp")]
     pub(crate) viewport: Option<(u32, u32)>,
-    /// Start Chrome without its sandbox; done by itself for root only
+    /// Start Chrome without its sandbox; implied for root
     #[arg(long, conflicts_with = "cdp")]
     pub(crate) no_sandbox: bool,
 }
 
-/// What a run may do, and where its log goes.
+/// What is allowed on a page.
 #[derive(Args, Clone)]
-pub(crate) struct RunOptions {
-    #[command(flatten)]
-    pub(crate) browser: BrowserArgs,
-    /// Where runs are logged, one folder each
-    #[arg(long, value_name = "DIR", default_value = "cuebook-runs", env = "CUEBOOK_OUT")]
-    pub(crate) out: PathBuf,
-    /// The most time for a step and all within it, such as 500ms, 3s or 2m
-    #[arg(long, value_name = "DURATION", value_parser = duration, env = "CUEBOOK_TIMEOUT")]
-    pub(crate) timeout: Option<Duration>,
-    /// Another origin to act on: a host, *.host, or scheme://host:port. May be repeated
+#[command(next_help_heading = "Policy")]
+pub(crate) struct PolicyArgs {
+    /// Allow acting on another origin: a host, *.host, or scheme://host:port; can be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow: Vec<String>,
-    /// What is allowed and declared, as a JSON file; `cuebook schema policy` prints its form
+    /// Policy file in JSON; `cuebook schema policy` prints its schema
     #[arg(long, value_name = "FILE", env = "CUEBOOK_POLICY")]
     pub(crate) policy: Option<PathBuf>,
-    /// Consent given ahead, as CLASS@ORIGIN with class write, credential, send, money or destructive.
-    /// May be repeated
-    #[arg(long, value_name = "GRANT")]
-    pub(crate) grant: Vec<String>,
-    /// A directory whose files may be read and uploaded. May be repeated
+    /// Allow reading and uploading the files in a directory; can be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
-    /// A directory whose pages may be opened, by file: URLs. May be repeated
+    /// Allow opening the pages in a directory by file: URLs; can be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) file_root: Vec<PathBuf>,
-    /// Screenshots before and after every step
-    #[arg(long)]
-    pub(crate) record: bool,
-    /// Do not repair steps that fail
-    #[arg(long)]
-    pub(crate) no_repair: bool,
-    /// How much happens without asking
-    #[arg(long, value_enum, default_value = "auto", env = "CUEBOOK_PROFILE")]
-    pub(crate) profile: ProfileName,
+    /// Which steps run without confirmation
+    #[arg(long, value_parser = profile(), default_value = "auto", env = "CUEBOOK_PROFILE")]
+    pub(crate) profile: Profile,
 }
 
-/// Arguments of `run`.
+/// Options of a run. A flattened group sets the heading of the flags after it, so groups come last.
+#[derive(Args, Clone)]
+pub(crate) struct RunOptions {
+    /// Directory for the logs; each run gets a subdirectory
+    #[arg(long, value_name = "DIR", default_value = "cuebook-runs", env = "CUEBOOK_OUT")]
+    pub(crate) out: PathBuf,
+    /// Time limit of a step, such as 500ms, 3s or 2m
+    #[arg(long, value_name = "DURATION", value_parser = duration, env = "CUEBOOK_TIMEOUT")]
+    pub(crate) timeout: Option<Duration>,
+    /// Take screenshots before and after every step
+    #[arg(long)]
+    pub(crate) record: bool,
+    /// Do not repair failed steps
+    #[arg(long)]
+    pub(crate) no_repair: bool,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Consent in advance to CLASS@ORIGIN, where CLASS is write, credential, send, money or destructive;
+    /// can be repeated
+    #[arg(long, value_name = "GRANT")]
+    pub(crate) grant: Vec<String>,
+    #[command(flatten)]
+    pub(crate) browser: BrowserArgs,
+}
+
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// The task in words
+    /// Task in words
     pub(crate) task: String,
-    /// Where to start
+    /// Page to start on; its origin is allowed
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: String,
-    /// Who plans
-    #[arg(long, value_enum, default_value = "lexical", env = "CUEBOOK_PLANNER")]
-    pub(crate) planner: PlannerName,
-    /// The plan of the scripted planner
+    /// Planner to use
+    #[arg(long, value_parser = engine(), default_value = "lexical", env = "CUEBOOK_PLANNER")]
+    pub(crate) planner: Engine,
+    /// Plan of the scripted planner: a JSON file, or - for standard input
     #[arg(long, value_name = "FILE", required_if_eq("planner", "scripted"))]
     pub(crate) plan: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) engine: EngineArgs,
-    /// Wait before planning: css=SELECTOR, text=WORDS, url=PART, or a condition as JSON
+    /// Wait before planning for css=SELECTOR, text=WORDS, url=PART, or a condition in JSON
     #[arg(long, value_name = "CONDITION", value_parser = wait_for)]
     pub(crate) wait_for: Option<WaitFor>,
-    /// Open the page, plan once, print the plan and what the check says of it, and carry out nothing
+    /// Open the page, plan once, check and print the plan, and do not run it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Say of each step why it is taken, on what, at which risk and under which conditions
+    /// Explain each step of a plan: its reason, target, risk and conditions
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) options: RunOptions,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
 }
 
-/// The model behind a planner.
+/// The model of a planner.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Models")]
 pub(crate) struct EngineArgs {
-    /// The model, as its server names it
+    /// Name of the model on its server
     #[arg(long, value_name = "NAME", env = "CUEBOOK_MODEL")]
     pub(crate) model: Option<String>,
-    /// Where its server is; else $OLLAMA_HOST, $OPENAI_BASE_URL or $ANTHROPIC_BASE_URL, then the usual place
+    /// Address of the server [default: $OLLAMA_HOST, $OPENAI_BASE_URL or $ANTHROPIC_BASE_URL, then the usual one]
     #[arg(long, value_name = "URL", env = "CUEBOOK_BASE_URL")]
     pub(crate) base_url: Option<String>,
-    /// How the grammar reaches the model of an `openai` server; `strict` for OpenAI itself, `schema` for others
-    #[arg(long, value_enum, value_name = "MODE", env = "CUEBOOK_ENGINE_MODE")]
-    pub(crate) engine_mode: Option<EngineMode>,
-    /// The variable of the environment that holds the key; else OPENAI_API_KEY or ANTHROPIC_API_KEY
+    /// How an `openai` server gets the grammar [default: strict for OpenAI itself, schema for others]
+    #[arg(long, value_parser = engine_mode(), value_name = "MODE", env = "CUEBOOK_ENGINE_MODE")]
+    pub(crate) engine_mode: Option<OpenAiMode>,
+    /// Environment variable that holds the key [default: OPENAI_API_KEY or ANTHROPIC_API_KEY]
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) api_key_env: Option<String>,
-    /// Prompts of your own: a folder with any of system.txt, plan.txt, calls.txt, lines.txt, described.txt,
-    /// turn.txt and reformulate.txt
+    /// Directory with your own prompts: any of system.txt, plan.txt, calls.txt, lines.txt, described.txt, turn.txt
+    /// and reformulate.txt
     #[arg(long, value_name = "DIR", env = "CUEBOOK_PROMPT")]
     pub(crate) prompt: Option<PathBuf>,
-    /// Send a picture of the page along, candidates marked by id; for models that see
+    /// Send a picture of the page, with the candidates labelled by id; needs a model with vision
     #[arg(long)]
     pub(crate) vision: bool,
-    /// The most time for one plan, retries included
+    /// Time limit of one plan, retries included
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m", env = "CUEBOOK_PLAN_TIMEOUT")]
     pub(crate) plan_timeout: Duration,
-    /// The most tokens of one answer, thoughts included; else 4096, and 16384 for OpenAI's and Anthropic's own models
+    /// Token limit of one answer, reasoning included [default: 4096; 16384 for models of OpenAI and Anthropic]
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(64..))]
     pub(crate) answer_tokens: Option<u32>,
-    /// The most tokens, read and written, of all answers of the run
+    /// Token limit of a run: input and output of all requests
     #[arg(long, value_name = "TOKENS", default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) run_tokens: u64,
 }
 
-/// Arguments of `exec`.
+impl EngineArgs {
+    /// What the planner gets of a page. The flag is the consent to send pictures to its server.
+    pub(crate) const fn sight(&self) -> Sight {
+        if self.vision { Sight::Pictures } else { Sight::Words }
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct ExecArgs {
-    /// The plan: a JSON file, or - for standard input
+    /// Plan: a JSON file, or - for standard input
     pub(crate) plan: PathBuf,
-    /// Where to start; its origin is allowed
+    /// Page to start on; its origin is allowed
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }
 
-/// Arguments of `observe`.
 #[derive(Args)]
 pub(crate) struct ObserveArgs {
-    /// The page
+    /// Page to observe
     #[arg(value_parser = url_parser())]
     pub(crate) url: String,
-    /// How to print it
+    /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: ObservationFormat,
-    /// How much of the page
-    #[arg(long, value_enum, default_value = "full")]
-    pub(crate) scope: ScopeName,
-    /// The most tokens of output (text and YAML: 6,000 unless stated)
+    /// Part of the page to observe
+    #[arg(long, value_parser = scope(), default_value = "full")]
+    pub(crate) scope: Scope,
+    /// Token limit of the output [default: 6000 for text and yaml, none for json]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
-    /// Wait before looking: css=SELECTOR, text=WORDS, url=PART, or a condition as JSON
+    /// Wait before observing for css=SELECTOR, text=WORDS, url=PART, or a condition in JSON
     #[arg(long, value_name = "CONDITION", value_parser = wait_for)]
     pub(crate) wait_for: Option<WaitFor>,
-    /// A directory whose pages may be opened, by file: URLs. May be repeated
+    /// Allow opening the pages in a directory by file: URLs; can be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) file_root: Vec<PathBuf>,
-    /// The most time for loading and looking
+    /// Time limit for loading and observing the page
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s", env = "CUEBOOK_TIMEOUT")]
     pub(crate) timeout: Duration,
     #[command(flatten)]
     pub(crate) browser: BrowserArgs,
 }
 
-/// Arguments of `check`.
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// The plan: a JSON file, or - for standard input
+    /// Plan: a JSON file, or - for standard input
     pub(crate) plan: PathBuf,
-    #[command(flatten)]
-    pub(crate) ground: GroundArgs,
-    /// Check it as a model's plan: observed ids only
+    /// Check it like the plan of a model: targets must be ids of the observation
     #[arg(long)]
     pub(crate) model: bool,
+    #[command(flatten)]
+    pub(crate) ground: GroundArgs,
 }
 
 /// A page and a policy, without a browser.
 #[derive(Args)]
 pub(crate) struct GroundArgs {
-    /// The observation that it is about, as `observe --format json` prints it
+    /// Observation of the page, as printed by `cuebook observe --format json`
     #[arg(long, value_name = "FILE")]
     pub(crate) observation: Option<PathBuf>,
-    /// Where it would start, else where the observation was made; its origin is allowed
+    /// Page to start on, whose origin is allowed [default: the page of the observation]
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: Option<String>,
-    /// Another origin to act on. May be repeated
-    #[arg(long, value_name = "ORIGIN")]
-    pub(crate) allow: Vec<String>,
-    /// A directory whose files may be read and uploaded. May be repeated
-    #[arg(long, value_name = "DIR")]
-    pub(crate) root: Vec<PathBuf>,
-    /// A directory whose pages may be opened, by file: URLs. May be repeated
-    #[arg(long, value_name = "DIR")]
-    pub(crate) file_root: Vec<PathBuf>,
-    /// What is allowed and declared, as a JSON file
-    #[arg(long, value_name = "FILE", env = "CUEBOOK_POLICY")]
-    pub(crate) policy: Option<PathBuf>,
-    /// How much happens without asking
-    #[arg(long, value_enum, default_value = "auto", env = "CUEBOOK_PROFILE")]
-    pub(crate) profile: ProfileName,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
 }
 
-/// Arguments of `schema`.
 #[derive(Args)]
 pub(crate) struct SchemaArgs {
-    /// Which document
-    #[arg(value_enum, default_value = "plan")]
-    pub(crate) document: DocumentName,
-    /// For whom: one of the dialects of decoders, of a plan
+    /// Document to describe
+    #[arg(value_parser = document(), default_value = "plan")]
+    pub(crate) document: Document,
+    /// Dialect of the decoder that a plan is written for
     #[arg(long, value_parser = dialect(), default_value = "json-schema")]
     pub(crate) target: Target,
     #[command(flatten)]
     pub(crate) ground: GroundArgs,
 }
 
-/// Arguments of `judge`.
 #[derive(Args)]
 pub(crate) struct JudgeArgs {
-    /// The folder of a run
+    /// Directory of the run
     pub(crate) run: PathBuf,
 }
 
-/// Arguments of `doctor`.
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
-    #[command(flatten)]
-    pub(crate) browser: BrowserArgs,
-    /// Only look; start nothing
+    /// Do not start the browser
     #[arg(long)]
     pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) browser: BrowserArgs,
 }
 
-/// Arguments of `site`.
 #[derive(Args)]
 pub(crate) struct SiteArgs {
-    /// The port; 0 for any that is free
+    /// Port to listen on; 0 for any free port
     #[arg(long, default_value_t = 8737)]
     pub(crate) port: u16,
-    /// What its data is drawn from
+    /// Seed of the generated data
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
 }
 
-/// Arguments of `bench`.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// The page: one with a button and a text field in view, and a second button
+    /// Page with two buttons and a text field; the first button and the field must be in view
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: String,
-    /// How often each is measured
+    /// Samples per metric
     #[arg(long, default_value_t = 20)]
     pub(crate) rounds: u32,
-    /// Write a whole observation to this file, as a model reads it
+    /// Write the text form of a full observation to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) text: Option<PathBuf>,
     #[command(flatten)]
@@ -321,133 +319,109 @@ pub(crate) struct BenchArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum ProfileName {
-    /// Every step is confirmed
-    Assisted,
-    /// Reading runs, writing is confirmed
-    SemiAuto,
-    /// Reading and reversible writing run
-    Auto,
-    /// High-risk tools are open within what was declared
-    Unleashed,
-}
-
-impl From<ProfileName> for Profile {
-    fn from(name: ProfileName) -> Self {
-        match name {
-            ProfileName::Assisted => Self::Assisted,
-            ProfileName::SemiAuto => Self::SemiAuto,
-            ProfileName::Auto => Self::Auto,
-            ProfileName::Unleashed => Self::Unleashed,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlannerName {
-    /// No model: clauses of the instruction are matched to candidates
-    Lexical,
-    /// A plan from a file
-    Scripted,
-    /// A model of Ollama
-    Ollama,
-    /// A model of OpenAI, or of a server that speaks like it, such as llama.cpp and vLLM
-    #[value(name = "openai")]
-    OpenAi,
-    /// A model of Anthropic, or of a server that speaks like it
-    Anthropic,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EngineMode {
-    /// `response_format` with OpenAI's strict schema
-    Strict,
-    /// `response_format` with a schema that states every bound
-    Schema,
-    /// Calls of tools, one a step
-    Tools,
-    /// `grammar`, as llama.cpp's server takes it
-    LlamaCpp,
-    /// The same for plans of a step a line, which take a fraction of the tokens
-    LlamaCppLines,
-    /// `structured_outputs`, as vLLM takes it
-    Vllm,
-    /// No constraint: the form stands in the prompt, and the check decides
-    Plain,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum ObservationFormat {
     /// Lines such as `- button "Submit" [c2]`
     Text,
-    /// The observation document
+    /// The whole document
     Json,
     /// An outline like Playwright's
     Yaml,
-    /// The accessible structure of the main frame, as Playwright's ARIA snapshots
+    /// The accessibility tree of the main frame, like Playwright's ARIA snapshots
     Aria,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum ScopeName {
-    /// The viewport and half a viewport around it
-    View,
-    /// The whole page
-    Full,
+/// A value that is written as one of a few names, each with its help.
+fn choice<T: Clone + Send + Sync + 'static, const N: usize>(
+    values: [(&'static str, T, &'static str); N],
+) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(values.clone().map(|(name, _, help)| PossibleValue::new(name).help(help)));
+    names.try_map(move |name| {
+        let known = values.iter().find(|(known, ..)| *known == name);
+        known.map(|(_, value, _)| value.clone()).ok_or_else(|| format!("unknown value `{name}`"))
+    })
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum DocumentName {
-    /// A plan
-    Plan,
-    /// An observation
-    Observation,
-    /// A step record
-    StepRecord,
-    /// The record of a call of a model
-    PlanningRecord,
-    /// A report
-    Report,
-    /// A policy file
-    Policy,
+fn profile() -> impl TypedValueParser<Value = Profile> {
+    choice([
+        ("assisted", Profile::Assisted, "None: every step is confirmed"),
+        ("semi-auto", Profile::SemiAuto, "Reading"),
+        ("auto", Profile::Auto, "Reading and reversible writing"),
+        ("unleashed", Profile::Unleashed, "As auto; high-risk actions are available within the policy"),
+    ])
 }
 
-/// Reads the name of a dialect.
+fn engine() -> impl TypedValueParser<Value = Engine> {
+    choice([
+        ("lexical", Engine::Lexical, "No model: matches the clauses of the task to candidates"),
+        ("scripted", Engine::Scripted, "A plan from a file"),
+        ("ollama", Engine::Ollama, "A model of Ollama"),
+        ("openai", Engine::OpenAi, "A model of OpenAI or of a compatible server, such as llama.cpp or vLLM"),
+        ("anthropic", Engine::Anthropic, "A model of Anthropic or of a compatible server"),
+    ])
+}
+
+fn engine_mode() -> impl TypedValueParser<Value = OpenAiMode> {
+    choice([
+        ("strict", OpenAiMode::Strict, "`response_format` with OpenAI's strict schema"),
+        ("schema", OpenAiMode::Schema, "`response_format` with a schema that states every bound"),
+        ("tools", OpenAiMode::Tools, "Tool calls, one per step"),
+        ("llama-cpp", OpenAiMode::LlamaCpp, "`grammar` of llama.cpp's server"),
+        ("llama-cpp-lines", OpenAiMode::LlamaCppLines, "The same for plans of one step a line: fewer tokens"),
+        ("vllm", OpenAiMode::Vllm, "`structured_outputs` of vLLM"),
+        ("plain", OpenAiMode::Plain, "No constraint: the prompt holds the schema"),
+    ])
+}
+
+fn scope() -> impl TypedValueParser<Value = Scope> {
+    choice([
+        ("view", Scope::View, "The viewport and half a viewport around it"),
+        ("full", Scope::Full, "The whole page"),
+    ])
+}
+
+fn document() -> impl TypedValueParser<Value = Document> {
+    choice([
+        ("plan", Document::Plan, "A plan"),
+        ("observation", Document::Observation, "An observation"),
+        ("step-record", Document::StepRecord, "The record of a step"),
+        ("planning-record", Document::PlanningRecord, "The record of a call of a model"),
+        ("report", Document::Report, "The report of a run"),
+        ("policy", Document::Policy, "A policy file"),
+    ])
+}
+
 fn dialect() -> impl TypedValueParser<Value = Target> {
-    let names = Target::ALL.map(|target| {
+    choice(Target::ALL.map(|target| {
         let help = match target {
             Target::JsonSchema => "JSON Schema 2020-12",
-            Target::OpenAi => "`response_format` of structured outputs",
-            Target::Tools => "Function definitions, one a verb",
+            Target::OpenAi => "`response_format` of OpenAI's structured outputs",
+            Target::Tools => "Function definitions, one per verb",
             Target::Anthropic => "Anthropic's tools",
             Target::Gemini => "Gemini's `responseSchema`",
-            Target::Ollama => "Ollama's `format`, and llama.cpp's `json_schema`",
-            Target::Gbnf => "Grammars of llama.cpp",
-            Target::Lark => "Grammars of llguidance",
-            Target::Ebnf => "Grammars of XGrammar, as vLLM and SGLang take them",
-            Target::Line => "The line form, in GBNF",
+            Target::Ollama => "Ollama's `format` and llama.cpp's `json_schema`",
+            Target::Gbnf => "Grammar of llama.cpp",
+            Target::Lark => "Grammar of llguidance",
+            Target::Ebnf => "Grammar of XGrammar, for vLLM and SGLang",
+            Target::Line => "The line form, as a grammar of llama.cpp",
         };
-        PossibleValue::new(target.as_str()).help(help)
-    });
-    PossibleValuesParser::new(names)
-        .map(|name| Target::ALL.into_iter().find(|target| target.as_str() == name).unwrap_or(Target::JsonSchema))
+        (target.as_str(), target, help)
+    }))
 }
 
 impl Arguments {
-    /// Reads the process's arguments; on wrong ones, prints why and gives the exit code.
+    /// Parses the arguments of the process. Prints help and errors itself, and returns the exit code.
     pub(crate) fn read() -> Result<Self, ExitCode> {
         let line = Line::try_parse().map_err(|error| {
-            let asked_for = !error.use_stderr();
+            let is_help = !error.use_stderr();
             let wants_json = std::env::args_os().any(|argument| argument == "--json");
-            if asked_for || !wants_json {
-                // Help, version and complaints look best as clap prints them; a closed pipe is nobody's loss.
+            if is_help || !wants_json {
                 error.print().ok();
             } else {
                 let message = error.render().to_string();
                 let error = RunError::new(ErrorCode::Usage, message);
                 exit::print_json(&RunReport::without_run(RunResult::Invalid, Some(error)));
             }
-            ExitCode::from(if asked_for { exit::OK } else { exit::INVALID })
+            ExitCode::from(if is_help { exit::OK } else { exit::INVALID })
         })?;
         let output = Output { json: line.json, quiet: line.quiet };
         Ok(Self { command: line.command, output, verbosity: line.verbose })
@@ -472,13 +446,12 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Reads a URL that people write.
 fn url_parser() -> impl TypedValueParser<Value = String> {
     StringValueParser::new().map(|text| page_url(&text))
 }
 
-/// The URL that is meant: a host without a scheme gets `http` if it is an address or a single label, as local machines
-/// are named, and `https` otherwise.
+/// Completes a URL without a scheme: `http` for IP addresses and hosts of one label, as local machines have, else
+/// `https`.
 fn page_url(text: &str) -> String {
     let text = text.trim();
     let (front, rest) = text.split_once(':').unwrap_or((text, ""));
@@ -490,12 +463,12 @@ fn page_url(text: &str) -> String {
     }
     let with = |scheme: &str| url::Url::parse(&format!("{scheme}://{text}")).ok();
     let Some(url) = with("https") else { return text.to_owned() };
-    let is_near = match url.host() {
+    let is_local = match url.host() {
         Some(url::Host::Domain(name)) => !name.trim_end_matches('.').contains('.') || name.ends_with(".localhost"),
         Some(url::Host::Ipv4(_) | url::Host::Ipv6(_)) => true,
         None => false,
     };
-    if is_near { with("http").unwrap_or(url) } else { url }.to_string()
+    if is_local { with("http").unwrap_or(url) } else { url }.to_string()
 }
 
 fn viewport(text: &str) -> Result<(u32, u32), String> {
@@ -547,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_attached_browser_cannot_be_made_to_do_is_an_error() {
+    fn flags_of_a_launched_browser_conflict_with_cdp() {
         for flags in [&["--viewport", "800x600"][..], &["--headed"], &["--no-sandbox"], &["--chrome", "/bin/chrome"]] {
             let line = ["cuebook", "observe", "a.test", "--cdp", "http://127.0.0.1:9222"].iter().chain(flags);
             let error = Line::try_parse_from(line).err().map(|error| error.kind());

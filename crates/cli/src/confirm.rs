@@ -1,7 +1,7 @@
-//! Asking the person at the terminal, where there is one.
+//! Asks the person at the terminal, if there is one.
 //!
-//! Invariant: only what is typed after a question answers it. One thread reads the terminal for as long as the
-//! process runs: a read cannot be cancelled, and a second reader would take turns with the first.
+//! Invariant: only input after a question answers it. One thread reads the terminal until the process ends: a read cannot
+//! be cancelled, and two readers would each get a part of the input.
 
 use std::io::{BufRead, BufReader, IsTerminal as _};
 use std::time::Instant;
@@ -13,30 +13,31 @@ use tokio::sync::mpsc::{Receiver, channel};
 use crate::progress;
 use crate::text::plain;
 
-/// How many lines may wait to be discarded; a person types no faster.
+/// Capacity of the channel of lines. Lines before a question are discarded.
 const LINES: usize = 16;
 
-/// Asks on standard error and reads standard input; where that is no terminal, nobody is there.
+/// Asks on standard error and reads standard input.
 pub(crate) enum Terminal {
-    NoOne,
-    /// Not read before the first question: a process in the background that reads its terminal is stopped.
+    /// There is no terminal.
+    Absent,
+    /// Not read before the first question: a background process that reads its terminal is stopped.
     Unread(Box<dyn BufRead + Send>),
     Read(Receiver<String>),
 }
 
 impl Terminal {
-    /// With `--json` a program is at the other end: it is not asked.
+    /// With `--json`, a program reads the output, and no question is asked.
     pub(crate) fn new(json: bool) -> Self {
         if json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-            return Self::NoOne;
+            return Self::Absent;
         }
         Self::Unread(Box::new(BufReader::new(std::io::stdin())))
     }
 
-    /// The lines that are typed from now on; what was typed before is gone.
+    /// The lines that are typed from now on. Earlier ones are discarded.
     fn lines(&mut self) -> Option<&mut Receiver<String>> {
         if let Self::Unread(_) = self
-            && let Self::Unread(mut input) = std::mem::replace(self, Self::NoOne)
+            && let Self::Unread(mut input) = std::mem::replace(self, Self::Absent)
         {
             let (sender, receiver) = channel(LINES);
             std::thread::spawn(move || {
@@ -60,7 +61,7 @@ impl Confirm for Terminal {
         let Some(lines) = self.lines() else { return ConfirmReply::NoOne };
         progress::say(&plain(&request.question));
         let is_question = request.grant.is_none();
-        progress::say(if is_question { "your answer:" } else { "type yes to go on, anything else to stop:" });
+        progress::say(if is_question { "your answer:" } else { "type yes to continue, anything else to stop:" });
         let Ok(Some(line)) = tokio::time::timeout(deadline.remaining(Instant::now()), lines.recv()).await else {
             return ConfirmReply::NoOne;
         };
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_comes_too_late_does_not_answer_the_next_question() {
+    async fn an_answer_after_the_deadline_does_not_answer_the_next_question() {
         let (keys, typed) = mpsc::channel();
         let mut terminal = Terminal::Unread(Box::new(BufReader::new(Keyboard(typed))));
         assert_eq!(ask(&mut terminal, Duration::ZERO).await, ConfirmReply::NoOne);

@@ -1,15 +1,16 @@
-//! How a command ends: one document or some lines, and an exit code.
+//! The output and the exit code of a command.
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use cuebook_grammar::plan::Violations;
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use serde::Serialize;
 
 use crate::progress;
 use crate::text::json_plain;
 
-/// How a command speaks.
+/// The output that the flags select.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     /// One JSON document on standard output.
@@ -18,16 +19,16 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
 }
 
-/// Done.
+/// The command succeeded.
 pub(crate) const OK: u8 = 0;
 /// The task or a step failed.
 pub(crate) const FAILED: u8 = 1;
-/// The input was no good.
+/// The input is invalid.
 pub(crate) const INVALID: u8 = 2;
-/// No usable browser or model.
+/// There is no usable browser or model.
 pub(crate) const NO_BROWSER: u8 = 3;
 
-/// An exit code that the shell sees.
+/// An exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exit(u8);
 
@@ -47,7 +48,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Prints a document on standard output. A reader that has gone away is no error of ours.
+/// Prints a document on standard output. A closed pipe is ignored.
 pub(crate) fn print_json(document: &impl Serialize) {
     let mut stdout = std::io::stdout().lock();
     let Ok(text) = serde_json::to_string_pretty(document) else { return };
@@ -56,7 +57,7 @@ pub(crate) fn print_json(document: &impl Serialize) {
     }
 }
 
-/// Prints text on standard output.
+/// Prints text on standard output. A closed pipe is ignored.
 pub(crate) fn print_text(text: &str) {
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(text.as_bytes()).is_ok() {
@@ -64,33 +65,43 @@ pub(crate) fn print_text(text: &str) {
     }
 }
 
-/// Why a command cannot even begin: told as the output wants it.
+/// Why a command cannot start.
 pub(crate) struct Refusal {
     pub(crate) result: RunResult,
     pub(crate) error: RunError,
 }
 
 impl Refusal {
-    /// The input is no good.
+    /// The input is invalid.
     pub(crate) fn invalid(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
         Self { result: RunResult::Invalid, error: RunError::new(code, message) }
     }
 
-    /// There is no usable browser, or the machine does not let us work.
+    /// The browser or the machine is not usable.
     pub(crate) fn unusable(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
         Self { result: RunResult::Error, error: RunError::new(code, message) }
     }
 
-    /// Tells it.
-    pub(crate) fn tell(self, output: Output) -> Exit {
+    pub(crate) fn print(self, output: Output) -> Exit {
         let exit = Exit::of(self.result);
         progress::say(&format!("error: {}", self.error.message));
-        for violation in &self.error.violations {
-            progress::say(&format!("  {}", violation.in_words()));
-        }
+        progress::say_violations(&self.error.violations);
         if output.json {
             print_json(&RunReport::without_run(self.result, Some(self.error)));
         }
         exit
+    }
+}
+
+/// An invalid plan.
+impl From<Violations> for Refusal {
+    fn from(violations: Violations) -> Self {
+        let violations = violations.into_vec();
+        let code = violations.first().map_or(ErrorCode::InvalidPlan, |violation| violation.code.into());
+        let message = match violations.len() {
+            1 => "the plan has a violation".to_owned(),
+            many => format!("the plan has {many} violations"),
+        };
+        Self { result: RunResult::Invalid, error: RunError { code, message, violations } }
     }
 }

@@ -1,6 +1,6 @@
-//! Why a plan is as it is: for each step what it acts on, in words, and under which conditions.
+//! Explanations of plans: the reason, target, risk and conditions of each step.
 //!
-//! Invariant: text for a password-like field is told as a digest here as in every record.
+//! Invariant: text for a password-like field is a digest, as in every record.
 
 use cuebook_decoding::write_line;
 use cuebook_grammar::action::{Action, Nothing};
@@ -19,40 +19,40 @@ use serde::Serialize;
 use crate::progress::{Narrator, say};
 use crate::text::plain;
 
-/// One step, explained.
+/// The explanation of a step.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ExplainedStep {
     index: usize,
-    /// In the line form.
+    /// The step in the line form.
     line: String,
     action: Step,
-    /// What it acts on, in words.
+    /// The title of its target.
     target: Option<String>,
     origin: Option<String>,
-    /// The class of risk, by what was observed.
+    /// The risk class of the target as observed.
     risk: Option<&'static str>,
     effect: Option<EffectClass>,
-    /// The grant that is missing; without it somebody is asked.
+    /// The grant without which the operator has to confirm.
     missing_grant: Option<String>,
-    /// Why, in the planner's words.
+    /// The reason that the planner gives.
     explanation: Option<String>,
     estimated_risk: Option<RiskLevel>,
     confidence: Option<f64>,
     pre: Vec<Condition>,
     post: Vec<ExplainedCondition>,
-    /// Why it cannot run on the page as it is.
+    /// Why the step cannot run on the observed page.
     violations: Vec<Violation>,
 }
 
-/// One condition, and who stated it.
+/// A condition, and whether it is a default.
 #[derive(Clone, Debug, Serialize)]
 struct ExplainedCondition {
     condition: Condition,
     default: bool,
 }
 
-/// Explains every step of a plan on the page that it was made for.
+/// Explains every step of a plan on the page it was made for.
 pub(crate) fn explained(plan: &Plan, observation: &Observation, key: &DigestKey) -> Vec<ExplainedStep> {
     let is_sensitive = |target: &TargetRef| {
         let candidate = target.candidate_id().and_then(|id| observation.candidate(id));
@@ -102,7 +102,7 @@ pub(crate) fn explained(plan: &Plan, observation: &Observation, key: &DigestKey)
     plan.steps().iter().enumerate().map(explain).collect()
 }
 
-/// A condition in the line form, as it stands behind a step.
+/// A condition in the line form.
 fn in_words(condition: &Condition) -> String {
     let mut step = Step::from(Action::Reload(Nothing {}));
     step.post.push(condition.clone());
@@ -110,7 +110,7 @@ fn in_words(condition: &Condition) -> String {
     line.split_once(" => ").map_or(line.as_str(), |(_, condition)| condition).to_owned()
 }
 
-/// The lines of one explained step.
+/// The explanation of a step as lines.
 pub(crate) fn lines(step: &ExplainedStep) -> Vec<String> {
     let mut lines = vec![format!("{:>3}  {}", step.index + 1, plain(&step.line))];
     let mut put = |name: &str, text: String| {
@@ -126,7 +126,7 @@ pub(crate) fn lines(step: &ExplainedStep) -> Vec<String> {
             RiskLevel::Medium => "medium",
             RiskLevel::High => "high",
         };
-        format!(", {level} by the planner's own estimate")
+        format!(", estimated by the planner: {level}")
     });
     put("risk", step.risk.map_or_else(String::new, |risk| format!("{risk}{estimated}")));
     put("confidence", step.confidence.map_or_else(String::new, |confidence| format!("{confidence:.2}")));
@@ -137,7 +137,7 @@ pub(crate) fn lines(step: &ExplainedStep) -> Vec<String> {
         put("after", format!("{}{}", in_words(condition), if *default { " (by default)" } else { "" }));
     }
     if let Some(grant) = &step.missing_grant {
-        put("asks first", format!("--grant {grant} would answer"));
+        put("asks first", format!("--grant {grant} gives the consent"));
     }
     for violation in &step.violations {
         put("cannot run", violation.in_words());
@@ -145,7 +145,7 @@ pub(crate) fn lines(step: &ExplainedStep) -> Vec<String> {
     lines
 }
 
-/// Tells of a run, and explains each plan as it comes.
+/// Prints the events of a run, and explains each plan.
 pub(crate) struct Explainer {
     narrator: Option<Narrator>,
     observation: Option<Observation>,

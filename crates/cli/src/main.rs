@@ -1,16 +1,19 @@
-//! The command line: flags and files to concrete layers to the controller.
+//! The command line: from flags and files to concrete layers and the controller.
 //!
-//! The only crate that prints or exits; the environment it reads through the facade. With `--json`, standard output is one JSON
-//! document and nothing else; progress for people goes to standard error.
+//! The only crate that prints or exits. It reads the environment through the facade. With `--json`, standard output is one
+//! JSON document and nothing else. Progress goes to standard error.
 
 mod args;
+mod browser;
 mod commands;
 mod compose;
 mod confirm;
 mod engines;
 mod exit;
 mod explain;
+mod ground;
 mod input;
+mod interrupt;
 mod opening;
 mod planner;
 mod progress;
@@ -31,12 +34,12 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            progress::say(&format!("error: the runtime cannot start: {error}"));
+            progress::say(&format!("error: the async runtime cannot start: {error}"));
             return ExitCode::from(exit::NO_BROWSER);
         }
     };
     let exit = runtime.block_on(run(arguments));
-    // Blocking reads of a terminal may still wait: nothing of ours needs them any more.
+    // A blocking read of the terminal may still be waiting.
     runtime.shutdown_background();
     exit.into()
 }

@@ -1,4 +1,4 @@
-//! Opening a page and looking at it, without a run.
+//! Opens and observes a page outside of a run.
 
 use std::time::{Duration, Instant};
 
@@ -17,17 +17,17 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 
-use crate::compose::with_sources;
 use crate::exit::Refusal;
+use crate::text::with_sources;
 use crate::wait_for::WaitFor;
 
-/// Opens `url` in the tab, and waits for what is `awaited` there.
+/// Opens `url` in the tab, and waits for the condition.
 pub(crate) async fn open(
     tab: &Tab,
     url: &str,
     policy: &Policy,
     digest: DigestKey,
-    awaited: Option<&WaitFor>,
+    wait_for: Option<&WaitFor>,
     deadline: Deadline,
 ) -> Result<(), Refusal> {
     let mut executor = LiveExecutor::new(
@@ -39,12 +39,12 @@ pub(crate) async fn open(
     );
     let blank = Observation::blank(tab.page.clone(), "about:blank");
     let open = Step::from(Action::Navigate(Navigate::to(url)));
-    // A page that hangs has to be looked at as well, within the same time.
+    // A page that hangs is observed too, within the same deadline.
     let now = Instant::now();
     let left = deadline.remaining(now);
     let opening = deadline.within(now, left - (left / 4).min(LOOKING));
     let drafts = std::iter::once((PlanDraft::of(Author::Operator, vec![open]), opening));
-    for (draft, deadline) in drafts.chain(awaited.map(|WaitFor(draft)| (draft.clone(), deadline))) {
+    for (draft, deadline) in drafts.chain(wait_for.map(|WaitFor(draft)| (draft.clone(), deadline))) {
         let bound = draft.check(&blank, policy).and_then(|plan| plan.bind(0, &blank)).map_err(|violations| {
             let message = "the URL is not allowed".to_owned();
             let error = RunError { code: ErrorCode::PolicyBlocked, message, violations: violations.into_vec() };
@@ -54,8 +54,7 @@ pub(crate) async fn open(
         if let StepOutcome::Failed(failure) = outcome
             && failure.cause != Cause::HttpError
         {
-            let hint =
-                if failure.cause == Cause::DeadlineExceeded { " (a longer --timeout gives it more time)" } else { "" };
+            let hint = if failure.cause == Cause::DeadlineExceeded { "; --timeout allows more time" } else { "" };
             let message = format!("{}{hint}", failure.message);
             let error = RunError::new(failure.cause, message);
             return Err(Refusal { result: RunResult::Failed, error });
@@ -64,17 +63,17 @@ pub(crate) async fn open(
     Ok(())
 }
 
-/// The most time that is kept for looking at a page that was slow to open.
+/// The time that is reserved for observing a page that is slow to open.
 const LOOKING: Duration = Duration::from_secs(2);
 
-/// A modeler for the browser of a tab.
+/// A page modeler for the browser of the tab.
 pub(crate) fn modeler(tab: &Tab, digest: DigestKey) -> LivePageModeler {
     let options = ModelerOptions { settling: SETTLING, ..ModelerOptions::default() };
     LivePageModeler::new(tab.browser.clone(), digest, options)
 }
 
-/// Looks at the tab.
-pub(crate) async fn look(
+/// Observes the tab.
+pub(crate) async fn observe(
     modeler: &mut LivePageModeler,
     tab: &Tab,
     scope: Scope,
@@ -83,12 +82,12 @@ pub(crate) async fn look(
     modeler.observe(&tab.page, scope, deadline).await.map_err(|error| broken(&error))
 }
 
-/// Pictures of what was looked at, for a planner that sees.
+/// Pictures of the observed page, for a planner with vision.
 pub(crate) async fn picture(modeler: &mut LivePageModeler, of: &Observation, deadline: Deadline) -> Vec<Image> {
     modeler.picture(&of.page, of, deadline).await.ok().flatten().into_iter().collect()
 }
 
-/// The browser does not do what it should.
-pub(crate) fn broken(error: &dyn std::error::Error) -> Refusal {
+/// An error of the browser or of a layer over it.
+pub(crate) fn broken(error: &(dyn std::error::Error + 'static)) -> Refusal {
     Refusal::unusable(ErrorCode::BrowserBroken, with_sources(error))
 }

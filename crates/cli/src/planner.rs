@@ -1,4 +1,4 @@
-//! A planner of any kind, and what to do where it does not answer.
+//! A planner of any kind, and advice for when it fails.
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::plan::Violation;
@@ -7,7 +7,7 @@ use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
 use cuebook_planner::ModelError;
 use cuebook_planner::converse::EngineError;
 
-use crate::compose::with_sources;
+use crate::text::with_sources;
 
 /// A planner of any kind.
 pub(crate) struct AnyPlanner {
@@ -16,7 +16,7 @@ pub(crate) struct AnyPlanner {
 }
 
 impl AnyPlanner {
-    /// A planner whose errors speak for themselves.
+    /// A planner whose errors need no advice.
     pub(crate) fn plain(planner: impl Planner + 'static) -> Self {
         Self { planner: Box::new(planner), advice: None }
     }
@@ -27,12 +27,12 @@ impl AnyPlanner {
     }
 }
 
-/// What to do where a model does not answer.
+/// What to do when the server of a model fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Advice {
-    /// Nobody listens there.
+    /// It cannot be reached.
     pub(crate) unreachable: String,
-    /// It does not take the request.
+    /// It rejects the request.
     pub(crate) rejected: String,
 }
 
@@ -41,13 +41,13 @@ impl Advice {
         match error.code() {
             "unreachable" => Some(&self.unreachable),
             "rejected" => Some(&self.rejected),
-            "deadlineExceeded" | "stalled" => Some("--plan-timeout gives it more time"),
+            "deadlineExceeded" | "stalled" => Some("--plan-timeout allows more time"),
             _ => None,
         }
     }
 }
 
-/// Why there is no plan, and what to do about it.
+/// Why there is no plan, and advice.
 #[derive(Debug)]
 pub(crate) struct NoAnswer {
     error: BoxError,
@@ -59,7 +59,7 @@ impl NoAnswer {
         self.error.get_ref().downcast_ref()
     }
 
-    /// The violations of an answer that was no valid plan.
+    /// The violations of an answer that was not a valid plan.
     pub(crate) fn violations(&self) -> &[Violation] {
         match self.model_error() {
             Some(ModelError::Invalid { violations }) => violations,
@@ -71,7 +71,7 @@ impl NoAnswer {
 impl std::fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.model_error() {
-            // Whose request it was matters less than where nobody is.
+            // The address says enough; the number of attempts does not help.
             Some(ModelError::Engine { source: source @ EngineError::Unreachable { .. }, .. }) => {
                 f.write_str(&with_sources(source))?;
             }

@@ -1,8 +1,10 @@
-//! What people see while a run goes on: lines on standard error, with everything from a page escaped.
+//! Progress of a run: lines on standard error, with untrusted text escaped.
 
 use std::io::{IsTerminal as _, Write as _};
 
+use cuebook_grammar::action::Action;
 use cuebook_grammar::outcome::{Judged, remark};
+use cuebook_grammar::plan::Violation;
 use cuebook_grammar::record::{StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::seam::Repair;
 use cuebook_grammar::step::Step;
@@ -25,30 +27,37 @@ pub(crate) fn start_tracing(verbosity: u8) {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .finish();
-    // A second subscriber cannot come about in this process; if it did, the first one stays.
+    // This is the only subscriber of the process.
     tracing::subscriber::set_global_default(subscriber).ok();
 }
 
-/// Prints a line on standard error. A closed standard error is nobody's loss.
+/// Prints a line on standard error. A closed pipe is ignored.
 pub(crate) fn say(line: &str) {
     let mut stderr = std::io::stderr().lock();
     writeln!(stderr, "{}", plain_lines(line)).ok();
 }
 
-/// Tells of a run line by line.
+/// Prints one violation a line, indented.
+pub(crate) fn say_violations<'a>(violations: impl IntoIterator<Item = &'a Violation>) {
+    for violation in violations {
+        say(&format!("  {}", plain(&violation.in_words())));
+    }
+}
+
+/// Prints the events of a run.
 pub(crate) struct Narrator;
 
 impl Listener for Narrator {
     fn event(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Observed(observation) => say(&format!(
-                "  looked at {} ({})",
+                "  observed {} ({})",
                 plain(&observation.url),
                 counted(observation.candidates.len(), "candidate")
             )),
             RunEvent::Planned(plan) => say(&format!("  a plan of {}", counted(plan.steps().len(), "step"))),
             RunEvent::Rejected(violations) => {
-                say("  the draft does not pass the check:");
+                say("  the plan does not pass the check:");
                 for violation in violations {
                     say(&format!("    {}", plain(&violation.in_words())));
                 }
@@ -63,14 +72,14 @@ impl Listener for Narrator {
                 let number = plan_index.map_or_else(String::new, |index| (index + 1).to_string());
                 say(&format!("{number:>3}  {}{why}", plain(&describe(step, target))));
             }
-            RunEvent::StepEnded(record) => tell_end(record),
+            RunEvent::StepEnded(record) => say_end(record),
             RunEvent::Repairing(repair) => say(&format!("     repair: {}", name_of(repair))),
             _ => {}
         }
     }
 }
 
-fn tell_end(record: &StepRecord) {
+fn say_end(record: &StepRecord) {
     let took = record.execution.duration_ms;
     match (&record.result, &record.failure) {
         (StepResult::Ok, _) => {
@@ -80,7 +89,7 @@ fn tell_end(record: &StepRecord) {
             let changes = record.action.action.condition().is_none();
             let vacuous = record.post_check.iter().filter(|judged| changes && judged.vacuous && !judged.default);
             for judged in vacuous {
-                say(&format!("     note: `{}` held already before the step", judged.condition.tag()));
+                say(&format!("     note: `{}` already held before the step", judged.condition.tag()));
             }
         }
         (_, Some(failure)) => {
@@ -104,7 +113,7 @@ fn verdict_line(judged: &Judged) -> String {
     format!("{verdict}: {}", plain(&condition.chars().take(300).collect::<String>()))
 }
 
-/// A number of things: `1 step`, `2 steps`.
+/// `1 step`, `2 steps`.
 pub(crate) fn counted(count: usize, thing: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {thing}{ending}")
@@ -120,9 +129,9 @@ pub(crate) fn describe(step: &Step, target: Option<&str>) -> String {
         _ => verb.to_owned(),
     };
     match &step.action {
-        cuebook_grammar::action::Action::Navigate(navigate) => format!("{verb} {}", navigate.url),
-        cuebook_grammar::action::Action::WaitFor(wait) => format!("{verb} {}", wait.condition.tag()),
-        cuebook_grammar::action::Action::Press(press) => format!("{object} {}", press.keys),
+        Action::Navigate(navigate) => format!("{verb} {}", navigate.url),
+        Action::WaitFor(wait) => format!("{verb} {}", wait.condition.tag()),
+        Action::Press(press) => format!("{object} {}", press.keys),
         _ => object,
     }
 }
@@ -130,8 +139,8 @@ pub(crate) fn describe(step: &Step, target: Option<&str>) -> String {
 fn name_of(repair: &Repair) -> String {
     match repair {
         Repair::Insert(steps) => steps.iter().map(|step| describe(step, None)).collect::<Vec<_>>().join(", then "),
-        Repair::Retarget { from, to } => format!("{from} is {to} now"),
-        Repair::Reobserve(_) => "look again".to_owned(),
+        Repair::Retarget { from, to } => format!("{from} is now {to}"),
+        Repair::Reobserve(_) => "observe again".to_owned(),
         Repair::Rewrite { step, .. } => describe(step, None),
         Repair::Replan => "a new plan".to_owned(),
         Repair::Abandon => "none".to_owned(),

@@ -1,8 +1,10 @@
-//! Text from pages, models and files on its way to a terminal.
+//! Untrusted text, escaped for a terminal.
 
+use std::error::Error;
 use std::fmt::Write as _;
+use std::iter::successors;
 
-/// The text with everything escaped that could move a cursor, change colours or reorder what is read.
+/// Escapes every character that could move the cursor, change colours or reorder text.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -15,13 +17,12 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
-/// The same over several lines: line breaks stay.
+/// As [`plain`], but keeps line breaks.
 pub(crate) fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// A JSON document with everything escaped, as JSON has it, that could move a cursor, end a line or reorder what is
-/// read.
+/// As [`plain`] for a JSON document, with the escapes of JSON.
 pub(crate) fn json_plain(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     for c in document.chars() {
@@ -35,6 +36,18 @@ pub(crate) fn json_plain(document: &str) -> String {
         }
     }
     out
+}
+
+/// An error and its sources, in one line. A source that the text before quotes is left out.
+pub(crate) fn with_sources(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    for source in successors(error.source(), |&error| error.source()).map(ToString::to_string) {
+        if !text.contains(&source) {
+            text.push_str(": ");
+            text.push_str(&source);
+        }
+    }
+    plain(&text)
 }
 
 /// Bidirectional controls, zero-width characters, variation selectors beyond emoji, tags.

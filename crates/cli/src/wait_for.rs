@@ -1,4 +1,4 @@
-//! What `--wait-for` may say: a selector, a text, a part of the URL, or a condition.
+//! The value of `--wait-for`: a selector, a text, a part of the URL, or a condition.
 
 use cuebook_grammar::plan::{Author, PlanDraft};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::text::plain;
 #[derive(Clone, Debug)]
 pub(crate) struct WaitFor(pub(crate) PlanDraft);
 
-/// Reads `css=…`, `text=…`, `url=…`, or a condition as JSON.
+/// Parses `css=…`, `text=…`, `url=…`, or a condition in JSON.
 pub(crate) fn wait_for(text: &str) -> Result<WaitFor, String> {
     let shown = |strategy: &str, key: &str, wanted: &str| {
         let locator = json!({ "strategy": strategy, key: wanted, "visible": true, "nth": 0 });
@@ -24,7 +24,7 @@ pub(crate) fn wait_for(text: &str) -> Result<WaitFor, String> {
             Ok(condition @ Value::Object(_)) => (json!({}), condition),
             _ => {
                 let text = plain(text.get(..100).unwrap_or(text));
-                return Err(format!("expected css=…, text=…, url=… or a condition as JSON, saw `{text}`"));
+                return Err(format!("expected css=…, text=…, url=… or a condition in JSON, saw `{text}`"));
             }
         },
     };
@@ -42,7 +42,7 @@ pub(crate) fn wait_for(text: &str) -> Result<WaitFor, String> {
     Ok(WaitFor(draft))
 }
 
-/// A pattern that matches this text and no other.
+/// A pattern that matches `text` literally.
 fn literal(text: &str) -> String {
     let mut pattern = String::new();
     for c in text.chars() {

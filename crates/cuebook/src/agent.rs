@@ -18,10 +18,11 @@ use cuebook_grammar::step::Step;
 use cuebook_repair::{Budgets, Controller, Layers, RunRequest, Sight, Work};
 
 use crate::browser::Tab;
+use crate::error::AgentError;
+use crate::fresh;
 use crate::keeping::Keeping;
-use crate::{AgentBuilder, AgentError, fresh};
 
-/// The layers, each in a box.
+/// Boxed layers.
 pub(crate) type Boxes = Layers<
     Box<dyn BoxedPageModeler>,
     Box<dyn BoxedPlanner>,
@@ -31,17 +32,17 @@ pub(crate) type Boxes = Layers<
     Box<dyn BoxedConfirm>,
 >;
 
-/// The time that a browser gets to close.
+/// Time limit for closing a browser.
 const CLOSING: Duration = Duration::from_secs(5);
 
 /// Drives one tab. Each call of [`open`](Self::open), [`act`](Self::act), [`follow`](Self::follow) and
-/// [`run`](Self::run) is a run with a log and a report of its own; the tab, the policy and the ids of candidates go on
-/// from one to the next.
+/// [`run`](Self::run) is one run, with its own log and report. The tab, the policy and the ids of candidates persist
+/// across runs.
 pub struct Agent {
     pub(crate) controller: Controller<Boxes>,
     pub(crate) keeping: Keeping,
     pub(crate) redactor: Arc<dyn Redactor>,
-    /// None where every layer that needs a browser was replaced.
+    /// `None` if every layer that needs a browser was replaced.
     pub(crate) tab: Option<Tab>,
     pub(crate) page: PageId,
     pub(crate) policy: Policy,
@@ -56,21 +57,35 @@ impl fmt::Debug for Agent {
 }
 
 impl Agent {
-    /// The defaults of the command line; nothing is started yet.
-    pub fn builder() -> AgentBuilder {
-        AgentBuilder::default()
-    }
-
-    /// Opens `url`, whose origin is allowed from now on, private addresses included: they were named.
+    /// Opens `url`, and allows its origin from now on, even at a private address.
+    ///
+    /// ```no_run
+    /// # async fn run(agent: &mut cuebook::Agent) -> Result<(), Box<dyn std::error::Error>> {
+    /// agent.open("http://localhost:8737/login").await.into_result()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn open(&mut self, url: &str) -> RunReport {
-        // A URL that cannot be opened is refused by the check, which says why.
+        // The check rejects an invalid URL with the reason.
         if let Ok(policy) = self.policy.clone().starting_at(url) {
             self.policy = policy;
         }
         self.act(Navigate::to(url)).await
     }
 
-    /// Observes the page. Its ids are those that steps may name for as long as the page has their elements.
+    /// Observes the page. Steps may use its ids for as long as the page has their elements.
+    ///
+    /// ```no_run
+    /// use cuebook::prelude::*;
+    ///
+    /// # async fn run(agent: &mut Agent) -> Result<(), AgentError> {
+    /// let page = agent.observe(Scope::Full).await?;
+    /// for candidate in &page.candidates {
+    ///     println!("{} {}", candidate.id, candidate.title());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`AgentError::Layer`] if the page modeler broke.
@@ -79,41 +94,69 @@ impl Agent {
         Ok(PageModeler::observe(&mut self.controller.layers_mut().modeler, &self.page, scope, deadline).await?)
     }
 
-    /// Carries out one step as an operator's plan: checked, judged, logged, repaired.
+    /// Runs one step as a plan of the operator: checked, judged, logged, repaired.
+    ///
+    /// ```no_run
+    /// use cuebook::prelude::*;
+    ///
+    /// # async fn run(agent: &mut Agent) -> Result<(), Box<dyn std::error::Error>> {
+    /// agent.act(SetValue::to("c1", "ann")).await.into_result()?;
+    /// agent.act(Step::from(Action::from(Click::on("c2"))).with_post(Condition::visible("c3"))).await.into_result()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn act(&mut self, step: impl Into<Step>) -> RunReport {
         self.follow(PlanDraft::of(Author::Operator, vec![step.into()])).await
     }
 
-    /// Carries out a plan.
+    /// Runs a plan.
+    ///
+    /// ```no_run
+    /// use cuebook::prelude::*;
+    ///
+    /// # async fn run(agent: &mut Agent) -> Result<(), Box<dyn std::error::Error>> {
+    /// let plan = PlanDraft::read(&std::fs::read_to_string("login.json")?, Author::Operator)?;
+    /// agent.follow(plan).await.into_result()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn follow(&mut self, plan: PlanDraft) -> RunReport {
         self.work(Work::Plan(Box::new(plan))).await
     }
 
-    /// Carries out a task in words, by the planner.
+    /// Carries out a task in words: the planner writes the plans.
+    ///
+    /// ```no_run
+    /// # async fn run(agent: &mut cuebook::Agent) -> Result<(), Box<dyn std::error::Error>> {
+    /// let report = agent.run("Search for tea and open the first result").await.into_result()?;
+    /// println!("{} steps", report.steps.len());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn run(&mut self, task: &str) -> RunReport {
         self.work(Work::Task(task.to_owned())).await
     }
 
-    /// The tab where the last run ended.
+    /// The tab in which the last run ended.
     #[must_use]
     pub const fn page(&self) -> &PageId {
         &self.page
     }
 
-    /// The browser; none where every layer that needs one was replaced.
+    /// The browser. `None` if every layer that needs one was replaced.
     #[must_use]
     pub fn browser(&self) -> Option<&Arc<Browser>> {
         self.tab.as_ref().map(|tab| &tab.browser)
     }
 
-    /// The policy as it stands, with the origins that were opened.
+    /// The current policy, with the origins that were opened.
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Ends the browser if it was launched for this agent, else closes the agent's tab if it opened it. An agent that
-    /// is dropped instead kills a launched browser, and leaves another one as it is.
+    /// Closes the browser if it was launched for this agent, else the tab if the agent opened it. Dropping the agent
+    /// instead kills a launched browser, and leaves any other one as it is.
     ///
     /// # Errors
     /// [`AgentError::Close`] if a launched browser had to be killed; [`AgentError::Tab`].

@@ -1,4 +1,4 @@
-//! A tab to work in, and whose the browser is.
+//! The tab of an agent, and what is closed with it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,18 +9,28 @@ use cuebook_grammar::id::PageId;
 use crate::environment::{self, FromEnv as _};
 use crate::error::AgentError;
 
-/// Where the browser comes from.
+/// The source of a browser.
+///
+/// ```no_run
+/// use cuebook::prelude::*;
+///
+/// # async fn run() -> Result<(), AgentError> {
+/// let source = BrowserSource::Attach("http://127.0.0.1:9222".to_owned());
+/// let agent = Agent::builder().browser(source).build().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum BrowserSource {
-    /// The one that the environment names, or else the first that is installed; headless.
+    /// Launched headless: the browser that the environment names, else the first installed one.
     #[default]
     Installed,
-    /// Launched as stated.
+    /// Launched with these options.
     Launch(Box<LaunchOptions>),
-    /// Attached to: `http://host:port`, or its `ws://` address.
+    /// Attached to, at `http://host:port` or a `ws://` address.
     Attach(String),
-    /// A browser at hand, left open.
+    /// Already connected. It stays open.
     Shared(Arc<Browser>),
 }
 
@@ -46,20 +56,20 @@ pub struct Tab {
     ending: Ending,
 }
 
-/// What is ended with a tab.
+/// What is closed with a tab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// The browser: it was launched for this tab.
+    /// The browser, which was launched for this tab.
     Browser,
     /// The tab.
     Tab,
-    /// Nothing: it was there before.
+    /// Nothing: the tab existed before.
     Nothing,
 }
 
 impl Tab {
-    /// Launches or reaches a browser and opens a tab in it. A launched one has no other tab; profiles that killed
-    /// browsers left under the same root are cleared first.
+    /// Launches or attaches to a browser and opens a tab in it. A launched browser has no other tab. Profiles that
+    /// killed browsers left under the same root are removed first.
     ///
     /// # Errors
     /// [`AgentError::NoBrowser`], [`AgentError::Launch`], [`AgentError::Attach`], [`AgentError::Tab`].
@@ -76,7 +86,7 @@ impl Tab {
         };
         let page = browser.new_page("about:blank", until).await?;
         if ending == Ending::Browser {
-            // The tab that a browser opens by itself is nobody's.
+            // The browser opened a tab by itself.
             for other in browser.pages().into_iter().filter(|other| other.target_id() != page.target_id()) {
                 other.close(until).await.ok();
             }
@@ -85,7 +95,7 @@ impl Tab {
         Ok(Self { browser, page, ending })
     }
 
-    /// As [`open`](Self::open), or `page` of a browser that was there before.
+    /// As [`open`](Self::open), or takes `page` of a browser that was not launched here.
     pub(crate) async fn open_or_take(
         source: BrowserSource,
         page: Option<PageId>,
@@ -100,13 +110,13 @@ impl Tab {
         }
     }
 
-    /// A tab that is open already, and stays open.
+    /// An open tab, which stays open.
     #[must_use]
     pub const fn of(browser: Arc<Browser>, page: PageId) -> Self {
         Self { browser, page, ending: Ending::Nothing }
     }
 
-    /// Ends the browser if it was launched for this tab, else closes the tab if it was opened here.
+    /// Closes the browser if it was launched for this tab, else the tab if it was opened here.
     ///
     /// # Errors
     /// [`AgentError::Close`] if a launched browser had to be killed; [`AgentError::Tab`].
@@ -127,7 +137,7 @@ impl Tab {
 
 async fn launch(options: &LaunchOptions, until: Instant) -> Result<Arc<Browser>, AgentError> {
     if let Err(error) = cuebook_cdp::sweep(&options.profile_root) {
-        tracing::warn!(%error, "what a former run left behind cannot be cleared");
+        tracing::warn!(%error, "profiles of earlier runs cannot be removed");
     }
     Ok(Arc::new(Browser::launch(options, until).await?))
 }

@@ -1,4 +1,4 @@
-//! What an agent is made of: defaults, and what replaces them.
+//! The layers of an agent: defaults and replacements.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -23,18 +23,19 @@ use cuebook_outside::{OutsideHandler, OutsideOptions};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions, Settling};
 use cuebook_repair::{Budgets, Controller, Interrupt, Ladder, Layers, Listener, Sight};
 
+use crate::agent::Agent;
 use crate::browser::{BrowserSource, Tab};
+use crate::error::AgentError;
 use crate::keeping::Keeping;
-use crate::{Agent, AgentError, environment, fresh};
+use crate::{environment, fresh};
 
-/// The time that a browser gets to start, or to be reached.
+/// Time limit for launching or attaching to a browser.
 const STARTING: Duration = Duration::from_secs(30);
 
-/// How long a page is waited for before a person or a planner sees it: until it has something to look at and has been
-/// quiet for a while.
+/// The wait before a page is shown to a person or a planner: until it has content and has been quiet for a while.
 pub const SETTLING: Settling = Settling { quiet: Duration::from_millis(300), limit: Duration::from_secs(10) };
 
-/// Makes an [`Agent`]. A layer is given by value, or as a box of [`cuebook_grammar::seam::boxed`]:
+/// Builds an [`Agent`]. A layer is set by value, or as a box of [`cuebook_grammar::seam::boxed`]:
 ///
 /// ```no_run
 /// use cuebook::prelude::*;
@@ -47,7 +48,7 @@ pub const SETTLING: Settling = Settling { quiet: Duration::from_millis(300), lim
 /// # }
 /// ```
 #[derive(Default)]
-#[must_use = "nothing is started before `build`"]
+#[must_use = "`build` starts the agent"]
 pub struct AgentBuilder {
     browser: BrowserSource,
     page: Option<PageId>,
@@ -82,27 +83,34 @@ impl fmt::Debug for AgentBuilder {
     }
 }
 
+impl Agent {
+    /// A builder with the defaults of the command line. Nothing is started yet.
+    pub fn builder() -> AgentBuilder {
+        AgentBuilder::default()
+    }
+}
+
 impl AgentBuilder {
-    /// The browser: [`LaunchOptions`](cuebook_cdp::LaunchOptions), an `Arc` of one at hand, or [`BrowserSource::Attach`]. Else the one that is
-    /// installed.
+    /// The browser: [`LaunchOptions`](cuebook_cdp::LaunchOptions), an `Arc` of a connected one, or
+    /// [`BrowserSource::Attach`]. Default: [`BrowserSource::Installed`].
     pub fn browser(mut self, source: impl Into<BrowserSource>) -> Self {
         self.browser = source.into();
         self
     }
 
-    /// The tab to work in, of a browser at hand or attached to; it is left open. Else a new one.
+    /// The tab, of a browser that is not launched here; it stays open. Default: a new one.
     pub fn page(mut self, page: PageId) -> Self {
         self.page = Some(page);
         self
     }
 
-    /// What is allowed. Else what [`Policy::default`] allows, and the origins that the agent opens.
+    /// The policy. Default: [`Policy::default`]. The origins that the agent opens are added.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// How much a run may use.
+    /// Time and repairs of a run.
     pub const fn budgets(mut self, budgets: Budgets) -> Self {
         self.budgets = budgets;
         self
@@ -114,109 +122,108 @@ impl AgentBuilder {
         self
     }
 
-    /// Bounds of observations, where the modeler is not replaced. Else the defaults with [`SETTLING`].
+    /// Options of the default page modeler. Default: with [`SETTLING`].
     pub fn modeler_options(mut self, options: ModelerOptions) -> Self {
         self.modeler_options = Some(options);
         self
     }
 
-    /// How steps are carried out, where the executor is not replaced. Else the defaults, with uploads from
-    /// [`upload_roots`].
+    /// Options of the default executor. Default: with uploads from [`upload_roots`].
     pub fn executor_options(mut self, options: ExecutorOptions) -> Self {
         self.executor_options = Some(options);
         self
     }
 
-    /// The key of digests, which a modeler and an executor of the caller's share with the controller. Else a fresh one.
+    /// The digest key that a replaced modeler and executor share with the controller. Default: a random one.
     pub fn digest(mut self, key: DigestKey) -> Self {
         self.digest = Some(key);
         self
     }
 
-    /// Ends the run at hand when it is triggered, and every later one at its start.
+    /// Ends the current run when it is triggered, and every later one at its start.
     pub fn interrupt(mut self, interrupt: Interrupt) -> Self {
         self.interrupt = interrupt;
         self
     }
 
-    /// Keeps log, artifacts and report of each run in a folder of its own under `folder`.
+    /// Keeps the log, artifacts and report of each run in a subfolder of `folder`.
     pub fn runs_in(mut self, folder: impl Into<PathBuf>) -> Self {
         self.runs = Some(folder.into());
         self
     }
 
-    /// Observes pages.
+    /// The page modeler.
     pub fn modeler(mut self, modeler: impl PageModeler + 'static) -> Self {
         self.modeler = Some(Box::new(modeler));
         self
     }
 
-    /// Plans tasks. Else the planner without a model, [`Lexical`].
+    /// The planner. Default: [`Lexical`], which needs no model.
     pub fn planner(mut self, planner: impl Planner + 'static) -> Self {
         self.planner = Some(Box::new(planner));
         self
     }
 
-    /// Carries out steps.
+    /// The executor.
     pub fn executor(mut self, executor: impl Executor + 'static) -> Self {
         self.executor = Some(Box::new(executor));
         self
     }
 
-    /// Decides what follows a failure. Else the [`Ladder`].
+    /// Decides what follows a failure. Default: [`Ladder`].
     pub fn repair(mut self, policy: impl RepairPolicy + 'static) -> Self {
         self.repair = Some(Box::new(policy));
         self
     }
 
-    /// Keeps the log of all runs: each is opened, logged and closed before the next. Goes before
+    /// The log of all runs: each is opened, logged and closed before the next. Overrides
     /// [`runs_in`](Self::runs_in).
     pub fn log(mut self, log: impl StepLog + 'static) -> Self {
         self.log = Some(Box::new(log));
         self
     }
 
-    /// Keeps pictures and files, where the executor is not replaced.
+    /// Storage of the default executor for pictures and files.
     pub fn artifacts(mut self, sink: impl ArtifactSink + 'static) -> Self {
         self.artifacts = Some(Box::new(sink));
         self
     }
 
-    /// Asks a person for consent. Else nobody is there, and what needs consent is denied.
+    /// Asks a person for consent. Default: what needs consent is denied.
     pub fn confirm(mut self, confirm: impl Confirm + 'static) -> Self {
         self.confirm = Some(Box::new(confirm));
         self
     }
 
-    /// Knows secrets, where the executor is not replaced. Else there are none.
+    /// Secrets for the default executor. Default: none.
     pub fn secrets(mut self, secrets: impl SecretSource + 'static) -> Self {
         self.secrets = Some(Box::new(secrets));
         self
     }
 
-    /// Carries out what lies outside of the page, in place of [`OutsideHandler`]. Its actions are opened in the policy.
+    /// Runs actions outside of the page, instead of [`OutsideHandler`]. Its actions are opened in the policy.
     pub fn handler(mut self, handler: impl ActionHandler + 'static) -> Self {
         self.handler = Some(Box::new(handler));
         self
     }
 
-    /// Takes secrets out of all that is kept.
+    /// Removes secrets from everything that is stored.
     pub fn redactor(mut self, redactor: Arc<dyn Redactor>) -> Self {
         self.redactor = Some(redactor);
         self
     }
 
-    /// Watches runs.
+    /// Receives the events of runs.
     pub fn listener(mut self, listener: impl Listener + 'static) -> Self {
         self.listener = Some(Box::new(listener));
         self
     }
 
-    /// Starts the browser and puts the layers together. Where page, modeler and executor are all given, nothing needs a
-    /// browser, and none is started unless [`browser`](Self::browser) was called.
+    /// Starts the browser and connects the layers. If page, modeler and executor are all set, no browser is started
+    /// unless [`browser`](Self::browser) was called.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no browser to be had, or no random bytes.
+    /// [`AgentError`] if there is no usable browser, or no random bytes.
     pub async fn build(self) -> Result<Agent, AgentError> {
         let digest = match self.digest {
             Some(key) => key,
@@ -275,7 +282,7 @@ impl AgentBuilder {
     }
 }
 
-/// The directories from which a policy lets files be put into pages: those that may be read or written.
+/// The directories whose files a policy allows to upload: those that may be read or written.
 #[must_use]
 pub fn upload_roots(policy: &Policy) -> Vec<PathBuf> {
     let outside = policy.outside();

@@ -1,6 +1,6 @@
-//! The environment of the process: where a browser may be, where its profiles go, keys and secrets.
+//! The environment of the process: locations of browsers and profiles, keys and secrets.
 //!
-//! The only file of the libraries that reads it. The layers below are given what they need.
+//! No other file of the libraries reads it. The layers below get their values from here.
 
 #![expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
 
@@ -12,7 +12,7 @@ use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::seam::{SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::Secret;
 
-/// Adds [`from_env`](FromEnv::from_env) to [`SearchPlaces`], whose own crate reads no environment.
+/// Adds [`from_env`](FromEnv::from_env) to [`SearchPlaces`], whose own crate does not read the environment.
 ///
 /// ```
 /// use cuebook::cdp::SearchPlaces;
@@ -21,7 +21,7 @@ use cuebook_grammar::secret::Secret;
 /// let places = SearchPlaces { explicit: Some("/opt/chrome".into()), ..SearchPlaces::from_env() };
 /// ```
 pub trait FromEnv {
-    /// The places that `$CHROME`, `$PATH` and the home directory name.
+    /// The places in `$CHROME`, `$PATH` and the home directory.
     #[must_use]
     fn from_env() -> Self;
 }
@@ -34,14 +34,14 @@ impl FromEnv for SearchPlaces {
     }
 }
 
-/// Where commands are looked for: `$PATH`.
+/// `$PATH`.
 #[must_use]
 pub fn path() -> Option<OsString> {
     std::env::var_os("PATH")
 }
 
-/// Where fresh browser profiles are made. The same for every run of a user, so that the next start finds what a
-/// killed one left behind.
+/// The directory for temporary browser profiles. It is the same for every run of a user, so that the next run finds the
+/// profile that a killed one left behind.
 #[must_use]
 pub fn profile_root() -> PathBuf {
     let user = std::env::var("USER").or_else(|_| std::env::var("USERNAME")).unwrap_or_else(|_| "user".to_owned());
@@ -49,13 +49,13 @@ pub fn profile_root() -> PathBuf {
     std::env::temp_dir().join(format!("cuebook-{safe}"))
 }
 
-/// A variable that is neither unset nor blank.
+/// The value of a variable. `None` if it is unset or blank.
 #[must_use]
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// The names of the secrets that there are, as plans write them: `CUEBOOK_SECRET_SHOP_PASSWORD` is `shop_password`.
+/// The names of the available secrets as plans write them: `CUEBOOK_SECRET_SHOP_PASSWORD` is `shop_password`.
 #[must_use]
 pub fn secret_names() -> Vec<String> {
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
@@ -68,15 +68,26 @@ pub fn secret_names() -> Vec<String> {
 
 const SECRET: &str = "CUEBOOK_SECRET_";
 
-/// Secrets from variables, given out on one origin only. The secret `shop` is `CUEBOOK_SECRET_SHOP`: capitals, and `_`
-/// for what is no letter or digit.
+/// Secrets from variables, for one origin only. The secret `shop` is `CUEBOOK_SECRET_SHOP`: in capitals, with `_` for
+/// everything but letters and digits.
+///
+/// ```no_run
+/// use cuebook::environment::EnvironmentSecrets;
+/// use cuebook::prelude::*;
+///
+/// # async fn run() -> Result<(), AgentError> {
+/// let secrets = EnvironmentSecrets::on(Some("https://shop.example".to_owned()));
+/// let agent = Agent::builder().secrets(secrets).build().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct EnvironmentSecrets {
     origin: Option<String>,
 }
 
 impl EnvironmentSecrets {
-    /// For fields of pages of `origin`, such as `https://shop.test`; with none, every secret is refused.
+    /// For fields on pages of `origin`, such as `https://shop.test`. With `None`, every secret is refused.
     #[must_use]
     pub const fn on(origin: Option<String>) -> Self {
         Self { origin }

@@ -1,10 +1,10 @@
-//! What can keep an agent from being built, from looking, or from closing.
+//! Errors of building, observing and closing.
 
 use cuebook_cdp::{AttachError, CallError, DiscoverError, LaunchError, PageError};
 use cuebook_grammar::policy::Denied;
 use cuebook_grammar::seam::boxed::BoxError;
 
-/// Why there is no agent, or no observation. What a page, a model or a plan does wrong is in the report instead.
+/// Why an agent cannot be built, observe or close. Faults of pages, models and plans are in the report instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -14,19 +14,19 @@ pub enum AgentError {
     /// The browser did not start.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// The endpoint is no browser that can be used.
+    /// The endpoint is not a usable browser.
     #[error(transparent)]
     Attach(#[from] AttachError),
-    /// The browser opened no tab, or did not close it.
+    /// A tab cannot be opened or closed.
     #[error(transparent)]
     Tab(#[from] PageError),
     /// The browser did not close in time, and was killed.
     #[error(transparent)]
     Close(#[from] CallError),
-    /// The operating system gives no random bytes.
-    #[error("the system gives no random bytes: {0}")]
+    /// The operating system has no random bytes.
+    #[error("the system has no random bytes: {0}")]
     NoRandomness(#[source] std::io::Error),
-    /// The policy does not let the agent start there.
+    /// The policy denies the page to start on.
     #[error(transparent)]
     Denied(#[from] Denied),
     /// A layer broke.

@@ -1,4 +1,4 @@
-//! Values that no two runs share: names of runs and keys of digests.
+//! Values that are unique to a run: its id and its digest key.
 
 use std::io;
 
@@ -7,18 +7,18 @@ use cuebook_grammar::id::RunId;
 use cuebook_grammar::secret::DigestKey;
 use cuebook_repair::now_ms;
 
-/// The name of a run that begins now.
+/// The id of a run that starts now.
 ///
 /// # Errors
-/// The operating system gives no random bytes.
+/// The operating system has no random bytes.
 pub fn run_id() -> io::Result<RunId> {
     Ok(named(now_ms(), random()?))
 }
 
-/// A key for digests of what must not be kept.
+/// A key for digests of sensitive text.
 ///
 /// # Errors
-/// The operating system gives no random bytes.
+/// The operating system has no random bytes.
 pub fn digest_key() -> io::Result<DigestKey> {
     Ok(DigestKey::new(random()?))
 }

@@ -1,4 +1,4 @@
-//! Where the logs, artifacts and reports of an agent's runs go.
+//! The storage of the logs, artifacts and reports of an agent's runs.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::boxed::BoxedStepLog;
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, Redactor};
 
-/// What is kept of runs, and where.
+/// The storage of all runs.
 pub(crate) struct Keeping {
     logs: Logs,
     artifacts: RunArtifacts,
@@ -19,15 +19,15 @@ pub(crate) struct Keeping {
 enum Logs {
     /// In memory, until the next run.
     None,
-    /// In a folder a run, under this one.
+    /// In one subfolder per run.
     Folders(PathBuf),
     /// In the caller's log.
     Given,
 }
 
-/// What is kept of the run at hand.
+/// The storage of the current run.
 pub(crate) struct Kept {
-    /// In place of the log of the run before.
+    /// Replaces the log of the previous run.
     pub(crate) log: Option<Box<dyn BoxedStepLog>>,
     pub(crate) dir: Option<RunDir>,
 }
@@ -45,12 +45,12 @@ impl Keeping {
         Self { logs: Logs::Folders(runs), artifacts: RunArtifacts::default() }
     }
 
-    /// Where the artifacts of the run at hand go.
+    /// The artifacts of the current run.
     pub(crate) const fn artifacts(&self) -> &RunArtifacts {
         &self.artifacts
     }
 
-    /// Gets ready for a run. What cannot be written is an error before anything acts.
+    /// Prepares for a run. A folder that cannot be written is an error before anything acts.
     pub(crate) fn begin(&self, run_id: &RunId, redactor: &Arc<dyn Redactor>) -> Result<Kept, DataError> {
         let runs = match &self.logs {
             Logs::Folders(runs) => runs,
@@ -70,18 +70,17 @@ impl Keeping {
 }
 
 impl Kept {
-    /// Adds the report to the folder of the run. The log has all of it already, so a report that cannot be written is
-    /// only traced.
+    /// Writes the report into the folder of the run. An error is only traced, because the log has the same content.
     pub(crate) fn end(&self, report: &RunReport, redactor: &dyn Redactor) {
         let Some(dir) = &self.dir else { return };
         if let Err(error) = write_report(dir, report, Some(redactor)) {
-            tracing::warn!(%error, "the report could not be stored");
+            tracing::warn!(%error, "the report cannot be written");
         }
     }
 }
 
-/// The artifacts of the run at hand. The executor holds it for as long as the agent lives, so what lies behind it
-/// changes from run to run. Clones share it.
+/// The artifacts of the current run. The executor holds a clone for the life of the agent, so the store behind it is
+/// replaced for each run.
 #[derive(Clone, Default)]
 pub(crate) struct RunArtifacts(Arc<Mutex<Store>>);
 

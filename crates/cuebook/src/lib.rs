@@ -1,4 +1,4 @@
-//! An agent in ten lines, and the crates that it is made of.
+//! An agent in ten lines, and the crates it is made of.
 //!
 //! ```no_run
 //! use cuebook::prelude::*;
@@ -17,17 +17,19 @@
 //! ```
 //!
 //! Every layer can be replaced in the [builder](Agent::builder): by a value of any type that implements its seam, or by
-//! a box of one ([`grammar::seam::boxed`]) where it is chosen while the program runs. A planner can come from a
-//! configuration file ([`PlannerConfig`]). What is not replaced is what the command line uses, with two differences:
-//! nobody is asked for consent, and nothing is kept of a run beyond its report until
-//! [`runs_in`](AgentBuilder::runs_in) names a folder.
+//! a box ([`grammar::seam::boxed`]) if the type is selected at run time. A planner can come from a configuration file
+//! ([`PlannerConfig`]). The defaults are those of the command line, with two differences: what needs consent is denied,
+//! and only the report of a run is kept until [`runs_in`](AgentBuilder::runs_in) names a folder.
 //!
-//! An agent holds its layers in boxes, which costs an allocation for each call of a layer. Whoever wants their types
-//! uses [`repair::Controller`] over [`repair::Layers`], as the agent does.
+//! An agent holds its layers in boxes, which costs an allocation per call of a layer. To keep the types, use
+//! [`repair::Controller`] over [`repair::Layers`], as the agent does.
+//!
+//! Features, all on by default: `models` (planners over Ollama, OpenAI and Anthropic) and `fetch` (the action of that
+//! name). Without both, no HTTP client is built.
 //!
 //! Invariants:
-//! - Whatever an agent does goes through the controller: checked, bound, logged before input, judged, repaired.
-//! - Only [`environment`] reads the environment, and only where the builder was given nothing else.
+//! - Every step of an agent goes through the controller: checked, bound, logged before input, judged, repaired.
+//! - Only [`environment`] reads the environment, and only for what the builder does not state.
 //! - Prints nothing, exits nothing.
 
 mod agent;
@@ -38,14 +40,14 @@ mod error;
 pub mod fresh;
 mod keeping;
 #[cfg(feature = "models")]
+mod models;
 mod planners;
 
 pub use agent::Agent;
 pub use browser::{BrowserSource, Tab};
 pub use builder::{AgentBuilder, SETTLING, upload_roots};
 pub use error::AgentError;
-#[cfg(feature = "models")]
-pub use planners::{Engine, EngineMode, PlannerConfig, PlannerConfigError};
+pub use planners::{Engine, PlannerConfig, PlannerConfigError};
 
 pub use cuebook_cdp as cdp;
 pub use cuebook_datalayer as datalayer;
@@ -56,10 +58,10 @@ pub use cuebook_outside as outside;
 pub use cuebook_page_modeler as page_modeler;
 pub use cuebook_planner as planner;
 pub use cuebook_repair as repair;
-/// The JSON of arguments, schemas and answers in the seams.
+/// The JSON crate of the seams.
 pub use serde_json;
 
-/// What most agents name.
+/// The names that most agents use.
 pub mod prelude {
     pub use cuebook_grammar::action::{
         Action, Call, Click, DragTo, Finish, Hover, Navigate, Press, Select, SetValue, TypeText,
@@ -72,7 +74,6 @@ pub mod prelude {
     pub use cuebook_grammar::report::{RunReport, RunResult};
     pub use cuebook_grammar::step::Step;
 
-    #[cfg(feature = "models")]
     pub use crate::PlannerConfig;
     pub use crate::environment::FromEnv;
     pub use crate::{Agent, AgentBuilder, AgentError, BrowserSource};

@@ -1,25 +1,20 @@
-//! A planner from a configuration file.
+//! A planner from a configuration.
 //!
-//! Invariant: a key is read from the environment, put into a [`Secret`], and stands neither in a configuration nor in
-//! an error.
+//! Invariant: a key is read from the environment, put into a [`Secret`](cuebook_grammar::secret::Secret), and is neither
+//! in a configuration nor in an error.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use cuebook_decoding::Caps;
-use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::seam::boxed::BoxedPlanner;
-use cuebook_grammar::secret::Secret;
 use cuebook_lexical::Lexical;
-use cuebook_planner::converse::{ChatEngine, EngineError};
-use cuebook_planner::{
-    Anthropic, Limits, ModelPlanner, Ollama, OpenAi, OpenAiMode, Prompts, Scripted, ScriptedError, TemplateError,
-};
+use cuebook_planner::{OpenAiMode, Scripted, ScriptedError};
+#[cfg(feature = "models")]
+use cuebook_planner::{TemplateError, converse::EngineError};
 use serde::Deserialize;
 
 use crate::environment;
 
-/// Who plans, and how. As a file: `{"engine": "ollama", "model": "qwen3:8b"}`.
+/// Which planner, and its settings. As a file: `{"engine": "ollama", "model": "qwen3:8b"}`.
 ///
 /// ```
 /// use cuebook::PlannerConfig;
@@ -32,59 +27,70 @@ use crate::environment;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PlannerConfig {
-    /// Who plans.
+    /// The planner.
     pub engine: Engine,
-    /// The model, as its server names it. Needed where the server belongs to OpenAI or Anthropic.
+    /// The model, as its server names it. Required for the servers of OpenAI and Anthropic.
     #[serde(default)]
     pub model: Option<String>,
-    /// Where the server is; else `$OLLAMA_HOST`, `$OPENAI_BASE_URL` or `$ANTHROPIC_BASE_URL`, then the usual place.
+    /// The address of the server. Default: `$OLLAMA_HOST`, `$OPENAI_BASE_URL` or `$ANTHROPIC_BASE_URL`, then the usual
+    /// address.
     #[serde(default)]
     pub base_url: Option<String>,
-    /// The variable that holds the key; else `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
+    /// The environment variable that holds the key. Default: `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
     #[serde(default)]
     pub api_key_env: Option<String>,
-    /// How the grammar reaches the model of an `openai` server; else `strict` for OpenAI itself, `schema` for others.
+    /// How an `openai` server gets the grammar. Default: `strict` for OpenAI itself, `schema` for others.
     #[serde(default)]
-    pub mode: Option<EngineMode>,
+    pub mode: Option<OpenAiMode>,
     /// A folder of prompts.
     #[serde(default)]
     pub prompts: Option<PathBuf>,
     /// The plan of the scripted planner, a JSON file.
     #[serde(default)]
     pub plan: Option<PathBuf>,
-    /// The most tokens of one answer; else 4,096, and 16,384 for OpenAI's and Anthropic's own models.
+    /// Upper bound of the tokens of one answer. Default: 4,096; 16,384 for the models of OpenAI and Anthropic.
     #[serde(default)]
     pub answer_tokens: Option<u32>,
-    /// The most tokens of all answers; else 2,000,000.
+    /// Upper bound of the tokens of all requests and answers. Default: 2,000,000.
     #[serde(default)]
     pub run_tokens: Option<u64>,
-    /// The most time for one plan, in milliseconds; else two minutes.
+    /// Upper bound of the time for one plan, in milliseconds. Default: two minutes.
     #[serde(default)]
     pub plan_timeout_ms: Option<u64>,
-    /// The names of the secrets that a model may put into fields.
+    /// The names of the secrets that a model may enter into fields.
     #[serde(default)]
     pub credentials: Vec<String>,
 }
 
-/// Who plans.
+/// A planner, by its name in configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Engine {
-    /// The planner without a model.
+    /// Without a model: matches the clauses of the task to candidates.
     Lexical,
     /// A plan from a file.
     Scripted,
     /// A model of Ollama.
     Ollama,
-    /// A model of OpenAI, or of a server that speaks like it.
+    /// A model of OpenAI or of a compatible server, such as llama.cpp or vLLM.
     OpenAi,
-    /// A model of Anthropic, or of a server that speaks like it.
+    /// A model of Anthropic or of a compatible server.
     Anthropic,
 }
 
+/// Where the models of an engine are.
+struct Server {
+    /// The environment variable of the address.
+    variable: &'static str,
+    /// The usual address: of a local server, or of the provider itself.
+    address: &'static str,
+    /// The environment variable of the key.
+    key: &'static str,
+}
+
 impl Engine {
-    /// The name as configurations and the flag `--planner` have it.
+    /// The name in configurations and of the flag `--planner`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -95,30 +101,25 @@ impl Engine {
             Self::Anthropic => "anthropic",
         }
     }
+
+    /// Whether a model plans.
+    #[must_use]
+    pub const fn has_model(self) -> bool {
+        self.server().is_some()
+    }
+
+    const fn server(self) -> Option<Server> {
+        let (variable, address, key) = match self {
+            Self::Lexical | Self::Scripted => return None,
+            Self::Ollama => ("OLLAMA_HOST", "http://127.0.0.1:11434", ""),
+            Self::OpenAi => ("OPENAI_BASE_URL", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+            Self::Anthropic => ("ANTHROPIC_BASE_URL", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+        };
+        Some(Server { variable, address, key })
+    }
 }
 
-/// How the grammar reaches the model of an `openai` server: `cuebook_planner::OpenAiMode` with a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum EngineMode {
-    /// `response_format` with OpenAI's strict schema.
-    Strict,
-    /// `response_format` with a schema that states every bound.
-    Schema,
-    /// Calls of tools, one a step.
-    Tools,
-    /// `grammar`, as llama.cpp's server takes it.
-    LlamaCpp,
-    /// The same for plans of a step a line, which take a fraction of the tokens.
-    LlamaCppLines,
-    /// `structured_outputs`, as vLLM takes it.
-    Vllm,
-    /// No constraint: the form stands in the prompt, and the check decides.
-    Plain,
-}
-
-/// Why a configuration gives no planner.
+/// Why a configuration yields no planner.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlannerConfigError {
@@ -130,41 +131,41 @@ pub enum PlannerConfigError {
         /// Why.
         source: std::io::Error,
     },
-    /// The text is no configuration.
-    #[error("expected the configuration of a planner")]
+    /// The text is not a configuration.
+    #[error("the configuration of the planner is malformed")]
     Malformed(#[from] serde_json::Error),
-    /// No model is named where the server has many.
-    #[error("expected a model for the planner `{}`, saw none", .0.as_str())]
+    /// No model is named, and the server has many.
+    #[error("the planner `{}` needs the name of a model", .0.as_str())]
     NoModel(Engine),
     /// The variable of the key is not set.
-    #[error("expected a key in ${variable} for the planner `{}`, saw none", engine.as_str())]
+    #[error("the planner `{}` needs a key in ${variable}", engine.as_str())]
     NoKey {
-        /// Who plans.
+        /// The planner.
         engine: Engine,
         /// The variable.
         variable: String,
     },
     /// The scripted planner has no plan.
-    #[error("expected the file of a plan for the planner `scripted`, saw none")]
+    #[error("the planner `scripted` needs the file of a plan")]
     NoPlan,
+    /// This build has no engines for models.
+    #[error("the planner `{}` needs a build with the feature `models`", .0.as_str())]
+    NotBuilt(Engine),
     /// The plan cannot be used.
     #[error(transparent)]
     Plan(#[from] ScriptedError),
-    /// The settings of the engine do not fit.
+    /// The settings of the engine are invalid.
+    #[cfg(feature = "models")]
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A prompt cannot be used.
+    #[cfg(feature = "models")]
     #[error(transparent)]
     Prompt(#[from] TemplateError),
 }
 
-/// The model that Ollama is asked for unless another is named: small enough for most machines.
+/// The default model of Ollama: small enough for most machines.
 const OLLAMA_MODEL: &str = "qwen3:8b";
-/// The most tokens of an answer of a small model, whose context is small as well.
-const SMALL_ANSWER: u32 = 4_096;
-/// The most tokens of an answer of a large model: it may think before it answers.
-const LARGE_ANSWER: u32 = 16_384;
-const PLAN_TIME: Duration = Duration::from_secs(120);
 
 impl PlannerConfig {
     /// The engine with its defaults.
@@ -188,7 +189,7 @@ impl PlannerConfig {
     /// Reads JSON.
     ///
     /// # Errors
-    /// [`PlannerConfigError::Malformed`] with the member that does not fit.
+    /// [`PlannerConfigError::Malformed`] with the member that is wrong.
     pub fn read(text: &str) -> Result<Self, PlannerConfigError> {
         Ok(serde_json::from_str(text)?)
     }
@@ -203,7 +204,7 @@ impl PlannerConfig {
         Self::read(&text)
     }
 
-    /// The planner. Nothing is sent to a server yet.
+    /// The planner. Sends nothing to a server.
     ///
     /// # Errors
     /// [`PlannerConfigError`]
@@ -214,134 +215,55 @@ impl PlannerConfig {
                 let path = self.plan.as_deref().ok_or(PlannerConfigError::NoPlan)?;
                 Ok(Box::new(Scripted::from_file(path)?))
             }
-            Engine::Ollama => self.ollama(),
-            Engine::OpenAi => self.openai(),
-            Engine::Anthropic => self.anthropic(),
+            #[cfg(feature = "models")]
+            _ => self.model_planner(),
+            #[cfg(not(feature = "models"))]
+            engine => Err(PlannerConfigError::NotBuilt(engine)),
         }
     }
 
-    /// Where the server is: as configured, as the environment says, or the usual place. Empty for planners without one.
+    /// The address of the server: the configured one, the one in the environment, or the usual one. Empty for planners
+    /// without a server.
     #[must_use]
     pub fn address(&self) -> String {
-        let (variable, usual) = match self.engine {
-            Engine::Lexical | Engine::Scripted => return String::new(),
-            Engine::Ollama => ("OLLAMA_HOST", Ollama::HOST),
-            Engine::OpenAi => ("OPENAI_BASE_URL", OpenAi::BASE_URL),
-            Engine::Anthropic => ("ANTHROPIC_BASE_URL", Anthropic::BASE_URL),
-        };
-        match (&self.base_url, environment::variable(variable)) {
+        let Some(server) = self.engine.server() else { return String::new() };
+        match (&self.base_url, environment::variable(server.variable)) {
             (Some(address), _) => address.clone(),
             (None, Some(text)) if self.engine == Engine::Ollama => ollama_host(&text),
             (None, Some(text)) => text,
-            (None, None) => usual.to_owned(),
+            (None, None) => server.address.to_owned(),
         }
     }
 
-    /// Whether the server is OpenAI's or Anthropic's own.
+    /// Whether the server is that of OpenAI or Anthropic itself.
     #[must_use]
     pub fn is_official(&self) -> bool {
-        let own = match self.engine {
-            Engine::OpenAi => OpenAi::BASE_URL,
-            Engine::Anthropic => Anthropic::BASE_URL,
-            Engine::Lexical | Engine::Scripted | Engine::Ollama => return false,
-        };
-        self.address().trim_end_matches('/') == own
+        let is_at = |server: Server| self.address().trim_end_matches('/') == server.address;
+        self.engine != Engine::Ollama && self.engine.server().is_some_and(is_at)
     }
 
-    /// The model that is asked for; none where one has to be named and is not.
+    /// The model that requests name. `None` if one has to be configured and is not.
     #[must_use]
     pub fn model(&self) -> Option<&str> {
         match (&self.model, self.engine) {
             (Some(model), _) => Some(model),
             (None, Engine::Ollama) => Some(OLLAMA_MODEL),
-            // A server of one's own has one model, and most do not look at its name.
+            // A compatible server usually has one model, and ignores the name.
             (None, Engine::OpenAi) if !self.is_official() => Some("default"),
             (None, _) => None,
         }
     }
 
-    /// The variable that holds the key.
+    /// The environment variable that holds the key. Empty for planners without one.
     #[must_use]
     pub fn key_variable(&self) -> &str {
-        match (&self.api_key_env, self.engine) {
-            (Some(variable), _) => variable,
-            (None, Engine::Anthropic) => "ANTHROPIC_API_KEY",
-            (None, _) => "OPENAI_API_KEY",
-        }
-    }
-
-    fn ollama(&self) -> Result<Box<dyn BoxedPlanner>, PlannerConfigError> {
-        let engine = Ollama::new(&self.address(), self.named_model()?)?;
-        self.with_limits(engine)
-    }
-
-    fn openai(&self) -> Result<Box<dyn BoxedPlanner>, PlannerConfigError> {
-        let key = self.key()?;
-        let mode = match self.mode {
-            Some(EngineMode::Strict) => OpenAiMode::Strict,
-            Some(EngineMode::Schema) => OpenAiMode::Schema,
-            Some(EngineMode::Tools) => OpenAiMode::Tools,
-            Some(EngineMode::LlamaCpp) => OpenAiMode::LlamaCpp,
-            Some(EngineMode::LlamaCppLines) => OpenAiMode::LlamaCppLines,
-            Some(EngineMode::Vllm) => OpenAiMode::Vllm,
-            Some(EngineMode::Plain) => OpenAiMode::Plain,
-            None if self.is_official() => OpenAiMode::Strict,
-            None => OpenAiMode::Schema,
-        };
-        let mut engine = OpenAi::new(&self.address(), self.named_model()?)?.with_mode(mode);
-        if let Some(key) = key {
-            engine = engine.with_key(key)?;
-        }
-        self.with_limits(engine)
-    }
-
-    fn anthropic(&self) -> Result<Box<dyn BoxedPlanner>, PlannerConfigError> {
-        let key = self.key()?;
-        let mut engine = Anthropic::new(&self.address(), self.named_model()?)?;
-        if let Some(key) = key {
-            engine = engine.with_key(key)?;
-        }
-        self.with_limits(engine)
-    }
-
-    fn with_limits<E: ChatEngine + 'static>(&self, engine: E) -> Result<Box<dyn BoxedPlanner>, PlannerConfigError> {
-        let plan_time = self.plan_timeout_ms.map_or(PLAN_TIME, Duration::from_millis);
-        let defaults = Limits::default();
-        let answer = if self.is_official() { LARGE_ANSWER } else { SMALL_ANSWER };
-        let limits = Limits {
-            output_tokens: self.answer_tokens.unwrap_or(answer),
-            run_tokens: self.run_tokens.unwrap_or(defaults.run_tokens),
-            plan_time,
-            first_byte: plan_time.mul_f64(0.75),
-            ..defaults
-        };
-        let credentials = self.credentials.iter().map(CredentialRef::new).collect();
-        let planner = ModelPlanner::new(engine).with_limits(limits).with_caps(Caps { credentials, ..Caps::default() });
-        Ok(match &self.prompts {
-            Some(folder) => Box::new(planner.with_prompts(Prompts::from_dir(folder)?)),
-            None => Box::new(planner),
-        })
-    }
-
-    fn named_model(&self) -> Result<&str, PlannerConfigError> {
-        self.model().ok_or(PlannerConfigError::NoModel(self.engine))
-    }
-
-    /// The key; an error where the server wants one, or a variable is named, and there is none.
-    fn key(&self) -> Result<Option<Secret>, PlannerConfigError> {
-        let variable = self.key_variable();
-        match environment::variable(variable) {
-            Some(key) => Ok(Some(Secret::new(key.trim()))),
-            None if self.api_key_env.is_some() || self.is_official() => {
-                Err(PlannerConfigError::NoKey { engine: self.engine, variable: variable.to_owned() })
-            }
-            None => Ok(None),
-        }
+        let usual = || self.engine.server().map_or("", |server| server.key);
+        self.api_key_env.as_deref().unwrap_or_else(usual)
     }
 }
 
-/// An address from what `OLLAMA_HOST` may hold: `host`, `host:port`, `:port`, or a URL. An address to listen on
-/// everywhere is asked on this machine. Source: Ollama, `envconfig`.
+/// The address in `OLLAMA_HOST`, which may hold `host`, `host:port`, `:port`, or a URL. The unspecified address, which
+/// servers listen on, becomes the loopback address. Source: Ollama, `envconfig`.
 fn ollama_host(text: &str) -> String {
     let text = text.trim().trim_matches(['"', '\'']).trim_end_matches('/');
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
@@ -385,12 +307,14 @@ mod tests {
             assert_eq!(ollama_host(text), address, "{text}");
         }
     }
+
     #[test]
+    #[cfg(feature = "models")]
     fn a_configuration_names_its_planner_and_every_member() {
         let text = r#"{ "engine": "openai", "baseUrl": "http://127.0.0.1:8080/v1", "mode": "llama-cpp",
             "answerTokens": 900, "planTimeoutMs": 5000, "credentials": ["shop"] }"#;
         let config = PlannerConfig::read(text).unwrap();
-        assert_eq!((config.engine, config.mode), (Engine::OpenAi, Some(EngineMode::LlamaCpp)));
+        assert_eq!((config.engine, config.mode), (Engine::OpenAi, Some(OpenAiMode::LlamaCpp)));
         assert_eq!((config.model(), config.is_official()), (Some("default"), false));
         assert!(config.planner().is_ok());
         let error = PlannerConfig::read(r#"{ "engine": "lexical", "modle": "x" }"#).unwrap_err();
@@ -398,15 +322,23 @@ mod tests {
     }
 
     #[test]
-    fn what_a_planner_needs_and_does_not_have_is_an_error() {
+    #[cfg(feature = "models")]
+    fn a_planner_that_lacks_a_key_a_model_or_a_plan_is_an_error() {
         let absent =
             PlannerConfig { api_key_env: Some("CUEBOOK_NO_SUCH_KEY".into()), ..PlannerConfig::new(Engine::OpenAi) };
         let error = absent.planner().err().unwrap();
-        assert_eq!(error.to_string(), "expected a key in $CUEBOOK_NO_SUCH_KEY for the planner `openai`, saw none");
+        assert_eq!(error.to_string(), "the planner `openai` needs a key in $CUEBOOK_NO_SUCH_KEY");
         let own = Some("http://127.0.0.1:1".to_owned());
         let error = PlannerConfig { base_url: own, ..PlannerConfig::new(Engine::Anthropic) }.planner().err().unwrap();
         assert!(matches!(error, PlannerConfigError::NoModel(Engine::Anthropic)), "{error}");
         let error = PlannerConfig::new(Engine::Scripted).planner().err().unwrap();
         assert!(matches!(error, PlannerConfigError::NoPlan), "{error}");
+    }
+
+    #[test]
+    #[cfg(not(feature = "models"))]
+    fn a_planner_of_a_model_needs_the_feature() {
+        let error = PlannerConfig::new(Engine::Ollama).planner().err().unwrap();
+        assert!(matches!(error, PlannerConfigError::NotBuilt(Engine::Ollama)), "{error}");
     }
 }

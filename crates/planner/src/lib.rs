@@ -1,35 +1,41 @@
-//! Task and observation to plan draft.
+//! From a task and an observation to a plan draft.
 //!
-//! Every engine stands behind [`cuebook_grammar::seam::Planner`] and answers with ordinary drafts: nothing
-//! that an engine says runs before the language's own check has passed it.
+//! Every engine is a [`cuebook_grammar::seam::Planner`] and returns ordinary drafts: nothing that a model writes runs
+//! before it has passed the check of the language.
 //!
 //! | Engine | Model | Feature |
 //! |---|---|---|
-//! | [`Scripted`] | none: a plan that a person wrote | |
-//! | `ModelPlanner<Recorded>` | none: answers that a model gave before | |
+//! | [`Scripted`] | none: a plan from a file | |
+//! | `ModelPlanner<Recorded>` | none: recorded answers of a model | `converse` |
 //! | `ModelPlanner<Ollama>` | Ollama | `ollama` |
-//! | `ModelPlanner<OpenAi>` | OpenAI and what speaks like it, llama.cpp and vLLM included | `openai` |
-//! | `ModelPlanner<Anthropic>` | Anthropic and what speaks like it | `anthropic` |
-//! | `ModelPlanner<TokenMask<S>>` | any in this process that gives logits | `token-mask` |
+//! | `ModelPlanner<OpenAi>` | OpenAI and compatible servers, such as llama.cpp and vLLM | `openai` |
+//! | `ModelPlanner<Anthropic>` | Anthropic and compatible servers | `anthropic` |
+//! | `ModelPlanner<TokenMask<S>>` | any in this process that yields logits | `token-mask` |
 //!
-//! [`ModelPlanner`] is one loop for all of them, over the small trait [`ChatEngine`]: a model of one's own needs
-//! `open` and `next`, and gets prompts, early validation, one reformulation, retries, budgets and audit.
+//! `ModelPlanner` is one loop for all models, over the small trait `ChatEngine`: another engine implements `open` and
+//! `next`, and gets prompts, early validation, one reformulation, retries, budgets and records.
 
+#[cfg(feature = "converse")]
 pub mod converse;
 pub mod engine;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "converse")]
 pub mod prompt;
 
+#[cfg(feature = "converse")]
 pub use converse::{Budget, ChatEngine, Limits, ModelError, ModelPlanner};
 #[cfg(feature = "anthropic")]
 pub use engine::anthropic::Anthropic;
 #[cfg(feature = "ollama")]
 pub use engine::ollama::Ollama;
 #[cfg(feature = "openai")]
-pub use engine::openai::{OpenAi, OpenAiMode};
+pub use engine::openai::OpenAi;
+pub use engine::openai_mode::OpenAiMode;
+#[cfg(feature = "converse")]
 pub use engine::recorded::Recorded;
 pub use engine::scripted::{Scripted, ScriptedError};
 #[cfg(feature = "token-mask")]
 pub use engine::token_mask::{LogitsSource, TokenMask};
+#[cfg(feature = "converse")]
 pub use prompt::{Prompts, TemplateError};

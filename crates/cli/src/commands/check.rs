@@ -1,11 +1,11 @@
-//! `cuebook check`: a plan without a browser.
+//! `cuebook check`: checks a plan without a browser.
 
 use cuebook_grammar::plan::{Author, PlanDraft, ViolationCode, Violations};
 use cuebook_grammar::report::{RunReport, RunResult};
 
 use crate::args::CheckArgs;
-use crate::commands::run::invalid_plan;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::ground::ground;
 use crate::input;
 use crate::progress::counted;
 
@@ -19,23 +19,23 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Exit {
             }
             Exit::OK
         }
-        Err(refusal) => refusal.tell(output),
+        Err(refusal) => refusal.print(output),
     }
 }
 
 fn check(args: &CheckArgs) -> Result<usize, Refusal> {
     let author = if args.model { Author::Model } else { Author::Operator };
-    let draft = PlanDraft::read(&input::text(&args.plan)?, author).map_err(invalid_plan)?;
-    let (observation, policy) = input::ground(&args.ground)?;
+    let draft = PlanDraft::read(&input::text(&args.plan)?, author)?;
+    let (observation, policy) = ground(&args.ground)?;
     match draft.check(&observation, &policy) {
         Ok(plan) => Ok(plan.steps().len()),
         Err(violations) => Err(refused(violations)),
     }
 }
 
-/// What only the policy forbids is blocked; the rest is invalid.
+/// A plan that violates only the policy is blocked; any other one is invalid.
 fn refused(violations: Violations) -> Refusal {
     let blocked = violations.iter().all(|violation| violation.code == ViolationCode::PolicyBlocked);
-    let refusal = invalid_plan(violations);
+    let refusal = Refusal::from(violations);
     if blocked { Refusal { result: RunResult::Blocked, ..refusal } } else { refusal }
 }

@@ -1,4 +1,4 @@
-//! `cuebook doctor`: whether everything that is needed is there.
+//! `cuebook doctor`: whether the browser can be found and started.
 
 use std::time::Instant;
 
@@ -7,9 +7,9 @@ use cuebook_cdp::find_chrome;
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
-use crate::compose::{close_tab, open_tab, search_places, with_sources};
+use crate::browser::{close_tab, open_tab, search_places};
 use crate::exit::{Exit, Output, print_json, print_text};
-use crate::text::plain;
+use crate::text::{plain, with_sources};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -85,7 +85,7 @@ async fn start(args: &DoctorArgs) -> Check {
     }
 }
 
-/// Whether a file can be made there.
+/// Writes and removes a file in `root`.
 fn tempfile_in(root: &std::path::Path) -> std::io::Result<()> {
     let path = root.join(format!("doctor-{}", std::process::id()));
     std::fs::write(&path, b"")?;

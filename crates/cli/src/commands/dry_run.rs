@@ -1,4 +1,4 @@
-//! `cuebook run --dry-run`: a plan for the real page, with what the check says of it; nothing is carried out.
+//! `cuebook run --dry-run`: plans for the real page and checks the plan, without running it.
 
 use std::time::{Duration, Instant};
 
@@ -14,17 +14,18 @@ use cuebook_repair::Sight;
 use serde::Serialize;
 
 use crate::args::RunArgs;
-use crate::commands::run::{invalid_plan, sight};
-use crate::compose::{self, close_tab, digest_key, open_tab};
+use crate::browser::{close_tab, open_tab};
+use crate::compose::digest_key;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::explain::{ExplainedStep, explained, lines};
+use crate::ground;
 use crate::opening;
 use crate::planner::{AnyPlanner, NoAnswer};
 use crate::progress::{self, counted};
-use crate::text::plain;
+use crate::text::{plain, with_sources};
 
-/// The most time for opening the page and looking at it.
-const LOOKING: Duration = Duration::from_secs(30);
+/// Time limit for opening and observing the page.
+const OPENING: Duration = Duration::from_secs(30);
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -43,12 +44,12 @@ struct DryRun<'a> {
 
 pub(crate) async fn run(args: &RunArgs, planner: &AnyPlanner, output: Output) -> Exit {
     match plan(args, planner).await {
-        Ok(planned) => planned.tell(output),
-        Err(refusal) => refusal.tell(output),
+        Ok(planned) => planned.print(output),
+        Err(refusal) => refusal.print(output),
     }
 }
 
-/// A plan, and the page that it was made for.
+/// A plan, and the page it was made for.
 struct Planned {
     observation: Observation,
     reply: PlanReply,
@@ -57,7 +58,7 @@ struct Planned {
 }
 
 async fn plan(args: &RunArgs, planner: &AnyPlanner) -> Result<Planned, Refusal> {
-    let policy = compose::policy(&args.options, Some(&args.url))?;
+    let policy = ground::policy(&args.options.policy, &args.options.grant, Some(&args.url))?;
     let key = digest_key()?;
     let tab = open_tab(&args.options.browser).await?;
     let planned = plan_on(&tab, args, planner, &policy, key).await;
@@ -72,26 +73,26 @@ async fn plan_on(
     policy: &Policy,
     key: DigestKey,
 ) -> Result<Planned, Refusal> {
-    let looking = Deadline::after(Instant::now(), LOOKING);
-    opening::open(tab, &args.url, policy, key.clone(), args.wait_for.as_ref(), looking).await?;
+    let opening = Deadline::after(Instant::now(), OPENING);
+    opening::open(tab, &args.url, policy, key.clone(), args.wait_for.as_ref(), opening).await?;
     let mut modeler = opening::modeler(tab, key.clone());
-    let observation = opening::look(&mut modeler, tab, Scope::View, looking).await?;
-    let images = match sight(&args.engine) {
-        Sight::Pictures => opening::picture(&mut modeler, &observation, looking).await,
+    let observation = opening::observe(&mut modeler, tab, Scope::View, opening).await?;
+    let images = match args.engine.sight() {
+        Sight::Pictures => opening::picture(&mut modeler, &observation, opening).await,
         Sight::Words => Vec::new(),
     };
     let request = PlanRequest { images: &images, ..PlanRequest::new(&args.task, &observation, policy) };
     let planning = Deadline::after(Instant::now(), args.engine.plan_timeout);
     let reply = planner.plan(&request, &mut IgnoreSteps, planning).await.map_err(unanswered)?;
     let checked = match reply.drafts.first() {
-        Some(draft) => draft.check(&observation, policy).map_err(invalid_plan),
+        Some(draft) => draft.check(&observation, policy).map_err(Refusal::from),
         None => Err(no_plan(&reply)),
     };
     Ok(Planned { observation, reply, checked, key })
 }
 
 fn unanswered(error: NoAnswer) -> Refusal {
-    let mut refusal = Refusal::unusable(ErrorCode::PlannerUnavailable, compose::with_sources(&error));
+    let mut refusal = Refusal::unusable(ErrorCode::PlannerUnavailable, with_sources(&error));
     refusal.error.violations = error.violations().to_vec();
     refusal
 }
@@ -103,7 +104,7 @@ fn no_plan(reply: &PlanReply) -> Refusal {
 }
 
 impl Planned {
-    fn tell(self, output: Output) -> Exit {
+    fn print(self, output: Output) -> Exit {
         let steps =
             self.checked.as_ref().map_or_else(|_| Vec::new(), |plan| explained(plan, &self.observation, &self.key));
         let note = self.reply.note.as_deref().filter(|note| !note.is_empty());
@@ -127,9 +128,7 @@ impl Planned {
         };
         if let Some(error) = &error {
             progress::say(&format!("error: {}", error.message));
-            for violation in &error.violations {
-                progress::say(&format!("  {}", violation.in_words()));
-            }
+            progress::say_violations(&error.violations);
         }
         if output.json {
             print_json(&DryRun {

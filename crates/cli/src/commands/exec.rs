@@ -4,26 +4,27 @@ use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_repair::{NoPlanner, Sight, Work};
 
 use crate::args::ExecArgs;
-use crate::commands::run::invalid_plan;
-use crate::compose::{self, Job, Telling};
-use crate::exit::{Exit, Output};
+use crate::browser::fit_viewport;
+use crate::compose::{self, Job};
+use crate::exit::{Exit, Output, Refusal};
 use crate::input;
 use crate::planner::AnyPlanner;
 
 pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
-    let draft = input::text(&args.plan).and_then(|text| PlanDraft::read(&text, Author::Operator).map_err(invalid_plan));
+    let draft =
+        input::text(&args.plan).and_then(|text| PlanDraft::read(&text, Author::Operator).map_err(Refusal::from));
     let draft = match draft {
         Ok(draft) => draft,
-        Err(refusal) => return refusal.tell(output),
+        Err(refusal) => return refusal.print(output),
     };
     let mut options = args.options;
-    compose::fit_viewport(&mut options.browser, &draft);
+    fit_viewport(&mut options.browser, &draft);
     let job = Job {
         work: Work::Plan(Box::new(draft)),
         planner: AnyPlanner::plain(NoPlanner),
         url: args.url,
         plan_timeout: None,
-        telling: Telling::Steps,
+        explain: false,
         sight: Sight::Words,
         wait_for: None,
     };

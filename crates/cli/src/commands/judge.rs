@@ -1,14 +1,13 @@
-//! `cuebook judge`: the conditions of a run, judged again from its log.
+//! `cuebook judge`: judges the conditions of a run again, from its log.
 
 use cuebook_datalayer::{Judgement, Run, RunDir, judge};
 use cuebook_grammar::report::ErrorCode;
 use serde::Serialize;
 
 use crate::args::JudgeArgs;
-use crate::compose::with_sources;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::progress;
-use crate::text::plain;
+use crate::text::{plain, with_sources};
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -25,7 +24,7 @@ struct Verdicts {
 pub(crate) fn run(args: &JudgeArgs, output: Output) -> Exit {
     let run = match RunDir::open(&args.run).and_then(|dir| Run::read(&dir.log_path())) {
         Ok(run) => run,
-        Err(error) => return Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)).tell(output),
+        Err(error) => return Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)).print(output),
     };
     let judgement = judge(&run);
     let verdicts = verdicts(&run, &judgement);
@@ -33,7 +32,7 @@ pub(crate) fn run(args: &JudgeArgs, output: Output) -> Exit {
         print_json(&verdicts);
     } else {
         if verdicts.torn {
-            progress::say("note: the log ends in the middle of an entry");
+            progress::say("note: the last entry of the log is incomplete");
         }
         let differences = verdicts.differences.len();
         print_text(&format!("{} verdicts judged again, {differences} differ\n", verdicts.judged));

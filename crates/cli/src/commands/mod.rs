@@ -1,4 +1,4 @@
-//! One file a command: each turns its arguments into an [`Exit`](crate::exit::Exit).
+//! One file per command. Each turns its arguments into an [`Exit`](crate::exit::Exit).
 
 pub(crate) mod bench;
 pub(crate) mod check;

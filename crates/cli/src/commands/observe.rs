@@ -1,25 +1,26 @@
-//! `cuebook observe`: what a page offers to act on.
+//! `cuebook observe`: prints what can be acted on.
 
 use std::time::Instant;
 
 use cuebook::Tab;
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::observation::Observation;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::render::{self, TextOptions};
-use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::secret::DigestKey;
 
-use crate::args::{ObservationFormat, ObserveArgs, ScopeName};
-use crate::compose::{close_tab, digest_key, open_tab};
+use crate::args::{ObservationFormat, ObserveArgs};
+use crate::browser::{close_tab, open_tab};
+use crate::compose::digest_key;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::ground;
 use crate::opening;
 use crate::progress;
 
-/// What was asked for.
+/// The result, by format.
 enum Seen {
     Observation(Box<Observation>),
-    /// The accessible structure, as YAML, and the observation before it.
+    /// The accessibility tree as YAML, and the observation before it.
     Aria(String, Box<Observation>),
 }
 
@@ -32,7 +33,7 @@ pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
         }
         Ok(Seen::Observation(observation)) => {
             let format = if output.json { ObservationFormat::Json } else { args.format };
-            // A document is whole unless a budget is stated; text for people and models has one of its own.
+            // Text has a default budget; a document has none.
             let mut options = TextOptions::default();
             if let Some(budget) = args.budget {
                 options.budget = budget;
@@ -48,19 +49,18 @@ pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
             }
             judged(&observation, output)
         }
-        Err(refusal) => refusal.tell(output),
+        Err(refusal) => refusal.print(output),
     }
 }
 
-/// Says what is wrong with a page that was printed all the same: its server answered with an error, or it did not
-/// answer itself.
+/// Reports what is wrong with a page that was printed nevertheless: an error of its server, or a page that hangs.
 fn judged(observation: &Observation, output: Output) -> Exit {
     let wrong = match (observation.status, observation.unseen()) {
         (Some(status @ 400..), _) => format!("the server answered with status {status}"),
-        (_, Some(why)) if observation.dialog.is_none() => format!("nothing was seen of the page: {why}"),
+        (_, Some(why)) if observation.dialog.is_none() => format!("the page cannot be observed: {why}"),
         _ => {
             if observation.sketch.empty && !output.quiet {
-                progress::say("note: the page is empty: nothing to act on, no text, no picture");
+                progress::say("note: the page is empty");
             }
             return Exit::OK;
         }
@@ -70,18 +70,16 @@ fn judged(observation: &Observation, output: Output) -> Exit {
 }
 
 async fn observe(args: &ObserveArgs, output: Output) -> Result<Seen, Refusal> {
-    let policy = crate::input::page_roots(&args.file_root, Policy::default())?
-        .starting_at(&args.url)
-        .map_err(|error| Refusal::invalid(ErrorCode::InvalidUrl, error.to_string()))?;
+    let policy = ground::starting_at(ground::page_roots(&args.file_root, Policy::default())?, &args.url)?;
     let digest = digest_key()?;
     let deadline = Deadline::after(Instant::now(), args.timeout);
     let tab = open_tab(&args.browser).await?;
-    let observed = look(&tab, args, output, &policy, digest, deadline).await;
+    let observed = open(&tab, args, output, &policy, digest, deadline).await;
     close_tab(tab).await;
     observed
 }
 
-async fn look(
+async fn open(
     tab: &Tab,
     args: &ObserveArgs,
     output: Output,
@@ -91,13 +89,9 @@ async fn look(
 ) -> Result<Seen, Refusal> {
     let mut modeler = opening::modeler(tab, digest.clone());
     opening::open(tab, &args.url, policy, digest, args.wait_for.as_ref(), deadline).await?;
-    let scope = match args.scope {
-        ScopeName::View => Scope::View,
-        ScopeName::Full => Scope::Full,
-    };
-    let observation = opening::look(&mut modeler, tab, scope, deadline).await?;
+    let observation = opening::observe(&mut modeler, tab, args.scope, deadline).await?;
     if matches!(args.format, ObservationFormat::Aria) && !output.json {
-        // After the observation: closed shadow roots are known by then.
+        // The observation has found the closed shadow roots.
         let snapshot = modeler
             .aria_snapshot(&tab.page, None, deadline.instant())
             .await

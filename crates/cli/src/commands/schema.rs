@@ -6,49 +6,36 @@ use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::{Document, schema_of};
 use serde_json::{Value, json};
 
-use crate::args::{DocumentName, SchemaArgs};
+use crate::args::SchemaArgs;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
-use crate::{input, progress};
+use crate::ground::ground;
+use crate::progress;
 
 pub(crate) fn run(args: &SchemaArgs, output: Output) -> Exit {
-    let document = match args.document {
-        DocumentName::Plan => Document::Plan,
-        DocumentName::Observation => Document::Observation,
-        DocumentName::StepRecord => Document::StepRecord,
-        DocumentName::PlanningRecord => Document::PlanningRecord,
-        DocumentName::Report => Document::Report,
-        DocumentName::Policy => Document::Policy,
-    };
-    let target = args.target;
-    let is_published = target == Target::JsonSchema && args.ground.observation.is_none();
-    if is_published {
-        print_json(&schema_of(document));
+    if args.target == Target::JsonSchema && args.ground.observation.is_none() {
+        print_json(&schema_of(args.document));
         return Exit::OK;
     }
-    match specialised(document, target, args) {
+    match specialised(args) {
         Ok((spec, emission, degraded)) => {
-            tell(&spec, &emission, degraded, output);
+            print(&spec, &emission, degraded, output);
             Exit::OK
         }
-        Err(refusal) => refusal.tell(output),
+        Err(refusal) => refusal.print(output),
     }
 }
 
-fn specialised(
-    document: Document,
-    target: Target,
-    args: &SchemaArgs,
-) -> Result<(GrammarSpec, Emission, Degraded), Refusal> {
-    if document != Document::Plan {
-        let message = format!("expected the document `plan`: models write nothing else in {}", target.as_str());
+fn specialised(args: &SchemaArgs) -> Result<(GrammarSpec, Emission, Degraded), Refusal> {
+    if args.document != Document::Plan {
+        let message = "--target and --observation apply to the document `plan` only";
         return Err(Refusal::invalid(ErrorCode::Usage, message));
     }
-    let (observation, policy) = input::ground(&args.ground)?;
-    Ok(emit_within(target, &observation, &policy, &Caps::default()))
+    let (observation, policy) = ground(&args.ground)?;
+    Ok(emit_within(args.target, &observation, &policy, &Caps::default()))
 }
 
-/// The grammar on standard output, as an engine takes it; what is to know about it beside, or around it as JSON.
-fn tell(spec: &GrammarSpec, emission: &Emission, degraded: Degraded, output: Output) {
+/// Prints the grammar on standard output and its properties on standard error; with `--json`, both in one document.
+fn print(spec: &GrammarSpec, emission: &Emission, degraded: Degraded, output: Output) {
     let body = match &emission.body {
         Body::Json(document) => document.clone(),
         Body::Text(text) => Value::from(text.as_str()),
@@ -75,7 +62,7 @@ fn tell(spec: &GrammarSpec, emission: &Emission, degraded: Degraded, output: Out
         return;
     }
     progress::say(&format!(
-        "{}; at most {} tokens a plan; grammar {}",
+        "{}; at most {} tokens per plan; grammar {}",
         progress::counted(spec.offered().len(), "candidate"),
         spec.max_tokens(),
         spec.hash()
@@ -87,11 +74,13 @@ fn tell(spec: &GrammarSpec, emission: &Emission, degraded: Degraded, output: Out
         progress::say(&format!("{limit}: {used} of {allowed}"));
     }
     match degraded {
-        Degraded::Candidates(count) => progress::say(&format!("made smaller: {count} candidates are offered")),
+        Degraded::Candidates(count) => progress::say(&format!("reduced: {count} candidates are offered")),
         Degraded::SingleStep(count) => {
-            progress::say(&format!("made smaller: one step at a time, of {count} candidates"));
+            progress::say(&format!("reduced: one step at a time, with {count} candidates"));
         }
-        Degraded::InPrompt => progress::say("too large for the dialect: put it into the prompt; the check decides"),
+        Degraded::InPrompt => {
+            progress::say("too large for the dialect: state it in the prompt instead; the check decides")
+        }
         _ => {}
     }
 }

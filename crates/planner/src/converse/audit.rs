@@ -1,6 +1,6 @@
-//! A call that is under way: told to the sink once, however it ends.
+//! A call in progress, reported to the sink once, however it ends.
 //!
-//! Invariant: where the future of a plan is dropped, the call is told as cancelled.
+//! Invariant: if the future of a plan is dropped, the call is reported as cancelled.
 
 use std::time::Duration;
 
@@ -10,30 +10,30 @@ use cuebook_grammar::seam::PlanSink;
 use cuebook_grammar::step::Step;
 use tokio::time::Instant;
 
-/// The most bytes of reasoning that are kept of a call.
+/// Upper bound in bytes of the reasoning that is kept.
 const MAX_REASONING: usize = 16_000;
 
-/// A call, and whom to tell of it.
+/// A call in progress, and its sink.
 pub(super) struct OpenCall<'s> {
     sink: &'s mut dyn PlanSink,
     call: Option<PlanningCall>,
     begun: Instant,
-    told: usize,
-    /// Tokens read and written, where the server does not count.
+    steps: usize,
+    /// Input and output tokens, for servers that do not count.
     estimate: (u64, u64),
 }
 
 impl<'s> OpenCall<'s> {
     pub(super) fn new(sink: &'s mut dyn PlanSink, call: PlanningCall) -> Self {
-        Self { sink, call: Some(call), begun: Instant::now(), told: 0, estimate: (0, 0) }
+        Self { sink, call: Some(call), begun: Instant::now(), steps: 0, estimate: (0, 0) }
     }
 
-    /// How long it runs.
+    /// The time since it started.
     pub(super) fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
 
-    /// Tells the sink of whole steps.
+    /// Reports complete steps to the sink.
     pub(super) fn steps(&mut self, steps: &[Step]) {
         let elapsed = millis(self.begun.elapsed());
         if let Some(call) = &mut self.call
@@ -42,8 +42,8 @@ impl<'s> OpenCall<'s> {
             call.first_step_ms.get_or_insert(elapsed);
         }
         for step in steps {
-            self.sink.step_ready(0, self.told, step);
-            self.told += 1;
+            self.sink.step_ready(0, self.steps, step);
+            self.steps += 1;
         }
     }
 
@@ -53,9 +53,8 @@ impl<'s> OpenCall<'s> {
         }
     }
 
-    /// Tokens as the server counts them.
-    /// Zero is what a server says that does not count, such as Ollama of a prompt that it still has: what is known
-    /// stays.
+    /// Sets the tokens as the server counts them. Zero is ignored: servers that do not count send it, such as Ollama for
+    /// a cached prompt.
     pub(super) fn usage(&mut self, input: u64, output: u64) {
         if let Some(call) = &mut self.call {
             if input > 0 {
@@ -67,7 +66,7 @@ impl<'s> OpenCall<'s> {
         }
     }
 
-    /// Tokens as they are estimated: budgets count them where the server does not.
+    /// Sets the estimate that budgets use if the server does not count.
     pub(super) const fn estimate(&mut self, input: u64, output: u64) {
         self.estimate = (input, output);
     }
@@ -81,21 +80,21 @@ impl<'s> OpenCall<'s> {
         }
     }
 
-    /// A piece of the answer, kept in case the call is given up here.
+    /// Adds a piece of the answer, in case the call is cancelled.
     pub(super) fn wrote(&mut self, piece: &str) {
         if let Some(call) = &mut self.call {
             call.output.push_str(piece);
         }
     }
 
-    /// The answer as it was read; a retry's replaces the one before.
+    /// Sets the answer. That of a retry replaces the previous one.
     pub(super) fn output(&mut self, text: String) {
         if let Some(call) = &mut self.call {
             call.output = text;
         }
     }
 
-    /// The draft's own words replace what was thought before.
+    /// The summary in the draft replaces the reasoning before it.
     pub(super) fn summary(&mut self, reasoning: Option<&str>, confidence: Option<f64>) {
         if let Some(call) = &mut self.call {
             if let Some(reasoning) = reasoning {
@@ -105,12 +104,12 @@ impl<'s> OpenCall<'s> {
         }
     }
 
-    /// Ends it; answers with its tokens, read and written, and its requests.
+    /// Ends the call. Returns its input tokens, output tokens and requests.
     pub(super) fn end(mut self, end: CallEnd) -> (u64, u64, u32) {
-        self.tell(end)
+        self.report(end)
     }
 
-    fn tell(&mut self, end: CallEnd) -> (u64, u64, u32) {
+    fn report(&mut self, end: CallEnd) -> (u64, u64, u32) {
         let latency_ms = millis(self.begun.elapsed());
         let Some(call) = self.call.take() else { return (0, 0, 0) };
         let counted = |counted: u64, estimated: u64| if counted == 0 { estimated } else { counted };
@@ -123,7 +122,7 @@ impl<'s> OpenCall<'s> {
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
-        let message = "whoever asked for the plan did not wait for it".to_owned();
-        self.tell(CallEnd::Failed { code: "cancelled".to_owned(), message });
+        let message = "the request for the plan was cancelled".to_owned();
+        self.report(CallEnd::Failed { code: "cancelled".to_owned(), message });
     }
 }

@@ -1,29 +1,29 @@
-//! Budgets of tokens and time, for one call and for all calls of a planner.
+//! Budgets of tokens and time, per call and for all calls of a planner.
 
 use std::time::Duration;
 
 use cuebook_grammar::deadline::millis;
 
-/// What calls may cost.
+/// Upper bounds of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most tokens of one answer. A plan's computed bound applies where it is lower.
+    /// Tokens of one answer. The computed bound of a plan applies if it is lower.
     pub output_tokens: u32,
-    /// The most tokens, read and written, of all calls of the planner.
+    /// Tokens of all calls of the planner, input and output.
     pub run_tokens: u64,
-    /// The most time for one plan: retries, waits and the reformulation included.
+    /// Time for one plan, with retries, waits and the reformulation.
     pub plan_time: Duration,
-    /// The most time for all plans of the planner.
+    /// Time for all plans of the planner.
     pub run_time: Duration,
-    /// How long a server may take until its first byte: a local one may load its model first.
+    /// Time until the first byte. A local server may load its model first.
     pub first_byte: Duration,
-    /// How long a server may say nothing in the midst of an answer.
+    /// Time without a byte within an answer.
     pub stall: Duration,
-    /// How often a request is sent again after a fault of the server.
+    /// Retries of a request after an error of the server.
     pub retries: u32,
-    /// The wait before the first retry, where the server names none; doubled for each further one.
+    /// Wait before the first retry if the server states none. It doubles with each retry.
     pub first_wait: Duration,
-    /// The longest wait of one's own choosing.
+    /// Upper bound of that wait.
     pub longest_wait: Duration,
 }
 
@@ -43,8 +43,9 @@ impl Default for Limits {
     }
 }
 
-/// Which budget is used up.
+/// A budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Budget {
     /// [`Limits::run_tokens`].
     RunTokens,
@@ -53,7 +54,7 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// The budget in words, with its unit.
+    /// The unit and the subject of the budget.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -63,17 +64,17 @@ impl Budget {
     }
 }
 
-/// What was used so far.
+/// The use so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
     pub(super) tokens: u64,
     pub(super) time: Duration,
-    /// Whether the engine ever answered: one that did and is gone is restarting, one that never did is not there.
+    /// Whether the engine ever answered: one that did is restarting, one that never did does not exist.
     pub(super) has_answered: bool,
 }
 
 impl Spent {
-    /// The budget that is used up, what was used of it, and what it was.
+    /// The budget that is used up, its use and its upper bound.
     pub(super) fn exhausted(&self, limits: &Limits) -> Option<(Budget, u64, u64)> {
         if self.tokens >= limits.run_tokens {
             return Some((Budget::RunTokens, self.tokens, limits.run_tokens));
@@ -82,13 +83,13 @@ impl Spent {
     }
 }
 
-/// The wait before retry number `retry`, from 0, where the server names none.
+/// The wait before the 0-based `retry` if the server states none.
 pub(super) fn back_off(limits: &Limits, retry: u32) -> Duration {
     let factor = 2_u32.saturating_pow(retry.min(16));
     limits.first_wait.saturating_mul(factor).min(limits.longest_wait)
 }
 
-/// Tokens of a text, where the server does not count: four bytes each, as English and JSON have it.
+/// An estimate for servers that do not count: four bytes per token, as in English and JSON.
 pub(super) const fn estimated_tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4)
 }

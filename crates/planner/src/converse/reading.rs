@@ -1,8 +1,8 @@
-//! Reads an answer while it is written: each step is judged as soon as it is whole.
+//! Reads an answer while it is written, and checks each step as soon as it is complete.
 //!
 //! Invariants:
-//! - A step that comes out passed the check, together with all before it.
-//! - What cannot become a valid plan any more is refused where that shows, not at the end.
+//! - A returned step has passed the check, together with all steps before it.
+//! - An answer that can no longer become a valid plan is rejected at that point, not at its end.
 
 use cuebook_decoding::emit::Target;
 use cuebook_decoding::read::{self, Form};
@@ -16,27 +16,27 @@ use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ReadError;
 use serde_json::{Map, Value, json};
 
-use super::engine::Dialect;
+use super::chat::Dialect;
 
-/// The most bytes of an answer.
+/// Upper bound of an answer in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The most calls of tools in one answer.
+/// Upper bound of the tool calls in one answer.
 const MAX_CALLS: usize = 64;
 
-/// Takes an answer in pieces.
+/// Reads an answer in pieces.
 pub(super) struct Reader<'a> {
     observation: &'a Observation,
     policy: &'a Policy,
     form: Reading<'a>,
-    /// Nothing says which form to expect.
+    /// The form of the answer is not known in advance.
     is_prompted: bool,
-    /// The most steps of a plan.
+    /// Upper bound of the steps of a plan.
     most_steps: usize,
     text: String,
-    /// Where in the text the answer begins, once that is known.
+    /// The byte at which the answer starts, once known.
     begins_at: Option<usize>,
-    /// How much of the text was looked at.
+    /// The bytes that were read.
     fed: usize,
     steps: Vec<Step>,
 }
@@ -44,11 +44,11 @@ pub(super) struct Reader<'a> {
 enum Reading<'a> {
     /// A plan as JSON.
     Plan(Box<PlanStream<'a>>),
-    /// Calls of tools; text beside them is reasoning.
+    /// Tool calls. Text beside them is reasoning.
     Calls(Vec<Call>),
-    /// A step a line.
+    /// One step per line.
     Lines,
-    /// Any form: read once it is whole.
+    /// Any form, read once the answer is complete.
     Whole,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
     ) -> Self {
         let is_prompted = dialect == Dialect::Prompted;
         let form = match dialect {
-            // Strict dialects write null for what is left out, which the grammar itself does not have.
+            // Strict dialects write null for absent members, which the grammar itself does not have.
             Dialect::Plan(Target::OpenAi | Target::Gemini) | Dialect::Prompted => {
                 Reading::Plan(Box::new(PlanStream::unconstrained()))
             }
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
             Dialect::Plan(_) => Reading::Plan(Box::new(PlanStream::new(spec.document()))),
             Dialect::Calls(_) => Reading::Calls(Vec::new()),
         };
-        // A server that holds to the grammar writes no more; one that does not is not followed further.
+        // Stops a server that ignores the grammar.
         let most_steps = match dialect {
             Dialect::Plan(_) => usize::try_from(spec.caps().steps).unwrap_or(usize::MAX),
             Dialect::Calls(_) | Dialect::Prompted => usize::MAX,
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes text; answers with the steps that became whole.
+    /// Adds text. Returns the steps that it completes.
     pub(super) fn text(&mut self, piece: &str) -> Result<Vec<Step>, Violations> {
         if self.text.len().saturating_add(piece.len()) > MAX_BYTES {
             return Err(malformed(format!("expected an answer of at most {MAX_BYTES} bytes")));
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
         self.text.push_str(piece);
         let Some(from) = self.after_thoughts() else { return Ok(Vec::new()) };
         let fresh = from.max(std::mem::replace(&mut self.fed, self.text.len()));
-        // Prose, lines, calls as text, thoughts and actions: read once they are whole.
+        // Prose, lines, calls as text, thoughts and actions are read once the answer is complete.
         let begins = self.text.get(from..).unwrap_or_default().trim_start();
         if self.is_prompted && !begins.is_empty() && !begins.starts_with('{') {
             self.form = Reading::Whole;
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         let piece = self.text.get(fresh..).unwrap_or_default();
         match stream.push(piece.as_bytes()) {
             Ok(steps) => self.judged(steps),
-            // Steps of `{"tool", "args"}` are none of a plan, and read once all are there.
+            // Steps of the form `{"tool", "args"}` are read once the answer is complete.
             Err(StreamError::BadStep { .. }) if self.text.contains("\"tool\"") => {
                 self.form = Reading::Whole;
                 Ok(Vec::new())
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where the answer begins: behind the thoughts that some servers leave in it. None while that is open.
+    /// The byte at which the answer starts: after the thoughts that some servers include. `None` if not known yet.
     fn after_thoughts(&mut self) -> Option<usize> {
         const BEGIN: &str = "<think>";
         const END: &str = "</think>";
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
         Some(from)
     }
 
-    /// Takes a piece of a call; answers with the steps that became whole, which are those of earlier calls.
+    /// Adds a piece of a call. Returns the steps of the calls that it completes, which are earlier ones.
     pub(super) fn call(&mut self, index: usize, name: Option<&str>, arguments: &str) -> Result<Vec<Step>, Violations> {
         if !matches!(self.form, Reading::Calls(_)) {
             self.form = Reading::Calls(Vec::new());
@@ -172,12 +172,12 @@ impl<'a> Reader<'a> {
         self.whole_calls(index)
     }
 
-    /// Whether the plan is whole: what follows is not looked at.
+    /// Whether the plan is complete. What follows is ignored.
     pub(super) const fn is_done(&self) -> bool {
         matches!(&self.form, Reading::Plan(stream) if stream.is_done())
     }
 
-    /// What was written so far, calls as JSON.
+    /// The output so far, with calls as JSON.
     pub(super) fn output(&self) -> String {
         match &self.form {
             Reading::Calls(calls) if !calls.is_empty() => {
@@ -192,9 +192,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends the answer: the steps that were not told yet, and the draft, which passed the check.
+    /// Ends the answer. Returns the steps that were not returned yet, and the draft, which has passed the check.
     pub(super) fn finish(&mut self) -> Result<(Vec<Step>, PlanDraft), Violations> {
-        let told = self.steps.len();
+        let returned = self.steps.len();
         let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
         let draft = match &self.form {
             Reading::Calls(calls) if !calls.is_empty() => {
@@ -221,15 +221,15 @@ impl<'a> Reader<'a> {
             }
         };
         self.check(&draft)?;
-        // Members that are written twice, or in another order, make another plan than the one that was told.
+        // Duplicate or reordered members make another plan than the one whose steps were returned.
         if !draft.steps.starts_with(&self.steps) {
             return Err(malformed("expected each member once, `steps` before `last`"));
         }
-        let rest = draft.steps.get(told..).unwrap_or_default().to_vec();
+        let rest = draft.steps.get(returned..).unwrap_or_default().to_vec();
         Ok((rest, draft))
     }
 
-    /// Reads the lines that are whole, if one became so in what is fresh.
+    /// Reads the complete lines, if the new text completes one.
     fn whole_lines(&mut self, from: usize, fresh: usize) -> Result<Vec<Step>, Violations> {
         let is_new = self.text.get(fresh..).unwrap_or_default().contains('\n');
         let answer = self.text.get(from..).unwrap_or_default();
@@ -254,7 +254,7 @@ impl<'a> Reader<'a> {
         self.judged(steps)
     }
 
-    /// The language's check, and the arguments of registered actions, which it does not look into.
+    /// The check of the language, and the arguments of registered actions, which that check does not cover.
     fn check(&self, draft: &PlanDraft) -> Result<(), Violations> {
         draft.check(self.observation, self.policy)?;
         let misfits: Vec<Violation> = draft.steps.iter().enumerate().filter_map(|(n, s)| self.misfit(n, s)).collect();

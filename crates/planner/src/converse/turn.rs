@@ -1,28 +1,36 @@
-//! One turn of the conversation: a question, its retries, and an answer that is judged as it comes.
+//! One turn of the conversation: a request, its retries, and an answer that is checked while it arrives.
 
 use std::time::Duration;
 
+use cuebook_decoding::GrammarSpec;
+use cuebook_decoding::emit::Emission;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::plan::{PlanDraft, Violation, ViolationCode, Violations};
 use cuebook_grammar::planning::{CallEnd, CallPurpose, PlanningCall, PromptMessage};
+use cuebook_grammar::render::one_line;
 use cuebook_grammar::seam::{PlanRequest, PlanSink};
 use cuebook_grammar::wire::Probability;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::Grammar;
 use super::audit::OpenCall;
-use super::engine::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, EngineError, Finish};
+use super::chat::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
 use super::limits::{Limits, back_off, estimated_tokens};
 use super::reading::Reader;
-use cuebook_grammar::render::one_line;
 
-/// How long the rest of an answer is listened to once the plan is whole: it says what the answer cost.
+/// How long the rest of an answer is read after the plan is complete, for its token counts.
 const EPILOGUE: Duration = Duration::from_secs(5);
 
-/// The most bytes of that rest.
+/// Upper bound of that rest in bytes.
 const EPILOGUE_BYTES: usize = 4_096;
 
-/// What is asked, and within which bounds.
+/// The grammar of a page, and its form for the engine.
+pub(super) struct Grammar {
+    pub(super) spec: GrammarSpec,
+    pub(super) emission: Option<Emission>,
+    pub(super) dialect: Dialect,
+}
+
+/// A request and its bounds.
 pub(super) struct Turn<'a, E> {
     pub(super) engine: &'a E,
     pub(super) limits: &'a Limits,
@@ -34,7 +42,7 @@ pub(super) struct Turn<'a, E> {
     pub(super) has_answered: bool,
 }
 
-/// What came of it.
+/// The result of a turn.
 pub(super) struct Done {
     pub(super) end: TurnEnd,
     pub(super) output: String,
@@ -52,11 +60,11 @@ pub(super) enum TurnEnd {
     Deadline,
 }
 
-/// An answer, however far it came.
-struct Heard {
+/// The result of one attempt.
+struct Attempt {
     end: TurnEnd,
     output: String,
-    /// Whether anything of the answer itself was heard: then it is not asked for again.
+    /// Whether a part of the answer arrived. Then the request is not retried.
     has_begun: bool,
 }
 
@@ -78,7 +86,7 @@ impl<E: ChatEngine> Turn<'_, E> {
                 _ => None,
             };
             let Some(wait) = wait else { break heard };
-            tracing::debug!(engine = self.engine.name(), retry, wait_ms = wait.as_millis(), "asking again");
+            tracing::debug!(engine = self.engine.name(), retry, wait_ms = wait.as_millis(), "retrying");
             sleep(wait).await;
             retry += 1;
         };
@@ -90,7 +98,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             TurnEnd::Failed(error) => CallEnd::Failed { code: error.code().to_owned(), message: error.to_string() },
             TurnEnd::Deadline => CallEnd::Failed {
                 code: "deadlineExceeded".to_owned(),
-                message: "expected the whole answer by the deadline".to_owned(),
+                message: "the deadline passed before the answer was complete".to_owned(),
             },
         };
         let (input_tokens, output_tokens, attempts) = call.end(end);
@@ -122,7 +130,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         }
     }
 
-    /// How long to wait before the request is sent again; none where that helps nobody or time does not suffice.
+    /// The wait before a retry. `None` if a retry is useless or there is no time for it.
     fn wait_before(&self, error: &EngineError, retry: u32, has_answered: bool) -> Option<Duration> {
         let is_servers_fault = match error {
             EngineError::RateLimited { .. }
@@ -130,7 +138,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             | EngineError::Stalled { .. }
             | EngineError::Lost(_)
             | EngineError::Cut => true,
-            // One that answered before is restarting; one that never did is not there.
+            // A server that answered before is restarting. One that never did does not exist.
             EngineError::Unreachable { .. } => has_answered,
             _ => false,
         };
@@ -142,7 +150,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         self.deadline.remaining(Instant::now().into_std())
     }
 
-    async fn attempt(&self, call: &mut OpenCall<'_>) -> Heard {
+    async fn attempt(&self, call: &mut OpenCall<'_>) -> Attempt {
         let mut reader =
             Reader::new(self.grammar.dialect, &self.grammar.spec, self.request.observation, self.request.policy);
         let mut has_begun = false;
@@ -158,7 +166,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         };
         let output = reader.output();
         call.output(output.clone());
-        Heard { end, output, has_begun }
+        Attempt { end, output, has_begun }
     }
 
     async fn listen(
@@ -177,7 +185,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         };
         let mut stream = self.within(self.limits.first_byte, self.engine.open(&request)).await?;
         let asked: usize = self.messages.iter().map(|message| message.text.len()).sum();
-        // Bytes bound tokens from above, but for thoughts; a server that ignores `max_tokens` is stopped here.
+        // Stops a server that ignores `max_tokens`.
         let bytes = usize::try_from(max_tokens).unwrap_or(usize::MAX).saturating_mul(16);
         let mut heard = 0_usize;
         let mut refusal = String::new();
@@ -251,7 +259,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             Some(_) => {
                 let (rest, mut draft) = reader.finish().map_err(TurnEnd::Invalid)?;
                 call.steps(&rest);
-                // What was measured counts more than what the model says of itself.
+                // Measured probabilities replace those that the model states.
                 for (step, confidence) in draft.steps.iter_mut().zip(confidences) {
                     step.confidence = Some(Probability::clamped(confidence));
                 }
@@ -260,7 +268,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         }
     }
 
-    /// Listens to what follows a whole plan, for its cost. Whatever happens here, the plan is whole.
+    /// Reads what follows a complete plan, for its token counts. Errors do not matter any more.
     async fn epilogue(&self, stream: &mut E::Stream, call: &mut OpenCall<'_>, confidences: &mut Vec<f64>) {
         let listen = async {
             let mut bytes = 0;
@@ -277,18 +285,18 @@ impl<E: ChatEngine> Turn<'_, E> {
                 }
             }
         };
-        // Whether the rest came in time changes nothing.
+        // A timeout does not matter.
         drop(timeout(EPILOGUE.min(self.remaining()), listen).await);
     }
 
-    /// Waits for the engine, at most this long and never beyond the deadline.
+    /// Waits for the engine for at most `patience`, and never beyond the deadline.
     async fn within<T>(
         &self,
         patience: Duration,
         future: impl Future<Output = Result<T, EngineError>>,
     ) -> Result<T, TurnEnd> {
         let remaining = self.remaining();
-        // A timer is not looked at while the engine always has something at hand.
+        // A future that is always ready never reaches the timer.
         if remaining.is_zero() {
             return Err(TurnEnd::Deadline);
         }

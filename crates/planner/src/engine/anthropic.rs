@@ -1,7 +1,7 @@
-//! Anthropic's messages, and what speaks like them: tools, the same for every page, ids as strings.
+//! Anthropic's Messages API: tools that are the same for every page, with ids as strings.
 //!
-//! No crate for this API is both maintained and small, so that its few types are written out here. Source: Anthropic,
-//! "Messages", "Streaming messages", "Tool use", version 2023-06-01.
+//! No crate for this API is both maintained and small, so its few types are written here. Source: Anthropic, "Messages",
+//! "Streaming messages", "Tool use", version 2023-06-01.
 
 use base64::Engine as _;
 use cuebook_decoding::emit::{Body, Target};
@@ -12,44 +12,33 @@ use serde_json::{Map, Value, json};
 use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
 use crate::http::{Decode, Endpoint, Framing, HttpStream, Queue};
 
-/// An engine that speaks to Anthropic, or to a server that speaks like it.
+/// An engine for Anthropic or a compatible server.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     endpoint: Endpoint,
     model: String,
-    temperature: Option<f32>,
 }
 
 impl Anthropic {
-    /// Where Anthropic itself is.
-    pub const BASE_URL: &'static str = "https://api.anthropic.com";
-
     /// The version of the API.
     const VERSION: &'static str = "2023-06-01";
 
-    /// An engine for `model` at `base_url`, without a key.
+    /// An engine for `model` at `base_url`, such as `https://api.anthropic.com`, without a key.
     ///
     /// # Errors
-    /// [`EngineError::BadFormat`] if the address is none, [`EngineError::Request`] if no client can be made.
+    /// [`EngineError::BadFormat`] if the address is invalid, [`EngineError::Request`] if no client can be built.
     pub fn new(base_url: &str, model: impl Into<String>) -> Result<Self, EngineError> {
         let endpoint = Endpoint::new(base_url, "v1/messages")?.with_header("anthropic-version", Self::VERSION)?;
-        Ok(Self { endpoint, model: model.into(), temperature: None })
+        Ok(Self { endpoint, model: model.into() })
     }
 
-    /// With a key, which goes into the header `x-api-key`.
+    /// Sets the key, which is sent in the header `x-api-key`.
     ///
     /// # Errors
-    /// [`EngineError::Request`] if a header cannot hold it.
+    /// [`EngineError::Request`] if a header cannot contain it.
     pub fn with_key(mut self, key: Secret) -> Result<Self, EngineError> {
         self.endpoint = self.endpoint.with_key("x-api-key", "", key)?;
         Ok(self)
-    }
-
-    /// With a temperature; without, it is the server's own.
-    #[must_use]
-    pub const fn with_temperature(mut self, temperature: f32) -> Self {
-        self.temperature = Some(temperature);
-        self
     }
 
     fn body(&self, request: &ChatRequest<'_>) -> Value {
@@ -63,9 +52,6 @@ impl Anthropic {
             ("system".to_owned(), system.join("\n\n").into()),
             ("messages".to_owned(), rest.into_iter().map(message).collect()),
         ]);
-        if let Some(temperature) = self.temperature {
-            body.insert("temperature".to_owned(), json!(temperature));
-        }
         if let Some(Body::Json(Value::Object(tools))) = request.grammar.map(|grammar| &grammar.body) {
             body.extend(tools.clone());
             body.insert("tool_choice".to_owned(), json!({ "type": "any" }));
@@ -115,7 +101,7 @@ impl ChatEngine for Anthropic {
     }
 }
 
-/// An answer of such a server.
+/// An answer of the server.
 pub struct AnthropicStream(HttpStream<Decoder>);
 
 impl ChatStream for AnthropicStream {
@@ -128,7 +114,7 @@ struct Decoder {
     endpoint: Endpoint,
     finish: Option<Finish>,
     input: u64,
-    /// The blocks that are calls: the block's index, and which call it is.
+    /// The blocks that are calls: the index of the block, and that of the call.
     blocks: Vec<(u64, usize)>,
     calls: usize,
 }
@@ -167,7 +153,7 @@ impl Decode for Decoder {
             }
             "message_stop" => self.end(queue),
             "error" => return Err(self.error(event.get("error"))),
-            // Pings, ends of blocks, and what may be added to the API.
+            // Pings, ends of blocks, and later additions to the API.
             _ => {}
         }
         Ok(())

@@ -1,6 +1,4 @@
-//! The engines: what turns a request into drafts.
-//!
-//! Which of them a program uses is for its composition root to say; they do not know of each other.
+//! The engines. They are independent of each other; the composition root selects one.
 
 #[cfg(feature = "anthropic")]
 pub mod anthropic;
@@ -8,6 +6,8 @@ pub mod anthropic;
 pub mod ollama;
 #[cfg(feature = "openai")]
 pub mod openai;
+pub mod openai_mode;
+#[cfg(feature = "converse")]
 pub mod recorded;
 pub mod scripted;
 #[cfg(feature = "token-mask")]

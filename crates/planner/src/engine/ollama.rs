@@ -1,6 +1,6 @@
-//! Ollama: the engine for models on one's own machine.
+//! Ollama: models on the local machine.
 //!
-//! Requests are `ollama-rs`'s types; see this crate's manifest for why the stream is read here. Source: Ollama,
+//! Requests are types of `ollama-rs`. The manifest of this crate says why the stream is read here. Source: Ollama,
 //! `docs/api.md`, "Generate a chat completion".
 
 use base64::Engine as _;
@@ -16,60 +16,32 @@ use serde_json::Value;
 use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
 use crate::http::{Decode, Endpoint, Framing, HttpStream, Queue};
 
-/// An engine that speaks to an Ollama server.
+/// An engine for Ollama.
 #[derive(Clone, Debug)]
 pub struct Ollama {
     endpoint: Endpoint,
     model: String,
-    temperature: f32,
-    context: Option<u32>,
-    thinks: bool,
 }
 
 impl Ollama {
-    /// Where Ollama listens unless told otherwise.
-    pub const HOST: &'static str = "http://127.0.0.1:11434";
-
-    /// An engine for `model` at `host`. It decodes greedily.
+    /// An engine for `model` at `host`, such as `http://127.0.0.1:11434`. It decodes greedily.
     ///
     /// # Errors
-    /// [`EngineError::BadFormat`] if the host is no address, [`EngineError::Request`] if no client can be made.
+    /// [`EngineError::BadFormat`] if the address is invalid, [`EngineError::Request`] if no client can be built.
     pub fn new(host: &str, model: impl Into<String>) -> Result<Self, EngineError> {
         let endpoint = Endpoint::new(host, "api/chat")?;
-        Ok(Self { endpoint, model: model.into(), temperature: 0.0, context: None, thinks: false })
-    }
-
-    /// With another temperature.
-    #[must_use]
-    pub const fn with_temperature(mut self, temperature: f32) -> Self {
-        self.temperature = temperature;
-        self
-    }
-
-    /// With a context of so many tokens. Without, it is as large as the conversation needs: 8,192, 16,384 or 32,768.
-    /// Ollama's own default is smaller than a page, and what does not fit it drops in silence.
-    #[must_use]
-    pub const fn with_context(mut self, tokens: u32) -> Self {
-        self.context = Some(tokens);
-        self
-    }
-
-    /// With thoughts before the plan, of models that can. They count as tokens of the answer.
-    #[must_use]
-    pub const fn with_thoughts(mut self) -> Self {
-        self.thinks = true;
-        self
+        Ok(Self { endpoint, model: model.into() })
     }
 
     fn body(&self, request: &ChatRequest<'_>) -> Result<Value, EngineError> {
         let unfit = |error: serde_json::Error| EngineError::Request(Box::new(error));
         let options = ModelOptions::default()
-            .temperature(self.temperature)
+            .temperature(0.0)
             .num_predict(i32::try_from(request.max_tokens).unwrap_or(i32::MAX))
-            .num_ctx(u64::from(self.context.unwrap_or_else(|| context_for(request))));
+            .num_ctx(u64::from(context_for(request)));
         let messages = request.messages.iter().map(message).collect();
-        // The plan holds its reasoning; a model that thinks beside it takes minutes on most machines.
-        let mut typed = ChatMessageRequest::new(self.model.clone(), messages).options(options).think(self.thinks);
+        // The plan contains its reasoning; a model that also thinks takes minutes on most machines.
+        let mut typed = ChatMessageRequest::new(self.model.clone(), messages).options(options).think(false);
         if let Some(Body::Json(schema)) = request.grammar.map(|grammar| &grammar.body) {
             typed = typed.format(serde_json::from_value::<FormatType>(schema.clone()).map_err(unfit)?);
         }
@@ -81,8 +53,8 @@ impl Ollama {
     }
 }
 
-/// The least of three sizes that holds the conversation and the answer, at three bytes a token. Few sizes, because
-/// Ollama loads the model again for each.
+/// The smallest of three sizes that holds the conversation and the answer, at three bytes per token. Ollama's own default
+/// is smaller than a page, and Ollama silently drops what does not fit. Few sizes, because it reloads the model for each.
 fn context_for(request: &ChatRequest<'_>) -> u32 {
     let asked: usize = request.messages.iter().map(|message| message.text.len()).sum();
     let pictures: usize = request.messages.iter().map(|message| message.images.len()).sum();
@@ -183,7 +155,7 @@ mod tests {
     use cuebook_grammar::sample;
 
     #[test]
-    fn the_schema_reaches_the_server_as_it_was_written_in_its_order() {
+    fn the_schema_reaches_the_server_in_its_order() {
         let page = sample::page("textbox \"User\"\nbutton \"Sign in\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
         let spec = specialise(&page, &policy);
@@ -195,7 +167,7 @@ mod tests {
         assert_eq!(engine.address(), Some("http://localhost:11434/api/chat"));
         let body = engine.body(&request).unwrap();
         let Body::Json(schema) = &grammar.body else { panic!("no JSON") };
-        // As text, because the order of members counts.
+        // As text: the order of members matters.
         assert_eq!(body["format"].to_string(), schema.to_string());
         assert_eq!((&body["stream"], &body["think"], &body["model"]), (&true.into(), &false.into(), &"tiny".into()));
         assert_eq!((&body["options"]["num_predict"], &body["options"]["num_ctx"]), (&500.into(), &32_768.into()));

@@ -1,6 +1,6 @@
-//! OpenAI's chat completions, and the servers that speak like it: llama.cpp and vLLM with fields of their own.
+//! OpenAI's chat completions, and compatible servers: llama.cpp and vLLM, with their own fields.
 //!
-//! Requests are `async-openai`'s types, to which the servers' own fields are added. Sources: OpenAI, "Structured
+//! Requests are types of `async-openai`, with the fields of the servers added. Sources: OpenAI, "Structured
 //! outputs", "Function calling", "Streaming"; llama.cpp, `tools/server/README.md`; vLLM, "Structured outputs".
 
 use async_openai::types::chat::{
@@ -15,72 +15,41 @@ use cuebook_grammar::planning::MessageRole;
 use cuebook_grammar::secret::Secret;
 use serde_json::{Map, Value, json};
 
+use super::openai_mode::OpenAiMode;
 use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, Dialect, EngineError, Finish};
 use crate::http::{Decode, Endpoint, Framing, HttpStream, Queue, said};
 
-/// How the grammar reaches the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum OpenAiMode {
-    /// `response_format` with a strict JSON Schema.
-    #[default]
-    Strict,
-    /// `response_format` with a JSON Schema that states every bound, as llama.cpp, vLLM and others take it. OpenAI does
-    /// not take bounds; a model that decodes under a schema without them may write without end.
-    Schema,
-    /// Tools, one a verb, of which at least one must be called.
-    Tools,
-    /// `grammar`, as llama.cpp's server takes it.
-    LlamaCpp,
-    /// The same for the line form, which takes a fraction of the tokens of JSON.
-    LlamaCppLines,
-    /// `structured_outputs`, as vLLM takes it since 0.12.
-    Vllm,
-    /// No constraint: the schema stands in the prompt, and the check decides.
-    Plain,
-}
-
-/// An engine that speaks to OpenAI, or to a server that speaks like it.
+/// An engine for OpenAI or a compatible server.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     endpoint: Endpoint,
     model: String,
     mode: OpenAiMode,
-    temperature: Option<f32>,
 }
 
 impl OpenAi {
-    /// Where OpenAI itself is.
-    pub const BASE_URL: &'static str = "https://api.openai.com/v1";
-
-    /// An engine for `model` at `base_url`, such as `http://localhost:8080/v1`, without a key and in strict mode.
+    /// An engine for `model` at `base_url`, such as `https://api.openai.com/v1`, without a key and in strict mode.
     ///
     /// # Errors
-    /// [`EngineError::BadFormat`] if the address is none, [`EngineError::Request`] if no client can be made.
+    /// [`EngineError::BadFormat`] if the address is invalid, [`EngineError::Request`] if no client can be built.
     pub fn new(base_url: &str, model: impl Into<String>) -> Result<Self, EngineError> {
         let endpoint = Endpoint::new(base_url, "chat/completions")?;
-        Ok(Self { endpoint, model: model.into(), mode: OpenAiMode::default(), temperature: None })
+        Ok(Self { endpoint, model: model.into(), mode: OpenAiMode::default() })
     }
 
-    /// With a key, which goes into the header `Authorization`.
+    /// Sets the key, which is sent in the header `Authorization`.
     ///
     /// # Errors
-    /// [`EngineError::Request`] if a header cannot hold it.
+    /// [`EngineError::Request`] if a header cannot contain it.
     pub fn with_key(mut self, key: Secret) -> Result<Self, EngineError> {
         self.endpoint = self.endpoint.with_key("authorization", "Bearer ", key)?;
         Ok(self)
     }
 
-    /// With another way for the grammar.
+    /// Sets how the server gets the grammar.
     #[must_use]
     pub const fn with_mode(mut self, mode: OpenAiMode) -> Self {
         self.mode = mode;
-        self
-    }
-
-    /// With a temperature; without, it is the server's own.
-    #[must_use]
-    pub const fn with_temperature(mut self, temperature: f32) -> Self {
-        self.temperature = Some(temperature);
         self
     }
 
@@ -92,12 +61,11 @@ impl OpenAi {
             messages: request.messages.iter().map(message).collect(),
             stream: Some(true),
             stream_options: Some(options),
-            temperature: self.temperature,
             ..CreateChatCompletionRequest::default()
         };
         let mut body = serde_json::to_value(typed).map_err(|error| EngineError::Request(Box::new(error)))?;
         if let Value::Object(body) = &mut body {
-            // Models that think know only the one name, older servers only the other.
+            // Reasoning models accept only the one name, older servers only the other.
             let name = if self.endpoint.host() == "api.openai.com" { "max_completion_tokens" } else { "max_tokens" };
             body.insert(name.to_owned(), request.max_tokens.into());
             self.constrain(request, body);
@@ -119,7 +87,7 @@ impl OpenAi {
             }
             (OpenAiMode::LlamaCpp | OpenAiMode::LlamaCppLines, Body::Text(grammar)) => {
                 body.insert("grammar".to_owned(), grammar.as_str().into());
-                // The same beginning is asked about again and again.
+                // All requests of a run start with the same text.
                 body.insert("cache_prompt".to_owned(), true.into());
             }
             (OpenAiMode::Vllm, Body::Text(grammar)) => {
@@ -191,7 +159,7 @@ impl ChatEngine for OpenAi {
     }
 }
 
-/// An answer of such a server.
+/// An answer of the server.
 pub struct OpenAiStream(HttpStream<Decoder>);
 
 impl crate::converse::ChatStream for OpenAiStream {
@@ -203,7 +171,7 @@ impl crate::converse::ChatStream for OpenAiStream {
 struct Decoder {
     endpoint: Endpoint,
     finish: Option<Finish>,
-    /// The calls whose tool was told.
+    /// The calls whose tool was already named.
     named: Vec<u64>,
 }
 
@@ -248,7 +216,7 @@ impl Decode for Decoder {
     }
 
     fn end(&mut self, queue: &mut Queue) {
-        // Without a reason, the answer was cut, whatever mark stands at its end.
+        // Without a reason, the answer is incomplete, even if it has an end mark.
         queue.extend(self.finish.take().map(ChatEvent::Done));
     }
 }

@@ -1,7 +1,7 @@
-//! The recorded engine: answers that a model gave before, given again.
+//! The recorded engine: replays answers of a model.
 //!
-//! Everything else is as with a live model: answers are read, checked, and asked for once more where they are no
-//! plan, which the recording then holds as well. What was redacted in a record stays so.
+//! Everything else is as with a live model: an answer is read and checked, and an invalid one is reformulated once, which
+//! the recording contains too. Redacted text stays redacted.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -14,15 +14,15 @@ use crate::converse::{ChatEngine, ChatEvent, ChatRequest, ChatStream, Dialect, E
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordedError {
-    /// All were given.
-    #[error("expected one of {count} recorded answers, saw that all were given")]
+    /// All were replayed.
+    #[error("all {count} recorded answers were replayed")]
     Exhausted {
-        /// How many there were.
+        /// The number of recorded answers.
         count: usize,
     },
 }
 
-/// Gives recorded answers, one a call, in their order.
+/// Replays recorded answers, one per call, in order.
 #[derive(Debug)]
 pub struct Recorded {
     answers: Mutex<VecDeque<Answer>>,
@@ -38,8 +38,8 @@ struct Answer {
 }
 
 impl Recorded {
-    /// The answers of a run's calls, in the order of its records. Calls without a whole answer are left out: they
-    /// were retried, or ended their run.
+    /// The answers of the calls of a run, in the order of its records. Calls without a complete answer are skipped: they
+    /// were retried, or ended the run.
     pub fn from_calls(calls: impl IntoIterator<Item = PlanningCall>) -> Self {
         let mut model = None;
         let mut answers = VecDeque::new();
@@ -53,7 +53,7 @@ impl Recorded {
         Self { count: answers.len(), answers: Mutex::new(answers), model }
     }
 
-    /// Answers as text, of any form that a model writes.
+    /// Answers as text, in any form that a model may write.
     pub fn from_texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
         let answers: VecDeque<Answer> =
             texts.into_iter().map(|text| Answer { text: text.into(), input: 0, output: 0 }).collect();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_calls_of_a_run_play_again_those_that_were_no_plan_included() {
+    async fn the_calls_of_a_run_are_replayed_invalid_ones_included() {
         let texts = ["not a plan", "click(c2)", r#"[{"name":"click","arguments":{"targetRef":"c2"}}]"#];
         let live = ModelPlanner::new(Recorded::from_texts(texts));
         let mut calls = Calls::default();
@@ -142,6 +142,6 @@ mod tests {
         assert_eq!(play(&again, &mut IgnoreSteps).await.unwrap(), second);
         let error = play(&again, &mut IgnoreSteps).await.unwrap_err();
         let cause = std::error::Error::source(&error).and_then(std::error::Error::source).map(ToString::to_string);
-        assert_eq!(cause.as_deref(), Some("expected one of 3 recorded answers, saw that all were given"));
+        assert_eq!(cause.as_deref(), Some("all 3 recorded answers were replayed"));
     }
 }

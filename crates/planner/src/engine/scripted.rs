@@ -1,10 +1,9 @@
-//! The scripted engine: a plan that a person wrote, handed out once.
+//! The scripted engine: returns the plan of a file, once.
 //!
 //! Invariants:
-//! - Its author is the operator, and after it was handed out only `finish` is left. The same script drives one
-//!   run; a second run needs a second engine.
-//! - Where a step of it failed, there is no other plan: the failure stands, and nothing is finished. Nor is anything
-//!   while the check refuses the script: it is handed out again, and refused again.
+//! - The author is the operator. After the plan was returned, only `finish` is left: each run needs its own engine.
+//! - After a failed step there is no other plan, and the task is not finished. A plan that fails the check is returned
+//!   again, and fails again.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +15,7 @@ use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
 use cuebook_grammar::step::Step;
 
-/// The largest plan file that is read, in bytes.
+/// Upper bound of a plan file in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// Why a script cannot be used.
@@ -26,11 +25,11 @@ pub enum ScriptedError {
     /// The file cannot be read.
     #[error("the plan file cannot be read")]
     File(#[from] std::io::Error),
-    /// The file is too large to be a plan.
-    #[error("expected a plan file of at most {MAX_BYTES} bytes, saw {0}")]
+    /// The file is too large.
+    #[error("the plan file has {0} bytes, more than {MAX_BYTES}")]
     TooLarge(u64),
-    /// The text is no plan; every fault of its form.
-    #[error("expected a plan, saw {} faults of form, the first: {}", .0.len(), first(.0))]
+    /// The text is not a plan.
+    #[error("the plan is malformed: {} violations, the first: {}", .0.len(), first(.0))]
     Malformed(Violations),
 }
 
@@ -38,7 +37,7 @@ fn first(violations: &[Violation]) -> String {
     violations.first().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Hands out one plan.
+/// Returns one plan.
 #[derive(Debug)]
 pub struct Scripted {
     draft: PlanDraft,
@@ -46,7 +45,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// An engine for a draft that is at hand; its author becomes the operator.
+    /// An engine for a draft. Its author becomes the operator.
     #[must_use]
     pub fn new(mut draft: PlanDraft) -> Self {
         draft.author = Author::Operator;
@@ -56,7 +55,7 @@ impl Scripted {
     /// Reads the plan from text.
     ///
     /// # Errors
-    /// [`ScriptedError::Malformed`] with everything that is wrong with its form.
+    /// [`ScriptedError::Malformed`] with every violation.
     pub fn from_text(text: &str) -> Result<Self, ScriptedError> {
         PlanDraft::read(text, Author::Operator).map(Self::new).map_err(ScriptedError::Malformed)
     }
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_is_handed_out_once_as_the_operators() {
+    fn the_plan_is_returned_once_as_that_of_the_operator() {
         let text = r#"{"version": "1.0", "steps": [{"type": "reload"}]}"#;
         let engine = Scripted::from_text(text).unwrap();
         let first = ask(&engine);
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_of_which_a_step_failed_is_not_finished() {
+    fn a_script_with_a_failed_step_is_not_finished() {
         let engine = Scripted::from_text(r#"{"version": "1.0", "steps": [{"type": "reload"}]}"#).unwrap();
         ask(&engine);
         let failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, "test");
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_the_check_refuses_is_never_finished() {
+    fn a_script_that_fails_the_check_is_never_finished() {
         let engine =
             Scripted::from_text(r#"{"version": "1.0", "steps": [{"type": "click", "targetRef": "c9"}]}"#).unwrap();
         for _ in 0..3 {
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_is_refused_with_every_fault() {
+    fn a_malformed_plan_is_rejected_with_every_violation() {
         let error = Scripted::from_text(r#"{"version": "1.0", "steps": [{"type": "x"}, {"type": "y"}]}"#).unwrap_err();
         let ScriptedError::Malformed(faults) = error else { panic!("{error}") };
         assert_eq!(faults.len(), 2);

@@ -1,10 +1,10 @@
-//! An engine in this process: whatever predicts tokens, under the mask of the grammar.
+//! An engine in this process: any source of logits, under the mask of the grammar.
 //!
-//! It decodes on a blocking thread of Tokio's and tells its text as it grows.
+//! It decodes on a blocking thread of Tokio and streams its text.
 //!
 //! Invariants:
-//! - Nothing but a sentence of the grammar is written, and it ends within the grammar's bound.
-//! - When nobody listens any more, the decode ends at its next token.
+//! - The output is a sentence of the grammar, and ends within the bound of the grammar.
+//! - When the stream is dropped, the decode ends at its next token.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -21,16 +21,15 @@ pub trait LogitsSource: Send + Sync {
     /// Predicts the tokens of one answer.
     type Logits: Logits<Error: Error + Send + Sync + 'static> + Send + 'static;
 
-    /// The model's name, for records.
+    /// The name of the model, for records.
     fn model(&self) -> Option<&str> {
         None
     }
 
-    /// Begins an answer to a conversation. What costs time belongs into the first prediction, which runs on a thread
-    /// of its own.
+    /// Starts an answer to a conversation. Expensive work belongs in the first prediction, which runs on its own thread.
     ///
     /// # Errors
-    /// Whatever keeps the model from it.
+    /// The model cannot start.
     fn begin(
         &self,
         messages: &[ChatMessage],
@@ -47,17 +46,16 @@ pub struct TokenMask<S> {
 }
 
 impl<S: LogitsSource> TokenMask<S> {
-    /// An engine over a source of logits and the vocabulary that they are about. It decodes greedily and averse to
-    /// risk, as [`DecodeOptions`] has it by default.
+    /// An engine over a source of logits and their vocabulary, with the default [`DecodeOptions`].
     ///
     /// # Errors
-    /// [`MaskError`] if no mask can be made over the vocabulary.
+    /// [`MaskError`] if the vocabulary cannot be masked.
     pub fn new(source: S, vocabulary: Vocabulary) -> Result<Self, MaskError> {
         let masks = Arc::new(Masks::new(vocabulary)?);
         Ok(Self { source, masks, options: DecodeOptions::default(), seed: AtomicU64::new(0) })
     }
 
-    /// With options of one's own, and a seed for what is left to chance.
+    /// Sets the options, and the seed of random choices.
     #[must_use]
     pub fn with_options(mut self, options: DecodeOptions, seed: u64) -> Self {
         self.options = options;
@@ -66,35 +64,35 @@ impl<S: LogitsSource> TokenMask<S> {
     }
 }
 
-/// The text of an answer, told while it is decoded.
-struct Telling<L> {
+/// Streams the text of an answer while it is decoded.
+struct Streaming<L> {
     inner: L,
     masks: Arc<Masks>,
     events: mpsc::Sender<ChatEvent>,
-    /// How many tokens were told.
-    told: usize,
-    /// Bytes of a character that is not whole yet.
+    /// The number of tokens that were sent.
+    sent: usize,
+    /// Bytes of an incomplete character.
     pending: Vec<u8>,
-    most: u64,
+    max_tokens: u64,
 }
 
-/// Why a decode was given up.
+/// Why a decode was stopped.
 #[derive(Debug, thiserror::Error)]
 enum Stopped<E> {
-    #[error("nobody listens")]
-    Alone,
-    #[error("expected the answer to end within {0} tokens")]
+    #[error("the stream was dropped")]
+    Dropped,
+    #[error("the answer is longer than {0} tokens")]
     TooLong(u64),
     #[error("the model failed")]
     Model(#[source] E),
 }
 
-impl<L: Logits> Telling<L> {
-    fn tell(&mut self, tokens: &[u32]) -> Result<(), Stopped<L::Error>> {
-        for token in tokens.get(self.told..).unwrap_or_default() {
+impl<L: Logits> Streaming<L> {
+    fn send(&mut self, tokens: &[u32]) -> Result<(), Stopped<L::Error>> {
+        for token in tokens.get(self.sent..).unwrap_or_default() {
             self.pending.extend_from_slice(self.masks.vocabulary().token(*token));
         }
-        self.told = tokens.len();
+        self.sent = tokens.len();
         let whole = match std::str::from_utf8(&self.pending) {
             Ok(text) => text.len(),
             Err(error) => error.valid_up_to(),
@@ -103,18 +101,18 @@ impl<L: Logits> Telling<L> {
         let text = String::from_utf8_lossy(&self.pending).into_owned();
         self.pending = rest;
         let event = if text.is_empty() { ChatEvent::Alive } else { ChatEvent::Text(text) };
-        self.events.blocking_send(event).map_err(|_| Stopped::Alone)
+        self.events.blocking_send(event).map_err(|_| Stopped::Dropped)
     }
 }
 
-impl<L: Logits> Logits for Telling<L> {
+impl<L: Logits> Logits for Streaming<L> {
     type Error = Stopped<L::Error>;
 
     fn next(&mut self, tokens: &[u32]) -> Result<Vec<f32>, Stopped<L::Error>> {
-        if tokens.len() as u64 >= self.most {
-            return Err(Stopped::TooLong(self.most));
+        if tokens.len() as u64 >= self.max_tokens {
+            return Err(Stopped::TooLong(self.max_tokens));
         }
-        self.tell(tokens)?;
+        self.send(tokens)?;
         self.inner.next(tokens).map_err(Stopped::Model)
     }
 }
@@ -141,22 +139,22 @@ impl<S: LogitsSource> ChatEngine for TokenMask<S> {
         let inner = self.source.begin(request.messages).map_err(|error| EngineError::Inside(Box::new(error)))?;
         let (sender, events) = mpsc::channel(64);
         let masks = self.masks.clone();
-        let most = u64::from(request.max_tokens);
-        let mut telling = Telling { inner, masks: masks.clone(), events: sender, told: 0, pending: Vec::new(), most };
+        let max_tokens = u64::from(request.max_tokens);
+        let mut streaming =
+            Streaming { inner, masks: masks.clone(), events: sender, sent: 0, pending: Vec::new(), max_tokens };
         let spec = request.spec.clone();
         let options = self.options;
         let mut chance = Chance(self.seed.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed));
         let input = request.messages.iter().map(|message| message.text.len().div_ceil(4) as u64).sum();
         let done = tokio::task::spawn_blocking(move || {
-            let decoded = decode(&masks, &spec, &mut telling, options, &mut || chance.uniform())
+            let decoded = decode(&masks, &spec, &mut streaming, options, &mut || chance.uniform())
                 .map_err(|error| EngineError::Inside(boxed(error)))?;
-            // Whether anybody still listens is for the next send to find out.
-            let last = telling.tell(&decoded.tokens);
+            let last = streaming.send(&decoded.tokens);
             let usage = ChatEvent::Usage { input, output: decoded.tokens.len() as u64 };
             let rest = [usage, ChatEvent::Confidences(decoded.confidences), ChatEvent::Done(Finish::Stop)];
             if last.is_ok() {
                 for event in rest {
-                    if telling.events.blocking_send(event).is_err() {
+                    if streaming.events.blocking_send(event).is_err() {
                         break;
                     }
                 }
@@ -175,7 +173,7 @@ fn boxed<E: Error + Send + Sync + 'static>(error: DecodeError<Stopped<E>>) -> Bo
     }
 }
 
-/// An answer that is being decoded.
+/// An answer in progress.
 #[derive(Debug)]
 pub struct TokenMaskStream {
     events: mpsc::Receiver<ChatEvent>,
@@ -222,7 +220,7 @@ mod tests {
     use crate::converse::{Limits, ModelError, ModelPlanner};
     use cuebook_grammar::sample;
 
-    /// Predicts anything, with a liking for the end of strings.
+    /// Random logits that favour the end of strings.
     struct Random {
         chance: Chance,
         size: usize,
@@ -278,28 +276,28 @@ mod tests {
             sample::page("textbox \"User\"\nbutton \"Delete account\"\nlink \"Help\" to=/help\ncheckbox \"Remember\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
         let request = PlanRequest::new("t", &page, &policy);
-        let mut told = Sink::default();
+        let mut sink = Sink::default();
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(60));
-        let reply = planner.plan(&request, &mut told, deadline).await;
-        (reply, told)
+        let reply = planner.plan(&request, &mut sink, deadline).await;
+        (reply, sink)
     }
 
     #[tokio::test]
-    async fn whatever_the_logits_say_a_valid_plan_comes_out_at_the_first_try() {
+    async fn any_logits_yield_a_valid_plan_at_the_first_try() {
         let limits = Limits { output_tokens: u32::MAX, ..Limits::default() };
         let planner = ModelPlanner::new(engine(Form::Json)).with_limits(limits);
         for _ in 0..30 {
-            let (reply, told) = plan(&planner).await;
+            let (reply, sink) = plan(&planner).await;
             let reply = reply.unwrap_or_else(|error| panic!("{error:?}"));
-            assert_eq!((told.1.len(), &told.1[0].end), (1, &CallEnd::Accepted));
+            assert_eq!((sink.1.len(), &sink.1[0].end), (1, &CallEnd::Accepted));
             let steps = &reply.drafts[0].steps;
-            assert_eq!(steps.len(), told.0.len());
+            assert_eq!(steps.len(), sink.0.len());
             assert!(steps.iter().all(|step| step.confidence.is_some_and(|p| p.get() > 0.0 && p.get() <= 1.0)));
         }
     }
 
     #[tokio::test]
-    async fn lines_are_decoded_as_well() {
+    async fn lines_are_decoded_too() {
         let limits = Limits { output_tokens: u32::MAX, ..Limits::default() };
         let planner = ModelPlanner::new(engine(Form::Lines)).with_limits(limits);
         for _ in 0..5 {
@@ -309,7 +307,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_beyond_the_most_tokens_is_given_up() {
+    async fn an_answer_that_is_too_long_is_an_error() {
         let limits = Limits { output_tokens: 5, ..Limits::default() };
         let planner = ModelPlanner::new(engine(Form::Json)).with_limits(limits);
         let (reply, _) = plan(&planner).await;
@@ -319,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_decode_that_nobody_listens_to_ends() {
+    async fn a_decode_ends_when_its_stream_is_dropped() {
         let engine = engine(Form::Json);
         let asked = engine.source.asked.clone();
         let page = sample::page("textbox \"User\"");
@@ -332,7 +330,7 @@ mod tests {
         assert!(stream.next().await.unwrap().is_some());
         let done = stream.done.take().unwrap();
         drop(stream);
-        // The thread ends by itself, without the rest of its sentence.
+        // The thread ends without completing its sentence.
         let end = tokio::time::timeout(Duration::from_secs(30), done).await.unwrap().unwrap();
         assert!(matches!(end, Err(EngineError::Inside(_))), "{end:?}");
         assert!(*asked.lock().unwrap() <= 70, "{}", asked.lock().unwrap());

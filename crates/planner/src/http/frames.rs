@@ -1,15 +1,15 @@
-//! Cuts the bytes of a stream into frames: events of an event stream, or lines of JSON.
+//! Splits the bytes of a stream into frames: events of an event stream, or lines of JSON.
 //!
 //! Invariants:
-//! - Bytes become text only once a line is whole, so that a character may be cut anywhere.
-//! - A line or an event beyond [`MAX_FRAME`] is an error, not memory.
+//! - Only whole lines are decoded as text, so a character may be split anywhere.
+//! - A line or an event longer than [`MAX_FRAME`] is an error.
 
 use crate::converse::EngineError;
 
-/// The most bytes of one frame.
+/// Upper bound of a frame in bytes.
 pub(crate) const MAX_FRAME: usize = 1 << 20;
 
-/// How a stream is cut.
+/// The framing of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// `text/event-stream`. Source: WHATWG HTML, "Server-sent events".
@@ -18,7 +18,7 @@ pub(crate) enum Framing {
         expect(dead_code, reason = "Ollama writes lines, and may be the only engine")
     )]
     Events,
-    /// A JSON document a line.
+    /// One JSON document per line.
     Lines,
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct Frame {
     pub(crate) data: String,
 }
 
-/// Cuts.
+/// Splits a stream.
 #[derive(Debug)]
 pub(crate) struct Frames {
     framing: Framing,
     line: Vec<u8>,
-    /// A line feed that follows belongs to the carriage return before it.
+    /// The previous byte was a carriage return: a line feed after it is part of the same line end.
     after_return: bool,
     open: Option<Frame>,
 }
@@ -46,7 +46,7 @@ impl Frames {
         Self { framing, line: Vec::new(), after_return: false, open: None }
     }
 
-    /// Takes bytes; hands on the frames that became whole.
+    /// Adds bytes, and appends the completed frames.
     pub(crate) fn push(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), EngineError> {
         for byte in bytes {
             match byte {
@@ -68,7 +68,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Ends the stream: a last line without its line feed is one; an event without its empty line is none.
+    /// Ends the stream. A last line without a line feed counts; an event without an empty line does not.
     pub(crate) fn end(&mut self, frames: &mut Vec<Frame>) -> Result<(), EngineError> {
         if self.framing == Framing::Lines && !self.line.is_empty() {
             let line = std::mem::take(&mut self.line);
@@ -102,9 +102,9 @@ impl Frames {
                     return Err(EngineError::TooLong { bound: MAX_FRAME });
                 }
             }
-            // Older servers of llama.cpp name the field after what stands in it.
+            // Older servers of llama.cpp send a field `error` instead of data.
             "error" => open.data = format!("{{\"error\":{value}}}"),
-            // Comments, ids and waits say nothing to us.
+            // Comments, ids and reconnection times are ignored.
             _ => {}
         }
         Ok(())
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_refused() {
+    fn a_line_that_is_too_long_is_an_error() {
         let mut cutter = Frames::new(Framing::Lines);
         let piece = vec![b'x'; MAX_FRAME / 2 + 1];
         assert!(cutter.push(&piece, &mut Vec::new()).is_ok());
@@ -150,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn where_bytes_are_cut_makes_no_difference(text in "(data: [a-zé€\u{1f600}]{0,8}\r?\n\r?\n?){0,6}", at in any::<prop::sample::Index>()) {
+        fn frames_do_not_depend_on_where_bytes_are_split(text in "(data: [a-zé€\u{1f600}]{0,8}\r?\n\r?\n?){0,6}", at in any::<prop::sample::Index>()) {
             let bytes = text.as_bytes();
             let at = at.index(bytes.len() + 1);
             let whole = cut(Framing::Events, &[bytes]);

@@ -1,41 +1,41 @@
-//! The body of an answer as events.
+//! The body of a response as chat events.
 
 use std::collections::VecDeque;
 
 use super::frames::{Frame, Frames, Framing};
 use crate::converse::{ChatEvent, ChatStream, EngineError, server_words};
 
-/// The most bytes of one answer, whatever is in them.
+/// Upper bound of a response in bytes.
 const MAX_BYTES: usize = 16 << 20;
 
-/// Events that are to be handed on.
+/// Events that were decoded and not returned yet.
 pub(crate) type Queue = VecDeque<ChatEvent>;
 
-/// What an API's frames mean.
+/// Decodes the frames of an API.
 pub(crate) trait Decode: Send {
-    /// Takes a frame; `event` is empty where it has no name. After [`ChatEvent::Done`] nothing more is asked.
+    /// Decodes a frame. `event` is empty for frames without a name. Not called after [`ChatEvent::Done`].
     fn frame(&mut self, event: &str, data: &str, queue: &mut Queue) -> Result<(), EngineError>;
 
-    /// The connection ended in order.
+    /// The connection ended without an error.
     fn end(&mut self, queue: &mut Queue) {
         let _ = queue;
     }
 }
 
-/// An answer that is under way.
+/// A response that is being read.
 pub(crate) struct HttpStream<D> {
     response: reqwest::Response,
     frames: Frames,
     decoder: D,
     queue: Queue,
-    /// What stopped it, told once everything before it is.
+    /// The error that ended it, returned after the queued events.
     error: Option<EngineError>,
     is_over: bool,
     bytes: usize,
 }
 
 impl<D: Decode> HttpStream<D> {
-    /// The answer in a body of one of these media types; one that names none is taken at its word.
+    /// Reads a response with one of these media types, or without a media type.
     pub(crate) fn new(
         response: reqwest::Response,
         framing: Framing,

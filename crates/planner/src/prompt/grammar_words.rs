@@ -1,16 +1,15 @@
-//! What may be written, in words: a line for each action and each condition of a grammar.
+//! A grammar in words: one line for each action, and its conditions.
 //!
-//! Invariant: no text of a page is in it, whatever the grammar spells out.
+//! Invariant: it contains no text of a page, even if the grammar does.
 
 use cuebook_decoding::ir::{Document, Member, Node, Presence, Union};
 
 use cuebook_grammar::render::one_line;
 
-/// What every step may have besides its parameters.
+/// The members that every step may have besides its parameters.
 const COMMON: [&str; 5] = ["pre", "post", "explanation", "estimatedRisk", "confidence"];
 
-/// The actions, one a line, with their parameters and what they are for; those that only the last step may be are
-/// said to be.
+/// The actions, one per line, with parameters and purpose. Those that only the last step may be are marked.
 pub(super) fn actions(document: &Document) -> String {
     let step = document.definitions.iter().find(|definition| definition.name == "step");
     let last = document.definitions.iter().find(|definition| definition.name == "last");
@@ -28,7 +27,7 @@ pub(super) fn actions(document: &Document) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The conditions, one a line.
+/// The conditions, in one line.
 pub(super) fn conditions(document: &Document) -> String {
     let found = ["lastCondition", "condition"]
         .iter()
@@ -52,15 +51,15 @@ struct Entry {
 struct Parameter {
     name: String,
     presence: Presence,
-    /// What it may be, where few words say that.
+    /// Its possible values, if they are few.
     values: Option<String>,
 }
 
-/// Parameters whose values come from the page: ids of candidates and options of selects. They are told with the page,
-/// as data.
+/// Parameters whose values come from the page: ids of candidates and options of selects. The section of the page states
+/// them, as data.
 const OF_THE_PAGE: [&str; 4] = ["targetRef", "target", "to", "option"];
 
-/// The most values of a parameter that are told.
+/// Upper bound of the listed values of a parameter.
 const VALUES: usize = 12;
 
 impl Entry {
@@ -78,7 +77,7 @@ impl Entry {
     }
 }
 
-/// What a node may be, in few words: `up/down`, `{kind=text/html, name?}`.
+/// The possible values of a node: `up/down`, `{kind=text/html, name?}`.
 fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
     match document.resolve(node) {
         Node::Enum(values) if !OF_THE_PAGE.contains(&name) => {
@@ -105,17 +104,18 @@ fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
 }
 
 fn parameters(document: &Document, members: &[Member], but: &[&str]) -> Vec<Parameter> {
-    let told = members.iter().filter(|member| !but.contains(&member.name.as_str()));
-    told.map(|member| Parameter {
-        name: member.name.clone(),
-        presence: member.presence,
-        values: values(document, &member.name, &member.node),
-    })
-    .collect()
+    let stated = members.iter().filter(|member| !but.contains(&member.name.as_str()));
+    stated
+        .map(|member| Parameter {
+            name: member.name.clone(),
+            presence: member.presence,
+            values: values(document, &member.name, &member.node),
+        })
+        .collect()
 }
 
-/// The variants of a union, those of one name in one entry: a member that one of them lacks is optional, and one that
-/// they spell out in different ways is told by name alone.
+/// The variants of a union, merged by name: a member that one of them lacks is optional, and one whose values differ is
+/// listed without values.
 fn listed(document: &Document, union: &Union, but: &[&str]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for variant in &union.variants {

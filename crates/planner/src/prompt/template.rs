@@ -1,8 +1,8 @@
-//! Templates: text with places that are filled in.
+//! Templates: text with places to fill in.
 //!
 //! Invariants:
-//! - A template is checked when it is read: a place that nobody fills is an error there, never in a prompt.
-//! - What is filled in is not looked at again: a page that says `{{task}}` says just that.
+//! - A template is checked when it is read: an unknown place is an error there, never in a prompt.
+//! - Filled-in text is not expanded again: `{{task}}` in a page stays as it is.
 
 use std::path::PathBuf;
 
@@ -13,60 +13,60 @@ pub enum TemplateError {
     /// The file cannot be read.
     #[error("the template {} cannot be read", .path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// Why.
         #[source]
         source: std::io::Error,
     },
-    /// The file is larger than any template.
-    #[error("expected a template of at most {MAX_BYTES} bytes in {}", .path.display())]
+    /// The file is too large.
+    #[error("the template {} is larger than {MAX_BYTES} bytes", .path.display())]
     TooLarge {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
-    /// A directory without any template.
-    #[error("expected one of {known} in {}, saw none", .path.display())]
+    /// The directory has no template.
+    #[error("{} has no template: expected any of {known}", .path.display())]
     NoTemplate {
-        /// Where.
+        /// The directory.
         path: PathBuf,
-        /// What templates are called.
+        /// The names of templates.
         known: String,
     },
-    /// A place that nobody fills.
+    /// A place is unknown.
     #[error("{template}, line {line}: expected one of {known}, saw {{{{{name}}}}}")]
     UnknownPlace {
         /// The template.
         template: &'static str,
-        /// From 1.
+        /// 1-based.
         line: usize,
-        /// What stands between the braces.
+        /// The text between the braces.
         name: String,
-        /// What may.
+        /// The known places.
         known: String,
     },
-    /// Braces that do not close.
+    /// A place is not closed.
     #[error("{template}, line {line}: expected }}}} after {{{{")]
     Unclosed {
         /// The template.
         template: &'static str,
-        /// From 1.
+        /// 1-based.
         line: usize,
     },
-    /// A template that leaves out what no prompt can do without.
-    #[error("{template}: expected {{{{{name}}}}}, saw it nowhere")]
+    /// A required place is missing.
+    #[error("{template}: the place {{{{{name}}}}} is missing")]
     Missing {
         /// The template.
         template: &'static str,
-        /// What is missing.
+        /// The place.
         name: &'static str,
     },
 }
 
-/// The largest template, in bytes.
+/// Upper bound of a template in bytes.
 pub(super) const MAX_BYTES: u64 = 256 << 10;
 
-/// A template that was checked.
+/// A checked template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Template {
     parts: Vec<Part>,
@@ -78,15 +78,15 @@ enum Part {
     Place(String),
 }
 
-/// A place of a template: its name, and whether a prompt can do without it.
+/// A place of a template: its name, and whether it is required.
 pub(super) type Place = (&'static str, Need);
 
-/// Whether a prompt can do without a place.
+/// Whether a place is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
-    /// It must be there.
+    /// The template must have it.
     Required,
-    /// It may be left out.
+    /// The template may omit it.
     Optional,
 }
 
@@ -105,7 +105,7 @@ impl Template {
             };
             if !places.iter().any(|(known, _)| *known == place.trim()) {
                 let known: Vec<String> = places.iter().map(|(known, _)| format!("{{{{{known}}}}}")).collect();
-                let known = if known.is_empty() { "no place at all".to_owned() } else { known.join(", ") };
+                let known = if known.is_empty() { "no place".to_owned() } else { known.join(", ") };
                 let place = place.chars().take(60).collect();
                 return Err(TemplateError::UnknownPlace { template: name, line: line_of(after), name: place, known });
             }
@@ -121,12 +121,12 @@ impl Template {
         }
     }
 
-    /// The text with its places filled in. Empty lines around a place that is empty go with it.
+    /// Fills in the places. An empty value also removes the empty lines around its place.
     pub(super) fn fill(&self, value: &dyn Fn(&str) -> String) -> String {
         let mut out = String::new();
         for part in &self.parts {
             match part {
-                // Two empty lines in a row are what an empty place leaves behind.
+                // An empty place leaves two empty lines.
                 Part::Text(text) if out.is_empty() || out.ends_with("\n\n") => {
                     out.push_str(text.trim_start_matches('\n'))
                 }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_and_what_fills_them_is_not_looked_at_again() {
+    fn filled_in_text_is_not_expanded_again() {
         let template = Template::read("turn.txt", "do {{task}}:\n{{ page }}\n", PLACES).unwrap();
         let filled = template.fill(&|place| if place == "task" { "{{page}}".to_owned() } else { "P".to_owned() });
         assert_eq!(filled, "do {{page}}:\nP");
@@ -162,9 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_with_their_line() {
+    fn errors_state_the_line() {
         assert_eq!(error("{{task}}\n{{pgae}}"), "turn.txt, line 2: expected one of {{task}}, {{page}}, saw {{pgae}}");
         assert_eq!(error("a\nb {{task\n}}"), "turn.txt, line 2: expected }} after {{");
-        assert_eq!(error("{{page}}"), "turn.txt: expected {{task}}, saw it nowhere");
+        assert_eq!(error("{{page}}"), "turn.txt: the place {{task}} is missing");
     }
 }

@@ -8,14 +8,14 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, ViolationCode};
 use cuebook_grammar::policy::{Policy, RegisteredAction};
-use cuebook_grammar::seam::{Exemplar, HistoryEntry, Image, Stuck};
+use cuebook_grammar::sample;
+use cuebook_grammar::seam::{Exemplar, HistoryEntry, Image, PlanRequest, Stuck};
 use cuebook_grammar::secret::{DigestKey, FactText};
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
 use proptest::prelude::*;
 
 use super::*;
-use cuebook_grammar::sample;
 
 fn steps(lines: &str) -> Vec<Step> {
     cuebook_decoding::read::read(lines, Author::Model).unwrap().steps
@@ -55,7 +55,7 @@ fn request<'a>(page: &'a Observation, policy: &'a Policy) -> PlanRequest<'a> {
 }
 
 #[test]
-fn a_prompt_reads_as_it_stands_in_the_snapshots() {
+fn prompts_match_their_snapshots() {
     let page = shop();
     let action = RegisteredAction {
         name: ShortText::new("sendInvoice").unwrap(),
@@ -89,7 +89,7 @@ fn a_prompt_reads_as_it_stands_in_the_snapshots() {
 }
 
 #[test]
-fn the_system_prompt_tells_the_form_and_exactly_what_may_be_written() {
+fn the_system_prompt_states_the_form_and_exactly_the_grammar() {
     let page = shop();
     let policy = policy(&page);
     let plan = ask(&request(&page, &policy), &Form::Plan).system;
@@ -106,11 +106,11 @@ fn the_system_prompt_tells_the_form_and_exactly_what_may_be_written() {
 
 #[test]
 fn the_example_of_the_built_in_prompt_is_a_plan() {
-    let example = PLAN.text.lines().find(|line| line.starts_with('{')).unwrap();
+    let example = include_str!("../../prompts/plan.txt").lines().find(|line| line.starts_with('{')).unwrap();
     let draft = cuebook_decoding::read::read(example, Author::Model).unwrap();
     let kinds: Vec<ActionKind> = draft.steps.iter().map(|step| step.action.kind()).collect();
     assert_eq!(kinds, [ActionKind::SetValue, ActionKind::Click]);
-    let lines: Vec<&str> = LINES.text.lines().skip(1).take(3).collect();
+    let lines: Vec<&str> = include_str!("../../prompts/lines.txt").lines().skip(1).take(3).collect();
     assert_eq!(cuebook_decoding::read::read(&lines.join("\n"), Author::Model).unwrap().steps.len(), 2);
 }
 
@@ -127,7 +127,7 @@ fn the_value_of_a_password_field_is_in_no_prompt() {
 }
 
 #[test]
-fn secrets_and_files_are_told_by_name() {
+fn secrets_and_files_are_listed_by_name() {
     let page = shop();
     let policy = policy(&page);
     let caps = cuebook_decoding::Caps {
@@ -143,7 +143,7 @@ fn secrets_and_files_are_told_by_name() {
 }
 
 #[test]
-fn marks_of_a_picture_are_told_where_there_is_one() {
+fn a_picture_is_described_if_there_is_one() {
     let mut page = shop();
     page.candidates[2].rect = Some(cuebook_grammar::geometry::Rect { x: 10.0, y: 20.0, width: 80.0, height: 24.0 });
     let policy = policy(&page);
@@ -156,7 +156,7 @@ fn marks_of_a_picture_are_told_where_there_is_one() {
 }
 
 #[test]
-fn a_planner_that_repeats_itself_reads_so() {
+fn a_planner_that_repeats_itself_is_warned() {
     let page = shop();
     let policy = policy(&page);
     let history = [done("click(c3)")];
@@ -167,7 +167,7 @@ fn a_planner_that_repeats_itself_reads_so() {
 }
 
 #[test]
-fn a_prompt_stays_flat_over_two_hundred_turns() {
+fn a_prompt_does_not_grow_over_two_hundred_turns() {
     let page = shop();
     let policy = policy(&page);
     let mut history: Vec<HistoryEntry> = Vec::new();
@@ -190,14 +190,14 @@ fn a_prompt_stays_flat_over_two_hundred_turns() {
 }
 
 #[test]
-fn a_prompt_is_bounded_whatever_the_page_holds() {
+fn a_prompt_is_bounded_on_any_page() {
     let lines: Vec<String> =
         (0..400).map(|n| format!("button \"{} {n}\" [row: {}]", "N".repeat(190), "R".repeat(190))).collect();
     let page = sample::page(&lines.join("\n"));
     let policy = policy(&page);
     let turn = ask(&request(&page, &policy), &Form::Plan).turn;
     assert!(turn.len() < 40_000, "{}", turn.len());
-    // Every id that the grammar has is told, and what it has not is counted.
+    // Every id of the grammar is listed, and the others are counted.
     let spec = specialise(&page, &policy);
     for offered in spec.offered() {
         assert!(turn.contains(&format!("[{}]", offered.id)), "{}", offered.id);
@@ -206,7 +206,7 @@ fn a_prompt_is_bounded_whatever_the_page_holds() {
 }
 
 #[test]
-fn templates_of_ones_own_replace_the_built_in_ones_file_by_file() {
+fn custom_templates_replace_the_built_in_ones_file_by_file() {
     let dir = std::env::temp_dir().join(format!("cuebook-prompts-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     assert!(matches!(Prompts::from_dir(&dir), Err(TemplateError::NoTemplate { .. })));
@@ -226,7 +226,7 @@ fn templates_of_ones_own_replace_the_built_in_ones_file_by_file() {
 }
 
 #[test]
-fn a_model_is_told_of_a_bounded_number_of_violations() {
+fn a_prompt_has_a_bounded_number_of_violations() {
     let violation = |n: usize| {
         cuebook_grammar::plan::Violation::new(
             ViolationCode::UnknownTarget,
@@ -234,8 +234,8 @@ fn a_model_is_told_of_a_bounded_number_of_violations() {
             "expected an observed target,\nsaw `c9`",
         )
     };
-    let told = Prompts::default().reformulate(&(0..20).map(violation).collect::<Vec<_>>());
-    assert!(told.contains("| /steps/7: expected an observed target, saw `c9`\n(and 12 more)"), "{told}");
+    let prompt = Prompts::default().reformulate(&(0..20).map(violation).collect::<Vec<_>>());
+    assert!(prompt.contains("| /steps/7: expected an observed target, saw `c9`\n(and 12 more)"), "{prompt}");
 }
 
 /// What some reader takes for the end of a line.
@@ -275,7 +275,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn no_page_text_begins_a_line_of_its_own(
+    fn no_page_text_starts_a_line(
         name in hostile(), context in hostile(), title in hostile(), url in hostile(), live in hostile(),
         option in hostile(), read in hostile(), failed in hostile(), target in hostile(),
     ) {
@@ -322,12 +322,12 @@ proptest! {
 
 #[test]
 fn the_built_in_templates_are_sound() {
-    assert_eq!(Prompts::built_in().count(), 7);
-    assert_eq!(Prompts::default(), Prompts::with(&|built| Ok(built.text.to_owned())).unwrap());
+    // Panics for a template that cannot be read.
+    drop(Prompts::default());
 }
 
 #[test]
-fn parameters_that_are_one_of_few_words_are_told_with_them() {
+fn parameters_with_few_values_are_listed_with_them() {
     let page = shop();
     let policy = policy(&page);
     let system = ask(&request(&page, &policy), &Form::Plan).system;

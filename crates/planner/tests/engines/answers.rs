@@ -1,4 +1,4 @@
-//! Answers that hold a plan, however they are cut, wrapped and spaced: one request, and the plan is had.
+//! Answers that contain a plan, however they are split, wrapped and spaced: one request suffices.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::servers::{Answer, Dialect, End, Part, Play};
 use crate::stage::Stage;
 
 #[test]
-fn a_plan_is_had_with_one_request_and_its_steps_are_told_in_order() {
+fn a_plan_needs_one_request_and_its_steps_are_reported_in_order() {
     each(async |dialect| {
         let asked = Stage::new(dialect).ask([dialect.saying(&dialect.plan(&order()))]).await;
         asked.is_the_order();
@@ -29,7 +29,7 @@ fn a_plan_is_had_with_one_request_and_its_steps_are_told_in_order() {
 }
 
 #[test]
-fn where_the_server_does_not_count_tokens_a_budget_counts_all_the_same() {
+fn a_budget_counts_tokens_even_if_the_server_does_not() {
     each(async |dialect| {
         let uncounted = dialect.events(&dialect.plan(&order())).into_iter().map(|event| {
             let text = String::from_utf8(event).unwrap();
@@ -44,7 +44,7 @@ fn where_the_server_does_not_count_tokens_a_budget_counts_all_the_same() {
 }
 
 #[test]
-fn bytes_may_come_in_any_pieces_even_within_a_character() {
+fn bytes_may_arrive_in_any_pieces_even_within_a_character() {
     each(async |dialect| {
         for size in [1, 2, 3, 7, 64] {
             let play = dialect.opening().parts(dialect.events(&dialect.plan(&order()))).in_pieces_of(size).end();
@@ -54,7 +54,7 @@ fn bytes_may_come_in_any_pieces_even_within_a_character() {
 }
 
 #[test]
-fn a_slow_drip_is_no_stall() {
+fn a_slow_stream_is_not_a_stall() {
     each(async |dialect| {
         let events = dialect.events(&dialect.plan(&order()));
         // Longer in all than a stall may be, and never nearly as long between two pieces.
@@ -83,7 +83,7 @@ fn signs_of_life_between_the_events_are_skipped() {
 }
 
 #[test]
-fn lines_may_end_as_windows_ends_them() {
+fn lines_may_end_with_crlf() {
     each(async |dialect| {
         let events = dialect.events(&dialect.plan(&order())).into_iter();
         let crlf = events.map(|event| String::from_utf8(event).unwrap().replace('\n', "\r\n").into_bytes());
@@ -92,7 +92,7 @@ fn lines_may_end_as_windows_ends_them() {
 }
 
 #[test]
-fn what_the_model_thinks_before_is_kept_as_its_reasoning() {
+fn thoughts_before_the_answer_are_kept_as_reasoning() {
     each(async |dialect| {
         let answer = dialect.plan(&order()).after(Part::Reasoning("the name first".to_owned()));
         let asked = Stage::new(dialect).ask([dialect.saying(&answer)]).await;
@@ -102,7 +102,7 @@ fn what_the_model_thinks_before_is_kept_as_its_reasoning() {
 }
 
 #[test]
-fn prose_around_the_plan_is_no_part_of_it() {
+fn prose_around_the_plan_is_not_part_of_it() {
     each(async |dialect| {
         let answer = if dialect.calls_tools() {
             dialect.plan(&order()).after(Part::Text("I will fill in the form.".to_owned()))
@@ -118,7 +118,7 @@ fn prose_around_the_plan_is_no_part_of_it() {
 }
 
 #[test]
-fn thoughts_that_stand_in_the_text_are_no_part_of_it() {
+fn thoughts_in_the_text_are_not_part_of_it() {
     each(async |dialect| {
         let thought = "<think>\nShould I write {\"version\":\"1.0\",\"last\":{\"type\":\"goBack\"}}? No.\n</think>\n\n";
         let answer = dialect.plan(&order()).after(Part::Text(thought.to_owned()));
@@ -129,7 +129,7 @@ fn thoughts_that_stand_in_the_text_are_no_part_of_it() {
 }
 
 #[test]
-fn of_two_plans_only_the_first_counts_or_none() {
+fn of_two_plans_at_most_the_first_counts() {
     each(async |dialect| {
         if dialect.calls_tools() {
             return;
@@ -144,7 +144,7 @@ fn of_two_plans_only_the_first_counts_or_none() {
 }
 
 #[test]
-fn spaces_between_the_members_are_free() {
+fn white_space_between_members_is_ignored() {
     each(async |dialect| {
         if dialect.calls_tools() {
             return;
@@ -157,7 +157,7 @@ fn spaces_between_the_members_are_free() {
 }
 
 #[tokio::test]
-async fn members_that_are_null_are_left_out_where_the_schema_demands_them() {
+async fn required_members_that_are_null_count_as_absent() {
     for dialect in [Dialect::OpenAi, Dialect::OpenAiTools] {
         let mut steps = order();
         for step in &mut steps {
@@ -171,14 +171,14 @@ async fn members_that_are_null_are_left_out_where_the_schema_demands_them() {
 }
 
 #[test]
-fn a_whole_plan_is_taken_though_the_stream_has_no_end() {
+fn a_complete_plan_is_accepted_from_an_endless_stream() {
     each(async |dialect| {
         let unended = dialect.plan(&order()).ending(End::Unsaid);
         // The server neither goes on nor hangs up.
         let play = dialect.opening().parts(dialect.events(&unended)).hold();
         let asked = Stage::new(dialect).limited(|limits| limits.stall = Duration::from_millis(500)).ask([play]).await;
         if dialect.calls_tools() {
-            // A further call might have followed: what was told so far is no plan.
+            // Another call might follow: the steps so far are not a plan.
             assert_eq!(asked.code(), "stalled", "{dialect:?}");
         } else {
             asked.is_the_order();
@@ -196,7 +196,7 @@ fn the_connection_may_close_right_after_the_last_event() {
 }
 
 #[test]
-fn an_answer_of_no_stated_type_and_length_ends_with_the_connection() {
+fn an_answer_without_type_and_length_ends_with_the_connection() {
     each(async |dialect| {
         let body = dialect.events(&dialect.plan(&order())).concat();
         let play = Play::nothing().raw(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n").raw(&body).close();
@@ -205,7 +205,7 @@ fn an_answer_of_no_stated_type_and_length_ends_with_the_connection() {
 }
 
 #[test]
-fn an_answer_may_be_of_known_length() {
+fn an_answer_may_state_its_length() {
     each(async |dialect| {
         let body = String::from_utf8(dialect.events(&dialect.plan(&order())).concat()).unwrap();
         let kind = if dialect == Dialect::Ollama { "application/x-ndjson" } else { "text/event-stream" };

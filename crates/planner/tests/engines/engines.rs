@@ -1,4 +1,4 @@
-//! The engines by dialect: what the tests know of how each is made.
+//! Builds the engine of each dialect.
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner as _};

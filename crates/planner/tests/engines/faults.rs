@@ -1,4 +1,4 @@
-//! Faults of servers and of what lies between: retried where that may help, within bounds, and told as what they are.
+//! Errors of servers and of the network: retried if that may help, within bounds, and returned with their kind.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn cut(dialect: Dialect) -> Play {
 }
 
 #[test]
-fn a_fault_of_the_server_is_retried_until_it_is_over() {
+fn a_temporary_server_error_is_retried() {
     each(async |dialect| {
         let html = "<!DOCTYPE html><html><body><h1>503 Service Unavailable</h1></body></html>";
         let faults = [
@@ -60,7 +60,7 @@ fn a_fault_of_the_server_is_retried_until_it_is_over() {
 }
 
 #[test]
-fn a_fault_that_stays_is_retried_three_times_and_told() {
+fn a_permanent_server_error_is_retried_three_times_and_returned() {
     each(async |dialect| {
         let faults = [
             (dialect.error(429, "Rate limit reached"), "rateLimited", "Rate limit reached"),
@@ -79,7 +79,7 @@ fn a_fault_that_stays_is_retried_three_times_and_told() {
 }
 
 #[test]
-fn the_server_says_how_long_to_wait() {
+fn the_server_states_how_long_to_wait() {
     each(async |dialect| {
         let busy = dialect.error(429, "Rate limit reached").header("retry-after", "1");
         let before = std::time::Instant::now();
@@ -94,7 +94,7 @@ fn the_server_says_how_long_to_wait() {
 }
 
 #[test]
-fn a_wait_beyond_the_deadline_is_not_begun() {
+fn a_wait_beyond_the_deadline_is_not_started() {
     each(async |dialect| {
         let date = "Tue, 31 Dec 2999 23:59:59 GMT";
         for said in ["3600", date, "99999999999999999999"] {
@@ -110,7 +110,7 @@ fn a_wait_beyond_the_deadline_is_not_begun() {
 }
 
 #[test]
-fn what_the_server_does_not_take_is_not_asked_again() {
+fn a_rejected_request_is_not_retried() {
     each(async |dialect| {
         let refusals = [
             (404, "model 'tiny' not found, try pulling it first"),
@@ -127,7 +127,7 @@ fn what_the_server_does_not_take_is_not_asked_again() {
 }
 
 #[test]
-fn words_of_a_server_are_cut_and_escaped() {
+fn messages_of_a_server_are_truncated_and_escaped() {
     each(async |dialect| {
         // An engine without a key cannot know it.
         let key = if dialect == Dialect::Ollama { "" } else { KEY };
@@ -140,7 +140,7 @@ fn words_of_a_server_are_cut_and_escaped() {
 }
 
 #[test]
-fn a_body_of_an_error_that_never_ends_is_left() {
+fn an_endless_body_of_an_error_is_abandoned() {
     each(async |dialect| {
         let flood = Play::streaming(500, "text/plain").repeat(vec![b'x'; 4_096]);
         let asked = Stage::new(dialect).limited(|limits| limits.retries = 0).ask([flood]).await;
@@ -155,7 +155,7 @@ fn a_body_of_an_error_that_never_ends_is_left() {
 }
 
 #[test]
-fn a_stream_that_breaks_off_is_told_and_not_begun_anew() {
+fn a_broken_stream_is_reported_and_not_retried() {
     each(async |dialect| {
         let unended = dialect.plan(&order()).ending(End::Unsaid);
         let mut events = dialect.events(&unended);
@@ -170,14 +170,14 @@ fn a_stream_that_breaks_off_is_told_and_not_begun_anew() {
         for (place, play) in broken {
             let asked = Stage::new(dialect).ask([play, good(dialect)]).await;
             assert!(["cut", "connectionLost"].contains(&asked.code()), "{place}: {:?}", asked.result);
-            // Steps were told already: the same question might be answered otherwise.
+            // Steps were already reported, and another answer might differ.
             assert_eq!(asked.requests().len(), 1, "{place}");
         }
     });
 }
 
 #[test]
-fn an_error_within_the_stream_is_the_servers() {
+fn an_error_within_the_stream_is_an_error_of_the_server() {
     each(async |dialect| {
         let mut events = dialect.events(&dialect.plan(&order()).ending(End::Unsaid));
         events.truncate(events.len() / 2);
@@ -189,7 +189,7 @@ fn an_error_within_the_stream_is_the_servers() {
 }
 
 #[tokio::test]
-async fn older_servers_of_llama_cpp_name_the_field_of_an_error_after_it() {
+async fn older_servers_of_llama_cpp_send_a_field_error() {
     let error = b"error: {\"code\":500,\"message\":\"context is full\",\"type\":\"server_error\"}\n\n".to_vec();
     let play = Dialect::LlamaCpp.opening().parts([error, b"data: [DONE]\n\n".to_vec()]).end();
     let asked = Stage::new(Dialect::LlamaCpp).limited(|limits| limits.retries = 0).ask([play]).await;
@@ -198,7 +198,7 @@ async fn older_servers_of_llama_cpp_name_the_field_of_an_error_after_it() {
 }
 
 #[test]
-fn what_is_not_of_the_format_is_named_as_that() {
+fn an_unexpected_format_is_named() {
     each(async |dialect| {
         let page = "<!DOCTYPE html><html><body>Sign in to the network</body></html>";
         let plan = dialect.plan(&order());
@@ -218,7 +218,7 @@ fn what_is_not_of_the_format_is_named_as_that() {
 }
 
 #[test]
-fn bytes_that_are_no_text_within_the_answer_are_no_plan() {
+fn bytes_that_are_not_utf8_are_not_a_plan() {
     each(async |dialect| {
         let events = dialect.events(&dialect.plan(&order()));
         let spoilt = events.into_iter().map(|event| {
@@ -241,7 +241,7 @@ fn bytes_that_are_no_text_within_the_answer_are_no_plan() {
 }
 
 #[test]
-fn where_nobody_listens_is_said_without_a_retry() {
+fn an_unreachable_server_is_reported_without_a_retry() {
     each(async |dialect| {
         let origin = Server::nowhere().await;
         let stage = Stage::new(dialect);
@@ -253,7 +253,7 @@ fn where_nobody_listens_is_said_without_a_retry() {
 }
 
 #[test]
-fn a_server_that_answered_before_and_is_gone_is_waited_for() {
+fn a_server_that_answered_before_is_awaited() {
     each(async |dialect| {
         let stage = Stage::new(dialect).within(Duration::from_secs(60));
         let server = Server::playing([good(dialect).close()]).await;
@@ -268,7 +268,7 @@ fn a_server_that_answered_before_and_is_gone_is_waited_for() {
 }
 
 #[test]
-fn a_server_that_does_not_encrypt_gets_nothing_where_encryption_was_asked_for() {
+fn a_server_without_tls_gets_nothing_over_https() {
     each(async |dialect| {
         let stage = Stage::new(dialect).limited(|limits| limits.retries = 0);
         let server = Server::playing([good(dialect)]).await;
@@ -287,12 +287,12 @@ fn a_redirect_does_not_carry_the_key_to_another_origin() {
             Play::whole(307, "text/plain", "").header("Location", &format!("{}{}", other.origin(), dialect.path()));
         let asked = Stage::new(dialect).limited(|limits| limits.retries = 0).ask([moved]).await;
         assert!(asked.result.is_err(), "{:?}", asked.result);
-        assert_eq!(other.requests().len(), 0, "nobody else is asked");
+        assert_eq!(other.requests().len(), 0, "no other server gets a request");
     });
 }
 
 #[test]
-fn one_planner_takes_one_answer_after_the_other() {
+fn a_planner_reads_one_answer_after_another() {
     each(async |dialect| {
         let stage = Stage::new(dialect);
         let server = Server::playing([good(dialect), dialect.error(500, "once"), good(dialect)]).await;
@@ -306,7 +306,7 @@ fn one_planner_takes_one_answer_after_the_other() {
 }
 
 #[tokio::test]
-async fn tools_may_be_called_in_pieces_of_several_at_once() {
+async fn pieces_of_several_tool_calls_may_be_interleaved() {
     // Some servers mix the pieces of calls that run side by side.
     let events = Dialect::OpenAiTools.events(&Dialect::OpenAiTools.plan(&order()));
     let of = |index: u32| {
@@ -324,7 +324,7 @@ async fn tools_may_be_called_in_pieces_of_several_at_once() {
 }
 
 #[test]
-fn an_answer_with_words_of_thought_only_is_no_plan() {
+fn an_answer_with_only_thoughts_is_not_a_plan() {
     each(async |dialect| {
         let answer = Answer::of([Part::Reasoning("I wonder".to_owned())]);
         let asked = Stage::new(dialect).ask([dialect.saying(&answer), good(dialect)]).await;

@@ -1,6 +1,6 @@
 //! The engines against simulated servers that speak real wire formats, and fail in every known way.
 //!
-//! Each test is for all of them at once; what must hold whatever a server does is looked at by every one.
+//! Each test runs for all engines, and checks everything that must hold whatever a server does.
 
 #[path = "../servers/mod.rs"]
 mod servers;

@@ -6,10 +6,10 @@ use std::process::Command;
 use crate::servers::{Play, Server};
 
 /// A test of this binary that asks every engine once.
-const ASKS: &str = "answers::a_plan_is_had_with_one_request_and_its_steps_are_told_in_order";
+const ASKS: &str = "answers::a_plan_needs_one_request_and_its_steps_are_reported_in_order";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn the_environment_has_no_say_in_who_is_asked_and_with_which_key() {
+async fn the_environment_changes_neither_the_server_nor_the_key() {
     let proxy = Server::playing([Play::whole(502, "text/plain", "I am the proxy")]).await;
     let origin = proxy.origin();
     let mut child = Command::new(std::env::current_exe().unwrap());

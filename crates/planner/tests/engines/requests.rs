@@ -1,4 +1,4 @@
-//! What engines send: the grammar of the page in the server's own dialect, bounds, and no more than that.
+//! The requests of engines: the grammar of the page in the dialect of the server, and bounds.
 
 use cuebook_decoding::Caps;
 use cuebook_decoding::emit::{Body, Target, emit_within};
@@ -56,7 +56,7 @@ async fn openai_gets_a_strict_schema() {
 }
 
 #[tokio::test]
-async fn a_server_of_ones_own_gets_a_schema_with_every_bound() {
+async fn a_compatible_server_gets_a_schema_with_every_bound() {
     let body = body(Dialect::OwnServer).await;
     assert_eq!(body["response_format"]["type"], "json_schema");
     assert_eq!(body["response_format"]["json_schema"]["schema"], grammar(Target::Ollama));
@@ -64,7 +64,7 @@ async fn a_server_of_ones_own_gets_a_schema_with_every_bound() {
 }
 
 #[tokio::test]
-async fn openai_gets_tools_of_which_one_must_be_called() {
+async fn openai_gets_tools_and_must_call_one() {
     let body = body(Dialect::OpenAiTools).await;
     assert_eq!(body["tools"], grammar(Target::Tools));
     assert_eq!(body["tool_choice"], "required");
@@ -72,7 +72,7 @@ async fn openai_gets_tools_of_which_one_must_be_called() {
 }
 
 #[tokio::test]
-async fn llama_cpp_gets_a_grammar_of_its_own() {
+async fn llama_cpp_gets_a_grammar() {
     let body = body(Dialect::LlamaCpp).await;
     let (gbnf, schema) = (grammar(Target::Gbnf), grammar(Target::Ollama));
     assert!(
@@ -145,7 +145,7 @@ fn the_prompt_has_the_task_the_candidates_and_no_selector() {
 }
 
 #[test]
-fn the_bound_on_tokens_is_the_callers_where_it_is_lower() {
+fn the_token_limit_of_the_caller_applies_if_it_is_lower() {
     each(async |dialect| {
         let stage = Stage::new(dialect).limited(|limits| limits.output_tokens = 321);
         let body = stage.ask([dialect.saying(&dialect.plan(&order()))]).await.requests()[0].json();
@@ -155,7 +155,7 @@ fn the_bound_on_tokens_is_the_callers_where_it_is_lower() {
 }
 
 #[test]
-fn pictures_go_along_where_there_are_some() {
+fn pictures_are_sent_if_there_are_any() {
     each(async |dialect| {
         let stage = Stage::new(dialect);
         let images = [Image { media_type: "image/png".to_owned(), bytes: b"\x89PNG\r\n\x1a\nfake".to_vec() }];
@@ -163,13 +163,13 @@ fn pictures_go_along_where_there_are_some() {
         let engine = stage.engine(&server.origin());
         let mut request = stage.request();
         request.images = &images;
-        let mut told = Sink::default();
-        engine.plan(&request, &mut told, stage.deadline()).await.unwrap();
+        let mut sink = Sink::default();
+        engine.plan(&request, &mut sink, stage.deadline()).await.unwrap();
         let body = server.requests()[0].json();
         let base64 = "iVBORw0KGgpmYWtl";
         assert!(words(&body["messages"]).iter().any(|word| word.ends_with(base64)), "{body:#}");
         // Records name pictures, and do not keep them.
-        assert!(!serde_json::to_string(&told.calls).unwrap().contains(base64));
+        assert!(!serde_json::to_string(&sink.calls).unwrap().contains(base64));
     });
 }
 
@@ -198,7 +198,7 @@ fn page_text_is_data_and_stays_within_its_json() {
 }
 
 #[test]
-fn the_key_is_nowhere_but_in_its_header() {
+fn the_key_is_only_in_its_header() {
     each(async |dialect| {
         // The stage looks at every request, error and call of every test; here is one that fails in each way.
         // An engine without a key cannot know it.

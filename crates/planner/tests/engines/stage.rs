@@ -1,4 +1,4 @@
-//! One engine before one simulated server: asks for a plan, and holds what came of it against what always holds.
+//! One engine and one simulated server: requests a plan, and checks the result against all invariants.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub(crate) struct Stage {
     policy: Policy,
 }
 
-/// What an engine told while it planned.
+/// The events that an engine reported.
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     /// Draft, index and step.
@@ -116,12 +116,12 @@ impl Stage {
     /// Asks an engine that is there already.
     pub(crate) async fn ask_of(&self, engine: &Engine, server: Server) -> Asked {
         let before = server.requests().len();
-        let mut told = Sink::default();
+        let mut sink = Sink::default();
         let request = self.request();
-        let planning = engine.plan(&request, &mut told, self.deadline());
+        let planning = engine.plan(&request, &mut sink, self.deadline());
         let result = tokio::time::timeout(self.deadline + GRACE, planning).await;
         let result = result.unwrap_or_else(|_| panic!("expected an end by the deadline of {:?}", self.deadline));
-        let asked = Asked { dialect: self.dialect, result, steps: told.steps, calls: told.calls, server };
+        let asked = Asked { dialect: self.dialect, result, steps: sink.steps, calls: sink.calls, server };
         asked.keeps_what_always_holds(&self.page, &self.policy, before);
         asked
     }
@@ -169,7 +169,7 @@ impl Asked {
         self.calls.iter().map(end).collect()
     }
 
-    /// The reply is the plan of [`page::order`], and every step of it was told, in order.
+    /// The reply is the plan of [`page::order`], and every step was reported, in order.
     pub(crate) fn is_the_order(&self) {
         let [draft] = &self.reply().drafts[..] else { panic!("expected one draft, saw {:?}", self.reply()) };
         let steps: Vec<Step> =
@@ -181,7 +181,7 @@ impl Asked {
         for (_, index, step) in &self.steps {
             let alone = PlanDraft::of(Author::Model, vec![step.clone()]);
             if let Err(violations) = alone.check(page, policy) {
-                panic!("step {index} was told and is invalid: {violations:?}");
+                panic!("step {index} was reported and is invalid: {violations:?}");
             }
         }
         if let Ok(reply) = &self.result {
@@ -190,11 +190,11 @@ impl Asked {
                 if let Err(violations) = draft.check(page, policy) {
                     panic!("the draft is invalid: {violations:?}");
                 }
-                // What was told since the last first step is the draft, step by step.
+                // The steps reported since the last first step are those of the draft.
                 let from = self.steps.iter().rposition(|(_, index, _)| *index == 0).unwrap_or(self.steps.len());
-                let told = &self.steps[from..];
-                let told: Vec<(usize, &Step)> = told.iter().map(|(_, index, step)| (*index, step)).collect();
-                assert_eq!(told, draft.steps.iter().enumerate().collect::<Vec<_>>());
+                let reported = &self.steps[from..];
+                let reported: Vec<(usize, &Step)> = reported.iter().map(|(_, index, step)| (*index, step)).collect();
+                assert_eq!(reported, draft.steps.iter().enumerate().collect::<Vec<_>>());
             }
         }
         if let Err(error) = &self.result {
@@ -205,7 +205,7 @@ impl Asked {
         assert!(!said.contains(KEY), "the key is in a call: {said}");
         let attempts: u32 = self.calls.iter().map(|call| call.attempts).sum();
         let requests = self.requests().split_off(before);
-        assert!(attempts as usize >= requests.len(), "{attempts} attempts were told, {} came", requests.len());
+        assert!(attempts as usize >= requests.len(), "{attempts} attempts were reported, {} arrived", requests.len());
         let auth = match self.dialect {
             Dialect::Ollama => None,
             Dialect::Anthropic => Some("x-api-key"),

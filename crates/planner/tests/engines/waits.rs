@@ -1,4 +1,4 @@
-//! Silence, endless talk and cancellation: everything ends by its deadline, and the connection with it.
+//! Silence, endless output and cancellation: everything ends by its deadline, with the connection.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::page::order;
 use crate::servers::{Answer, Dialect, End, Play, Server};
 use crate::stage::{Sink, Stage};
 
-/// Longer than anything here takes, shorter than anybody waits.
+/// Longer than any test needs, shorter than the timeout of the test runner.
 const SHORT: Duration = Duration::from_millis(300);
 
 fn good(dialect: Dialect) -> Play {
@@ -96,7 +96,7 @@ fn signs_of_life_without_an_answer_end_at_the_deadline() {
 }
 
 #[test]
-fn a_line_that_never_ends_is_left_before_it_fills_the_memory() {
+fn an_endless_line_is_cut_before_it_fills_the_memory() {
     each(async |dialect| {
         let begun: &[u8] = if dialect == Dialect::Ollama { b"{\"model\":\"" } else { b"data: {\"id\":\"" };
         let flood = dialect.opening().parts([begun.to_vec()]).repeat(vec![b'x'; 64 << 10]);
@@ -112,16 +112,16 @@ fn a_deadline_that_has_passed_sends_nothing() {
         let stage = Stage::new(dialect);
         let server = Server::playing([good(dialect)]).await;
         let engine = stage.engine(&server.origin());
-        let mut told = Sink::default();
+        let mut sink = Sink::default();
         let passed = Deadline::after(Instant::now(), Duration::ZERO);
-        let error = engine.plan(&stage.request(), &mut told, passed).await.unwrap_err();
+        let error = engine.plan(&stage.request(), &mut sink, passed).await.unwrap_err();
         assert_eq!(error.code(), "deadlineExceeded");
-        assert_eq!((server.requests().len(), told.steps.len()), (0, 0));
+        assert_eq!((server.requests().len(), sink.steps.len()), (0, 0));
     });
 }
 
 #[test]
-fn whoever_drops_the_plan_closes_the_connection() {
+fn dropping_the_plan_closes_the_connection() {
     each(async |dialect| {
         let busy = dialect.error(429, "busy").header("Retry-After", "20");
         let cases = [
@@ -134,17 +134,17 @@ fn whoever_drops_the_plan_closes_the_connection() {
             let stage = Stage::new(dialect);
             let server = Server::playing([play]).await;
             let engine = stage.engine(&server.origin());
-            let mut told = Sink::default();
+            let mut sink = Sink::default();
             {
                 let request = stage.request();
-                let planning = engine.plan(&request, &mut told, stage.deadline());
+                let planning = engine.plan(&request, &mut sink, stage.deadline());
                 tokio::select! {
                     result = planning => panic!("{moment}: nothing ends it, saw {result:?}"),
                     () = async { server.asked(0).await; tokio::time::sleep(SHORT).await; } => {}
                 }
             }
-            // The call is told though nobody waited for it.
-            let [call] = &told.calls[..] else { panic!("{moment}: {:#?}", told.calls) };
+            // The call is reported although its future was dropped.
+            let [call] = &sink.calls[..] else { panic!("{moment}: {:#?}", sink.calls) };
             assert!(
                 matches!(&call.end, CallEnd::Failed { code, .. } if code == "cancelled"),
                 "{moment}: {:?}",

@@ -25,7 +25,7 @@ async fn all_of(server: &Server) -> String {
 }
 
 #[tokio::test]
-async fn a_play_arrives_as_it_was_written() {
+async fn a_play_arrives_unchanged() {
     let play = Play::streaming(200, "text/event-stream").header("Retry-After", "1");
     let server = Server::playing([play.parts([b"data: 1\n\n".to_vec(), b"x".to_vec()]).end().close()]).await;
     let head =
@@ -38,7 +38,7 @@ async fn a_play_arrives_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn the_last_play_is_for_all_requests_that_follow() {
+async fn the_last_play_serves_all_later_requests() {
     let server = Server::playing([Play::nothing().raw(b"one").close(), Play::nothing().raw(b"two").close()]).await;
     let mut heard = Vec::new();
     for _ in 0..3 {
@@ -49,7 +49,7 @@ async fn the_last_play_is_for_all_requests_that_follow() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_is_seen_while_the_server_is_silent_and_while_it_talks() {
+async fn a_client_that_disconnects_is_noticed_in_silence_and_while_sending() {
     let silent = Play::streaming(200, "text/plain").hold();
     let endless = Play::streaming(200, "text/plain").repeat(b"x".to_vec());
     let server = Server::playing([silent, endless]).await;
@@ -62,7 +62,7 @@ async fn a_client_that_goes_is_seen_while_the_server_is_silent_and_while_it_talk
 }
 
 #[tokio::test]
-async fn a_body_can_be_cut_anew_at_any_byte() {
+async fn a_body_can_be_split_at_any_byte() {
     let parts = ["ab", "cde", "f"].map(|part| part.as_bytes().to_vec());
     let play = || Play::streaming(200, "text/plain").parts(parts.clone());
     assert_eq!(play().body_len(), 6);
@@ -95,7 +95,7 @@ fn joined(documents: &[Value], pointer: &str) -> String {
 }
 
 #[test]
-fn every_dialect_says_the_same_plan() {
+fn every_dialect_has_the_same_plan() {
     let steps = [
         json!({ "type": "type", "targetRef": "c1", "text": "Grüße, 東京 🎭" }),
         json!({ "type": "click", "targetRef": "c3" }),

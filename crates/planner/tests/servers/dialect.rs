@@ -1,4 +1,4 @@
-//! The wire formats, told apart.
+//! The wire formats.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(crate) enum Dialect {
     OpenAi,
     /// OpenAI's chat completions, the plan as calls of tools.
     OpenAiTools,
-    /// A server of one's own that takes a JSON Schema, the plan as content: llama.cpp's, to speak with somebody's voice.
+    /// A compatible server with JSON Schema, the plan as content. It answers like llama.cpp.
     OwnServer,
     /// llama.cpp's server, the plan as content.
     LlamaCpp,

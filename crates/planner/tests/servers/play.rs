@@ -1,6 +1,6 @@
 //! What a server does about one request, act by act.
 //!
-//! Invariant: the body of a play stays unframed until it is sent, so that it can be cut anew at any byte.
+//! Invariant: the body of a play stays unframed until it is sent, so that it can be split at any byte.
 
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ use super::play::{Act, Play};
 /// How long a test waits for what a server is to see.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The largest request that is taken, in bytes.
+/// Upper bound of a request in bytes.
 const MAX_REQUEST: usize = 8 << 20;
 
 /// A request as it came.
@@ -87,7 +87,7 @@ struct Script {
 }
 
 impl Server {
-    /// Plays one after the other, the last one for all further requests.
+    /// Serves the plays in order, and the last one for all later requests.
     pub(crate) async fn playing(plays: impl IntoIterator<Item = Play>) -> Self {
         let plays: Vec<Play> = plays.into_iter().collect();
         Self::choosing(move |index, _| plays.get(index).or(plays.last()).cloned()).await
@@ -112,7 +112,7 @@ impl Server {
         Self { address, seen, connections, accepting }
     }
 
-    /// An address at which nobody listens.
+    /// An address without a server.
     pub(crate) async fn nowhere() -> String {
         let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
@@ -245,7 +245,7 @@ impl Client {
                 Some(end) => break end + 4,
                 None => self.more().await?,
             }
-            // A client that begins to encrypt finds nobody here who does.
+            // A TLS handshake is not a request.
             self.read.first().filter(|byte| byte.is_ascii_uppercase())?;
         };
         let head = String::from_utf8(self.read.drain(..head_end).collect()).ok()?;

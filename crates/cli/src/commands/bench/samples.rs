@@ -1,4 +1,4 @@
-//! Samples by metric, and the one JSON document that is printed of them.
+//! Samples by metric, and their summary.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(super) struct Spread {
     n: usize,
 }
 
-/// Samples in the order in which they were taken.
+/// Samples by metric.
 #[derive(Default)]
 pub(super) struct Samples(BTreeMap<&'static str, Vec<f64>>);
 
@@ -31,7 +31,7 @@ impl Samples {
         self.0.entry(metric).or_default().push(number);
     }
 
-    /// Medians and extremes.
+    /// The summary of every metric.
     pub(super) fn spreads(self) -> BTreeMap<&'static str, Spread> {
         self.0.into_iter().map(|(metric, samples)| (metric, spread(samples))).collect()
     }
@@ -47,7 +47,7 @@ fn spread(mut samples: Vec<f64>) -> Spread {
     }
 }
 
-/// The most memory that this process has held so far, in MiB, where the system tells.
+/// Peak memory of this process in MiB. `None` if the system does not report it.
 #[cfg(target_os = "linux")]
 pub(super) fn peak_memory() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -55,7 +55,6 @@ pub(super) fn peak_memory() -> Option<f64> {
     line.split_whitespace().next()?.parse::<f64>().ok().map(|kib| kib / 1024.0)
 }
 
-/// The most memory that this process has held so far, in MiB, where the system tells.
 #[cfg(not(target_os = "linux"))]
 pub(super) const fn peak_memory() -> Option<f64> {
     None

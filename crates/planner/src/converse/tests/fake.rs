@@ -1,4 +1,4 @@
-//! An engine in memory: it answers from a list, and keeps what it was asked.
+//! An engine in memory: it replays a list of answers and records its requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,30 +16,30 @@ use tokio::time::Instant;
 use super::super::*;
 use cuebook_grammar::sample;
 
-/// What comes of one request.
+/// The script of one request.
 pub(super) enum Play {
-    /// It cannot be opened.
+    /// Opening it fails.
     Fails(EngineError),
-    /// These happen, one after the other.
-    Says(Vec<Happens>),
+    /// The parts of the answer.
+    Says(Vec<Part>),
 }
 
-/// What happens in an answer.
-pub(super) enum Happens {
+/// A part of an answer.
+pub(super) enum Part {
     Event(ChatEvent),
     Error(EngineError),
-    /// Nothing, for so long.
+    /// Silence.
     Wait(Duration),
 }
 
-/// What the test sees of it.
+/// The record of its requests.
 #[derive(Default)]
 pub(super) struct Seen {
     /// The conversations that were sent, and when.
     pub(super) asked: Vec<(Vec<ChatMessage>, u32, Duration)>,
-    /// Events that were taken of the last answer.
-    pub(super) taken: usize,
-    /// Answers that are open.
+    /// Events that were read from the last answer.
+    pub(super) read: usize,
+    /// Open answers.
     pub(super) open: usize,
 }
 
@@ -61,26 +61,26 @@ impl Fake {
         self.begun.elapsed()
     }
 
-    /// One that answers with plans as Ollama's schema has them.
+    /// An engine that answers with plans in Ollama's schema.
     pub(super) fn planning(plays: impl IntoIterator<Item = Play>) -> Self {
         Self::new(Dialect::Plan(Target::Ollama), plays)
     }
 }
 
-/// An answer of this text, cut into pieces of three bytes or so, that ends well.
+/// A complete answer with this text, in pieces of a few characters.
 pub(super) fn text(text: &str) -> Play {
-    let mut happens: Vec<Happens> = Vec::new();
+    let mut events: Vec<Part> = Vec::new();
     let characters: Vec<char> = text.chars().collect();
     for piece in characters.chunks(3) {
-        happens.push(Happens::Event(ChatEvent::Text(piece.iter().collect())));
+        events.push(Part::Event(ChatEvent::Text(piece.iter().collect())));
     }
-    happens.push(Happens::Event(ChatEvent::Usage { input: 100, output: 20 }));
-    happens.push(Happens::Event(ChatEvent::Done(Finish::Stop)));
-    Play::Says(happens)
+    events.push(Part::Event(ChatEvent::Usage { input: 100, output: 20 }));
+    events.push(Part::Event(ChatEvent::Done(Finish::Stop)));
+    Play::Says(events)
 }
 
 pub(super) struct FakeStream {
-    happens: VecDeque<Happens>,
+    events: VecDeque<Part>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -93,12 +93,12 @@ impl Drop for FakeStream {
 impl ChatStream for FakeStream {
     async fn next(&mut self) -> Result<Option<ChatEvent>, EngineError> {
         loop {
-            match self.happens.pop_front() {
+            match self.events.pop_front() {
                 None => return Ok(None),
-                Some(Happens::Error(error)) => return Err(error),
-                Some(Happens::Wait(time)) => tokio::time::sleep(time).await,
-                Some(Happens::Event(event)) => {
-                    self.seen.lock().unwrap().taken += 1;
+                Some(Part::Error(error)) => return Err(error),
+                Some(Part::Wait(time)) => tokio::time::sleep(time).await,
+                Some(Part::Event(event)) => {
+                    self.seen.lock().unwrap().read += 1;
                     return Ok(Some(event));
                 }
             }
@@ -130,16 +130,16 @@ impl ChatEngine for Fake {
                 Err(EngineError::Inside(format!("a request too many: {unexpected:?}").into()))
             }
             Some(Play::Fails(error)) => Err(error),
-            Some(Play::Says(happens)) => {
+            Some(Play::Says(events)) => {
                 seen.open += 1;
-                seen.taken = 0;
-                Ok(FakeStream { happens: happens.into(), seen: self.seen.clone() })
+                seen.read = 0;
+                Ok(FakeStream { events: events.into(), seen: self.seen.clone() })
             }
         }
     }
 }
 
-/// Keeps what it is told.
+/// Records the reported steps and calls.
 #[derive(Default)]
 pub(super) struct Sink {
     pub(super) steps: Vec<(usize, Step)>,
@@ -170,12 +170,12 @@ pub(super) fn soon(time: Duration) -> Deadline {
     Deadline::after(Instant::now().into_std(), time)
 }
 
-/// Plans on the login page, with a minute of time.
+/// Plans on the login page, within a minute.
 pub(super) async fn plan(planner: &ModelPlanner<Fake>) -> (Result<PlanReply, ModelError>, Sink) {
     let (page, policy) = login();
-    let mut told = Sink::default();
-    let reply = planner.plan(&request(&page, &policy), &mut told, soon(Duration::from_secs(60))).await;
-    (reply, told)
+    let mut sink = Sink::default();
+    let reply = planner.plan(&request(&page, &policy), &mut sink, soon(Duration::from_secs(60))).await;
+    (reply, sink)
 }
 
 pub(super) const GOOD: &str = r#"{"version":"1.0","reasoningSummary":"fill in, then submit","steps":[{"type":"setValue","targetRef":"c1","value":"ada"}],"last":{"type":"click","targetRef":"c2","confidence":0.5}}"#;

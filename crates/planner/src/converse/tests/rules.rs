@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole};
-use cuebook_grammar::seam::IgnoreSteps;
+use cuebook_grammar::seam::{IgnoreSteps, PlanRequest, Planner};
 
 use super::super::*;
-use super::fake::{Fake, GOOD, Happens, Play, Sink, login, plan, request, soon, text};
+use super::fake::{Fake, GOOD, Part, Play, Sink, login, plan, request, soon, text};
 
 const BAD: &str = r#"{"version":"1.0","last":{"type":"click","targetRef":"c9"}}"#;
 
 #[tokio::test]
-async fn a_plan_comes_out_with_its_steps_told_and_its_call_recorded() {
+async fn a_plan_is_returned_with_its_steps_reported_and_its_call_recorded() {
     let planner = ModelPlanner::new(Fake::planning([text(GOOD)]));
-    let (reply, told) = plan(&planner).await;
+    let (reply, sink) = plan(&planner).await;
     let reply = reply.unwrap();
-    assert_eq!(reply.drafts[0].steps, told.steps.iter().map(|(_, step)| step.clone()).collect::<Vec<_>>());
+    assert_eq!(reply.drafts[0].steps, sink.steps.iter().map(|(_, step)| step.clone()).collect::<Vec<_>>());
     assert_eq!((reply.usage.planner_calls, reply.usage.input_tokens, reply.usage.output_tokens), (1, 100, 20));
-    let [call] = &told.calls[..] else { panic!("{:?}", told.calls) };
+    let [call] = &sink.calls[..] else { panic!("{:?}", sink.calls) };
     assert_eq!((call.engine.as_str(), call.model.as_deref(), call.attempts), ("fake", Some("tiny"), 1));
     assert_eq!((call.purpose, &call.end), (CallPurpose::Plan, &CallEnd::Accepted));
     assert_eq!((call.output.as_str(), call.reasoning.as_deref()), (GOOD, Some("fill in, then submit")));
@@ -27,14 +27,14 @@ async fn a_plan_comes_out_with_its_steps_told_and_its_call_recorded() {
 }
 
 #[tokio::test]
-async fn an_invalid_answer_is_asked_for_once_more_with_what_is_wrong_with_it() {
+async fn an_invalid_answer_is_reformulated_once_with_its_violations() {
     let planner = ModelPlanner::new(Fake::planning([text(BAD), text(GOOD)]));
-    let (reply, told) = plan(&planner).await;
+    let (reply, sink) = plan(&planner).await;
     let reply = reply.unwrap();
     assert_eq!((reply.drafts.len(), reply.usage.planner_calls), (1, 2));
-    let purposes: Vec<CallPurpose> = told.calls.iter().map(|call| call.purpose).collect();
+    let purposes: Vec<CallPurpose> = sink.calls.iter().map(|call| call.purpose).collect();
     assert_eq!(purposes, [CallPurpose::Plan, CallPurpose::Reformulate]);
-    assert!(matches!(told.calls[0].end, CallEnd::Invalid { .. }));
+    assert!(matches!(sink.calls[0].end, CallEnd::Invalid { .. }));
     let seen = planner.engine().seen.lock().unwrap();
     let [.., answer, complaint] = &seen.asked[1].0[..] else { panic!("too few messages") };
     assert_eq!((answer.role, complaint.role), (MessageRole::Assistant, MessageRole::User));
@@ -45,44 +45,41 @@ async fn an_invalid_answer_is_asked_for_once_more_with_what_is_wrong_with_it() {
 #[tokio::test]
 async fn a_second_invalid_answer_is_an_error_with_every_violation() {
     let planner = ModelPlanner::new(Fake::planning([text(BAD), text(BAD)]));
-    let (reply, told) = plan(&planner).await;
+    let (reply, sink) = plan(&planner).await;
     let error = reply.unwrap_err();
     assert_eq!(error.code(), "invalidPlan");
     assert!(matches!(&error, ModelError::Invalid { violations } if violations.len() == 1), "{error}");
-    assert_eq!(told.calls.len(), 2);
+    assert_eq!(sink.calls.len(), 2);
 }
 
 #[tokio::test]
-async fn a_failed_step_makes_the_call_one_of_repair() {
+async fn a_call_after_a_failed_step_is_a_repair() {
     let planner = ModelPlanner::new(Fake::planning([text(GOOD)]));
     let (page, policy) = login();
     let failure = StepFailure::new(Stage::Actionability, Cause::Covered, "covered by div#cookie");
     let request = PlanRequest { failure: Some(&failure), ..request(&page, &policy) };
-    let mut told = Sink::default();
-    planner.plan(&request, &mut told, soon(Duration::from_secs(9))).await.unwrap();
-    assert_eq!(told.calls[0].purpose, CallPurpose::Repair);
+    let mut sink = Sink::default();
+    planner.plan(&request, &mut sink, soon(Duration::from_secs(9))).await.unwrap();
+    assert_eq!(sink.calls[0].purpose, CallPurpose::Repair);
     assert!(
-        told.calls[0].input[1].text.contains("| covered: covered by div#cookie"),
+        sink.calls[0].input[1].text.contains("| covered: covered by div#cookie"),
         "{}",
-        told.calls[0].input[1].text
+        sink.calls[0].input[1].text
     );
 }
 
 #[tokio::test]
-async fn a_refusal_is_a_reply_without_drafts_that_is_not_asked_again() {
+async fn a_refusal_is_a_reply_without_drafts_and_is_not_retried() {
     let plays = [
-        vec![
-            Happens::Event(ChatEvent::Refusal("I can not help".into())),
-            Happens::Event(ChatEvent::Done(Finish::Stop)),
-        ],
-        vec![Happens::Event(ChatEvent::Done(Finish::Refused))],
+        vec![Part::Event(ChatEvent::Refusal("I can not help".into())), Part::Event(ChatEvent::Done(Finish::Stop))],
+        vec![Part::Event(ChatEvent::Done(Finish::Refused))],
     ];
-    for happens in plays {
-        let planner = ModelPlanner::new(Fake::planning([Play::Says(happens)]));
-        let (reply, told) = plan(&planner).await;
+    for events in plays {
+        let planner = ModelPlanner::new(Fake::planning([Play::Says(events)]));
+        let (reply, sink) = plan(&planner).await;
         let reply = reply.unwrap();
         assert!(reply.drafts.is_empty() && reply.note.unwrap().starts_with("the model refuses"));
-        assert!(matches!(&told.calls[0].end, CallEnd::Failed { code, .. } if code == "refused"));
+        assert!(matches!(&sink.calls[0].end, CallEnd::Failed { code, .. } if code == "refused"));
         assert_eq!(planner.engine().seen.lock().unwrap().asked.len(), 1);
     }
 }
@@ -92,19 +89,18 @@ async fn when_the_budget_of_tokens_is_used_up_no_request_is_sent() {
     let limits = Limits { run_tokens: 120, ..Limits::default() };
     let planner = ModelPlanner::new(Fake::planning([text(GOOD)])).with_limits(limits);
     plan(&planner).await.0.unwrap();
-    let (reply, told) = plan(&planner).await;
+    let (reply, sink) = plan(&planner).await;
     assert!(
         matches!(reply, Err(ModelError::Budget { budget: Budget::RunTokens, used: 120, allowed: 120 })),
         "{reply:?}"
     );
-    assert!(told.calls.is_empty());
+    assert!(sink.calls.is_empty());
     assert_eq!(planner.engine().seen.lock().unwrap().asked.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn when_the_budget_of_time_is_used_up_no_request_is_sent() {
-    let slow =
-        Play::Says(vec![Happens::Wait(Duration::from_secs(20)), Happens::Event(ChatEvent::Done(Finish::Refused))]);
+    let slow = Play::Says(vec![Part::Wait(Duration::from_secs(20)), Part::Event(ChatEvent::Done(Finish::Refused))]);
     let limits = Limits { run_time: Duration::from_secs(15), ..Limits::default() };
     let planner = ModelPlanner::new(Fake::planning([slow])).with_limits(limits);
     plan(&planner).await.0.unwrap();
@@ -113,30 +109,30 @@ async fn when_the_budget_of_time_is_used_up_no_request_is_sent() {
 }
 
 #[tokio::test]
-async fn a_plan_that_nobody_waits_for_frees_its_connection_and_is_told_as_cancelled() {
+async fn a_dropped_plan_closes_its_connection_and_is_reported_as_cancelled() {
     let wait = || {
-        let begun = Happens::Event(ChatEvent::Text(GOOD[..60].to_owned()));
-        Play::Says(vec![begun, Happens::Wait(Duration::from_secs(3_600))])
+        let begun = Part::Event(ChatEvent::Text(GOOD[..60].to_owned()));
+        Play::Says(vec![begun, Part::Wait(Duration::from_secs(3_600))])
     };
     let planner = ModelPlanner::new(Fake::planning([wait()]));
     let seen = planner.engine().seen.clone();
     let (page, policy) = login();
-    let mut told = Sink::default();
+    let mut sink = Sink::default();
     let request = request(&page, &policy);
     {
-        let mut future = Box::pin(planner.plan(&request, &mut told, soon(Duration::from_secs(60))));
+        let mut future = Box::pin(planner.plan(&request, &mut sink, soon(Duration::from_secs(60))));
         let waited = tokio::time::timeout(Duration::from_millis(1), &mut future).await;
         assert!(waited.is_err());
         assert_eq!(seen.lock().unwrap().open, 1);
     }
     assert_eq!(seen.lock().unwrap().open, 0);
-    let [call] = &told.calls[..] else { panic!("{:?}", told.calls) };
+    let [call] = &sink.calls[..] else { panic!("{:?}", sink.calls) };
     assert!(matches!(&call.end, CallEnd::Failed { code, .. } if code == "cancelled"));
     assert_eq!(call.output, GOOD[..60]);
 }
 
 #[tokio::test]
-async fn the_most_tokens_are_the_least_of_the_limit_and_the_computed_bound() {
+async fn the_token_limit_is_the_lesser_of_the_setting_and_the_computed_bound() {
     for (limit, expected) in [(77, 77), (u32::MAX, 0)] {
         let limits = Limits { output_tokens: limit, ..Limits::default() };
         let planner = ModelPlanner::new(Fake::planning([text(GOOD)])).with_limits(limits);

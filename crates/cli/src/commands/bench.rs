@@ -1,7 +1,7 @@
-//! `cuebook bench`: what observations and steps cost in process, without the start of the browser.
+//! `cuebook bench`: measures observations and steps in this process, without the start of the browser.
 //!
-//! Invariant: what is timed is what a run does: a step is logged durably before and after, checked before and
-//! after, and its effects are gathered.
+//! Invariant: the measured work is that of a run: a step is logged durably before and after, its conditions are checked,
+//! and its effects are gathered.
 
 mod samples;
 
@@ -33,8 +33,11 @@ use samples::{Samples, peak_memory};
 use serde_json::json;
 
 use crate::args::BenchArgs;
-use crate::compose::{self, close_tab, digest_key, open_tab, with_sources};
+use crate::browser::{close_tab, open_tab};
+use crate::compose::{self, digest_key};
 use crate::exit::{Exit, Output, Refusal, print_json};
+use crate::ground;
+use crate::text::with_sources;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -44,7 +47,7 @@ const TYPED: &str = "the quick brown fox.";
 pub(crate) async fn run(args: BenchArgs, output: Output) -> Exit {
     let tab = match open_tab(&args.options.browser).await {
         Ok(tab) => tab,
-        Err(refusal) => return refusal.tell(output),
+        Err(refusal) => return refusal.print(output),
     };
     let measured = measure(&tab, &args).await;
     close_tab(tab).await;
@@ -53,11 +56,11 @@ pub(crate) async fn run(args: BenchArgs, output: Output) -> Exit {
             print_json(&samples.spreads());
             Exit::OK
         }
-        Err(refusal) => refusal.tell(output),
+        Err(refusal) => refusal.print(output),
     }
 }
 
-/// A run that is measured.
+/// A measurement.
 struct Bench<'a> {
     tab: &'a Tab,
     args: &'a BenchArgs,
@@ -70,7 +73,7 @@ struct Bench<'a> {
     samples: Samples,
 }
 
-fn broken(error: &dyn std::error::Error) -> Refusal {
+fn broken(error: &(dyn std::error::Error + 'static)) -> Refusal {
     Refusal::unusable(ErrorCode::BenchBroken, with_sources(error))
 }
 
@@ -79,7 +82,7 @@ fn deadline() -> Deadline {
 }
 
 async fn measure(tab: &Tab, args: &BenchArgs) -> Result<Samples, Refusal> {
-    let policy = compose::policy(&args.options, Some(&args.url))?;
+    let policy = ground::policy(&args.options.policy, &args.options.grant, Some(&args.url))?;
     let (dir, run_id) = compose::run_dir(&args.options)?;
     let digest = digest_key()?;
     let mut log = JsonlLog::create(&dir, None).map_err(|error| broken(&error))?;
@@ -118,7 +121,7 @@ impl Bench<'_> {
         Ok((seen, began.elapsed()))
     }
 
-    /// A page that was loaded afresh: nothing of the former observation helps.
+    /// Observations of a newly loaded page: nothing is cached.
     async fn first_observations(&mut self) -> Result<(), Refusal> {
         let blank = Observation::blank(self.tab.page.clone(), "about:blank");
         for (metric, scope) in [("observe.view", Scope::View), ("observe.full", Scope::Full)] {
@@ -138,14 +141,14 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The page again after one button of it changed.
+    /// Observations after one button of the page changed.
     async fn changed_observations(&mut self, metric: &'static str, scope: Scope) -> Result<(), Refusal> {
         let target = TargetId::from(self.tab.page.as_str());
         let page = self
             .tab
             .browser
             .page(&target)
-            .ok_or_else(|| Refusal::unusable(ErrorCode::BenchBroken, "expected the tab, saw none"))?;
+            .ok_or_else(|| Refusal::unusable(ErrorCode::BenchBroken, "the tab is gone"))?;
         for round in 0..=self.args.rounds {
             let name = format!("Changed {round} for {metric}");
             let change = format!("void (document.querySelectorAll('button')[1].textContent = '{name}')");
@@ -156,19 +159,19 @@ impl Bench<'_> {
                 .map_err(|error| broken(&error))?;
             let (seen, took) = self.observe(scope).await?;
             if !seen.candidates.iter().any(|candidate| candidate.name == name) {
-                return Err(Refusal::unusable(ErrorCode::BenchBroken, format!("expected a button {name:?}, saw none")));
+                return Err(Refusal::unusable(ErrorCode::BenchBroken, format!("the page has no button {name:?}")));
             }
             self.samples.time(metric, round, took);
         }
         Ok(())
     }
 
-    /// What an agent does: it looks, clicks a button that it saw, and looks again.
+    /// The loop of an agent: observe, click a button, observe again.
     async fn loops(&mut self) -> Result<(), Refusal> {
         for round in 0..=self.args.rounds {
             let began = Instant::now();
             let (ground, _) = self.observe(Scope::View).await?;
-            let button = in_view(&ground, |candidate| candidate.role == Role::Button, "a button")?;
+            let button = in_view(&ground, |candidate| candidate.role == Role::Button, "button")?;
             let click = Step::from(Action::from(Click::on(button.clone()))).with_post(Condition::visible(button));
             self.logged(&ground, click).await?;
             self.observe(Scope::View).await?;
@@ -179,8 +182,8 @@ impl Bench<'_> {
 
     async fn steps(&mut self) -> Result<(), Refusal> {
         let (ground, _) = self.observe(Scope::View).await?;
-        let button = in_view(&ground, |candidate| candidate.role == Role::Button, "a button")?;
-        let field = in_view(&ground, |candidate| candidate.control == ControlKind::Text, "a text field")?;
+        let button = in_view(&ground, |candidate| candidate.role == Role::Button, "button")?;
+        let field = in_view(&ground, |candidate| candidate.control == ControlKind::Text, "text field")?;
         let click = Action::from(Click::on(button.clone()));
         let set = |value: &str| {
             Action::SetValue(SetValue {
@@ -251,12 +254,12 @@ impl Bench<'_> {
         Ok(began.elapsed())
     }
 
-    /// Checks, binds and runs one step; a failure of the step ends the measurement.
+    /// Checks, binds and runs one step. A failure ends the measurement.
     async fn perform(&mut self, ground: &Observation, step: Step) -> Result<(BoundStep, StepOutcome), Refusal> {
         let bound = PlanDraft::of(Author::Operator, vec![step])
             .check(ground, &self.policy)
             .and_then(|plan| plan.bind(0, ground))
-            .map_err(crate::commands::run::invalid_plan)?;
+            .map_err(Refusal::from)?;
         let outcome =
             self.executor.run_step(&self.tab.page, &bound, ground, deadline()).await.map_err(|error| broken(&error))?;
         match outcome {
@@ -268,11 +271,11 @@ impl Bench<'_> {
     }
 }
 
-/// The first candidate of a kind that can be clicked where it is.
+/// The first unobstructed candidate of a kind in view.
 fn in_view(ground: &Observation, is_wanted: fn(&Candidate) -> bool, what: &'static str) -> Result<TargetRef, Refusal> {
     let mut usable = ground.candidates.iter().filter(|candidate| {
         candidate.placement == Placement::InView && candidate.occlusion.is_none() && is_wanted(candidate)
     });
     let found = usable.next().map(|candidate| TargetRef::from(candidate.id));
-    found.ok_or_else(|| Refusal::invalid(ErrorCode::NoTarget, format!("expected {what} in view, saw none")))
+    found.ok_or_else(|| Refusal::invalid(ErrorCode::NoTarget, format!("the page has no {what} in view")))
 }

@@ -1,9 +1,9 @@
-//! What a model engine promises: a request in, a stream of events out.
+//! The seam of model engines: a request in, a stream of events out.
 //!
 //! Invariants:
-//! - An engine neither retries nor judges what the model writes: the loop does both.
-//! - Dropping a stream, or the future that opens it, ends the connection.
-//! - No key, and no text of a page, is in an error.
+//! - An engine neither retries nor checks the output of the model. [`ModelPlanner`](super::ModelPlanner) does both.
+//! - Dropping a stream, or the future that opens it, closes the connection.
+//! - An error contains no key and no text of a page.
 
 use std::error::Error;
 use std::future::Future;
@@ -14,73 +14,76 @@ use cuebook_decoding::emit::{Emission, Target};
 use cuebook_grammar::planning::MessageRole;
 use cuebook_grammar::seam::Image;
 
-/// Speaks to one model.
+/// A model.
 pub trait ChatEngine: Send + Sync {
-    /// What the model writes, as it writes it.
+    /// The output of the model.
     type Stream: ChatStream;
 
-    /// The engine's name in records: `ollama`, `openai`, …
+    /// The name of the engine in records: `ollama`, `openai`, …
     fn name(&self) -> &'static str;
 
-    /// The model's name, as its server knows it.
+    /// The name of the model on its server.
     fn model(&self) -> Option<&str>;
 
-    /// Where it is asked, for messages; never with a key or user information.
+    /// The address of the server, for messages, without keys and user information.
     fn address(&self) -> Option<&str> {
         None
     }
 
-    /// How it takes the grammar, and in which form the model then answers.
+    /// The notation of the grammar, and the form of the answer.
     fn dialect(&self) -> Dialect;
 
-    /// Sends the request; done once the answer begins. The caller bounds the time.
+    /// Sends the request. Returns when the answer starts. The caller bounds the time.
     ///
     /// # Errors
     /// [`EngineError`].
     fn open(&self, request: &ChatRequest<'_>) -> impl Future<Output = Result<Self::Stream, EngineError>> + Send;
 }
 
-/// What a model writes, piece by piece.
+/// The output of a model, in pieces.
 pub trait ChatStream: Send {
-    /// The next event; none after [`ChatEvent::Done`] and where the connection ended without it.
+    /// The next event. `None` after [`ChatEvent::Done`], and if the connection ended without it.
     ///
     /// # Errors
     /// [`EngineError`].
     fn next(&mut self) -> impl Future<Output = Result<Option<ChatEvent>, EngineError>> + Send;
 }
 
-/// How an engine takes a grammar, and how what it then writes is read.
+/// The notation of the grammar, and the form of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Dialect {
     /// The answer is a plan, constrained in this notation.
     Plan(Target),
     /// The answer is calls of tools, defined in this notation.
     Calls(Target),
-    /// Nothing constrains the answer: the form is described in the prompt, and any form is read.
+    /// The answer is not constrained: the prompt describes the form, and any form is read.
     Prompted,
 }
 
 /// One request.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ChatRequest<'a> {
-    /// The conversation, oldest first. The first is the system's.
+    /// The conversation, oldest first, starting with the system message.
     pub messages: &'a [ChatMessage],
-    /// The grammar in the engine's dialect; none where nothing constrains the answer.
+    /// The grammar in the dialect of the engine. `None` if the answer is not constrained.
     pub grammar: Option<&'a Emission>,
-    /// What the grammar was written from, for engines that need no dialect.
+    /// The source of the grammar, for engines without a dialect.
     pub spec: &'a GrammarSpec,
-    /// The most tokens that the model may write.
+    /// Upper bound of the tokens of the answer.
     pub max_tokens: u32,
 }
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChatMessage {
-    /// Who says it.
+    /// The author.
     pub role: MessageRole,
-    /// What.
+    /// The text.
     pub text: String,
-    /// Pictures that belong to it.
+    /// The pictures of the message.
     pub images: Vec<Image>,
 }
 
@@ -95,124 +98,124 @@ impl ChatMessage {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ChatEvent {
-    /// Bytes came that tell nothing yet: the engine is alive.
+    /// Bytes arrived that are not an event yet: the engine is alive.
     Alive,
     /// Text of the answer.
     Text(String),
-    /// What the model thinks before it answers.
+    /// Reasoning before the answer.
     Reasoning(String),
     /// A piece of a call of a tool.
     Call {
-        /// Which call of the answer, from 0. Once a later one begins, it is whole.
+        /// 0-based index of the call in the answer. A call is complete when the next one starts.
         index: usize,
         /// The tool, in the first piece.
         name: Option<String>,
         /// More of its arguments, as JSON text.
         arguments: String,
     },
-    /// Why the model does not answer.
+    /// The reason why the model refuses.
     Refusal(String),
-    /// Tokens so far; a later one replaces an earlier one.
+    /// Tokens so far. A later event replaces an earlier one.
     Usage {
         /// Read.
         input: u64,
         /// Written.
         output: u64,
     },
-    /// How likely each step was among all that could have been written, in order.
+    /// The probability of each step under the grammar, in order.
     Confidences(Vec<f64>),
-    /// The answer is over.
+    /// The answer has ended.
     Done(Finish),
 }
 
-/// Why an answer is over.
+/// Why an answer has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finish {
     /// The model ended it.
     Stop,
-    /// It reached the most tokens.
+    /// It reached the upper bound of tokens.
     Length,
-    /// The provider or the model does not answer this.
+    /// The provider or the model refused to answer.
     Refused,
-    /// Another reason, in the server's word.
+    /// Another reason, as the server names it.
     Other(String),
 }
 
-/// A boxed source of an error.
+/// The source of an error.
 pub type Source = Box<dyn Error + Send + Sync>;
 
-/// Why there is no whole answer.
+/// Why an answer is missing or incomplete.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// Nobody listens there.
-    #[error("expected an engine at {address}, saw none")]
+    /// The server cannot be reached.
+    #[error("no server at {address}")]
     Unreachable {
-        /// Where it was looked for.
+        /// The address.
         address: String,
-        /// What the connection said.
+        /// The error of the connection.
         #[source]
         source: Source,
     },
-    /// The server wants fewer requests.
-    #[error("the server asks to wait (status {status}): {message}")]
+    /// The server limits the rate of requests.
+    #[error("the server limits the rate of requests (status {status}): {message}")]
     RateLimited {
         /// The HTTP status.
         status: u16,
-        /// How long, if it says.
+        /// How long to wait, if stated.
         retry_after: Option<Duration>,
-        /// Its words, cut and escaped.
+        /// The start of its message, escaped.
         message: String,
     },
-    /// The server broke.
+    /// The server failed.
     #[error("the server failed (status {status}): {message}")]
     Server {
-        /// The HTTP status; 500 where it told of the fault within its stream.
+        /// The HTTP status; 500 if it reported the error within its stream.
         status: u16,
-        /// How long to wait, if it says.
+        /// How long to wait, if stated.
         retry_after: Option<Duration>,
-        /// Its words, cut and escaped.
+        /// The start of its message, escaped.
         message: String,
     },
-    /// The server does not take the request: key, model, grammar.
-    #[error("the server refuses the request (status {status}): {message}")]
+    /// The server rejected the request, for its key, model or grammar.
+    #[error("the server rejected the request (status {status}): {message}")]
     Rejected {
         /// The HTTP status.
         status: u16,
-        /// Its words, cut and escaped.
+        /// The start of its message, escaped.
         message: String,
     },
-    /// The connection broke.
-    #[error("the connection broke")]
+    /// The connection was lost.
+    #[error("the connection was lost")]
     Lost(#[source] Source),
-    /// The answer ended without its end mark.
-    #[error("expected the end of the answer, saw the end of the connection")]
+    /// The connection ended before the answer did.
+    #[error("the connection ended before the answer was complete")]
     Cut,
-    /// Nothing came for this long.
-    #[error("expected the engine to go on, saw nothing for {} s", .after.as_secs_f32())]
+    /// The engine sent nothing for too long.
+    #[error("the engine sent nothing for {} s", .after.as_secs_f32())]
     Stalled {
         /// How long.
         after: Duration,
     },
-    /// The answer is not in the format of this API.
+    /// The answer is not in the format of the API.
     #[error("expected {expected}, saw {seen}")]
     BadFormat {
-        /// What its format has.
+        /// The expected format.
         expected: &'static str,
-        /// What came, cut and escaped.
+        /// The start of what arrived, escaped.
         seen: String,
     },
-    /// The answer is longer than any.
-    #[error("expected an answer of at most {bound} bytes")]
+    /// The answer is too long.
+    #[error("the answer is longer than {bound} bytes")]
     TooLong {
-        /// The bound.
+        /// The upper bound.
         bound: usize,
     },
-    /// The request cannot be made: an address or a value that the client does not take.
-    #[error("the request cannot be made")]
+    /// The request cannot be built: the client rejects an address or a value.
+    #[error("the request cannot be built")]
     Request(#[source] Source),
-    /// What runs in this process failed.
+    /// An engine in this process failed.
     #[error("the engine failed")]
     Inside(#[source] Source),
 }
@@ -236,7 +239,7 @@ impl EngineError {
         }
     }
 
-    /// How long the server asks to wait.
+    /// The wait that the server asks for.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -246,7 +249,7 @@ impl EngineError {
     }
 }
 
-/// The words of a server, fit for a message: 300 characters in one line.
+/// A message of the server: at most 300 characters, escaped, in one line.
 #[cfg(feature = "http")]
 pub(crate) fn server_words(text: &str) -> String {
     cuebook_grammar::render::one_line(text, 300)

@@ -1,0 +1,78 @@
+//! Planners over models, from a configuration.
+
+use std::time::Duration;
+
+use cuebook_decoding::Caps;
+use cuebook_grammar::id::CredentialRef;
+use cuebook_grammar::seam::boxed::BoxedPlanner;
+use cuebook_grammar::secret::Secret;
+use cuebook_planner::converse::ChatEngine;
+use cuebook_planner::{Anthropic, Limits, ModelPlanner, Ollama, OpenAi, OpenAiMode, Prompts};
+
+use crate::environment;
+use crate::planners::{Engine, PlannerConfig, PlannerConfigError};
+
+/// Upper bound of the tokens of an answer of a local model, whose context is small.
+const LOCAL_ANSWER: u32 = 4_096;
+/// Upper bound of the tokens of an answer of a provider's model, which may reason before it answers.
+const PROVIDER_ANSWER: u32 = 16_384;
+const PLAN_TIME: Duration = Duration::from_secs(120);
+
+impl PlannerConfig {
+    pub(crate) fn model_planner(&self) -> Result<Box<dyn BoxedPlanner>, PlannerConfigError> {
+        let model = self.model().ok_or(PlannerConfigError::NoModel(self.engine));
+        let address = self.address();
+        match self.engine {
+            Engine::Ollama => self.with_limits(Ollama::new(&address, model?)?),
+            Engine::OpenAi => {
+                let key = self.key()?;
+                let default = if self.is_official() { OpenAiMode::Strict } else { OpenAiMode::Schema };
+                let engine = OpenAi::new(&address, model?)?.with_mode(self.mode.unwrap_or(default));
+                self.with_limits(match key {
+                    Some(key) => engine.with_key(key)?,
+                    None => engine,
+                })
+            }
+            Engine::Anthropic => {
+                let key = self.key()?;
+                let engine = Anthropic::new(&address, model?)?;
+                self.with_limits(match key {
+                    Some(key) => engine.with_key(key)?,
+                    None => engine,
+                })
+            }
+            engine => Err(PlannerConfigError::NotBuilt(engine)),
+        }
+    }
+
+    fn with_limits<E: ChatEngine + 'static>(&self, engine: E) -> Result<Box<dyn BoxedPlanner>, PlannerConfigError> {
+        let plan_time = self.plan_timeout_ms.map_or(PLAN_TIME, Duration::from_millis);
+        let defaults = Limits::default();
+        let answer = if self.is_official() { PROVIDER_ANSWER } else { LOCAL_ANSWER };
+        let limits = Limits {
+            output_tokens: self.answer_tokens.unwrap_or(answer),
+            run_tokens: self.run_tokens.unwrap_or(defaults.run_tokens),
+            plan_time,
+            first_byte: plan_time.mul_f64(0.75),
+            ..defaults
+        };
+        let credentials = self.credentials.iter().map(CredentialRef::new).collect();
+        let planner = ModelPlanner::new(engine).with_limits(limits).with_caps(Caps { credentials, ..Caps::default() });
+        Ok(match &self.prompts {
+            Some(folder) => Box::new(planner.with_prompts(Prompts::from_dir(folder)?)),
+            None => Box::new(planner),
+        })
+    }
+
+    /// The key. An error if the server or the configuration requires one and the variable is not set.
+    fn key(&self) -> Result<Option<Secret>, PlannerConfigError> {
+        let variable = self.key_variable();
+        match environment::variable(variable) {
+            Some(key) => Ok(Some(Secret::new(key.trim()))),
+            None if self.api_key_env.is_some() || self.is_official() => {
+                Err(PlannerConfigError::NoKey { engine: self.engine, variable: variable.to_owned() })
+            }
+            None => Ok(None),
+        }
+    }
+}

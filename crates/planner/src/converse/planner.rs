@@ -1,0 +1,260 @@
+//! The planner over a model, and its errors.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cuebook_decoding::Caps;
+use cuebook_decoding::emit::{Degraded, Target, emit, emit_within};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::plan::{PlanDraft, Violation, Violations};
+use cuebook_grammar::planning::{CallPurpose, MessageRole};
+use cuebook_grammar::report::Usage;
+use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
+use tokio::time::Instant;
+
+use super::chat::{ChatEngine, ChatMessage, Dialect, EngineError};
+use super::limits::{Budget, Limits, Spent};
+use super::turn::{Grammar, Turn, TurnEnd};
+use crate::prompt::{Form, Ground, Prompts};
+
+/// Why a model gave no plan.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The engine gave no complete answer.
+    #[error("{engine} gave no answer after {attempts} request{}{}", plural(*.attempts), at(.address.as_deref()))]
+    Engine {
+        /// The name of the engine.
+        engine: &'static str,
+        /// The address of its server.
+        address: Option<String>,
+        /// The number of requests.
+        attempts: u32,
+        /// Why.
+        #[source]
+        source: EngineError,
+    },
+    /// Neither the first answer nor the reformulation is a valid plan.
+    #[error("the second answer is not a valid plan either: {} violations, the first: {}", .violations.len(), first(.violations))]
+    Invalid {
+        /// The violations of the last answer.
+        violations: Violations,
+    },
+    /// A budget of the planner is used up: no request was sent.
+    #[error("the budget of {allowed} {} is used up: {used}", .budget.as_str())]
+    Budget {
+        /// The budget.
+        budget: Budget,
+        /// The amount that was used.
+        used: u64,
+        /// The upper bound.
+        allowed: u64,
+    },
+    /// The deadline or [`Limits::plan_time`] passed before the answer was complete.
+    #[error("{engine} gave no complete answer within {} s", .after.as_secs_f32())]
+    Deadline {
+        /// The engine's name.
+        engine: &'static str,
+        /// The time that it had.
+        after: Duration,
+    },
+}
+
+const fn plural(count: u32) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn at(address: Option<&str>) -> String {
+    address.map(|address| format!(" to {address}")).unwrap_or_default()
+}
+
+fn first(violations: &[Violation]) -> String {
+    violations.first().map(ToString::to_string).unwrap_or_default()
+}
+
+impl ModelError {
+    /// A stable code.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Engine { source, .. } => source.code(),
+            Self::Invalid { .. } => "invalidPlan",
+            Self::Budget { .. } => "budgetExceeded",
+            Self::Deadline { .. } => "deadlineExceeded",
+        }
+    }
+}
+
+/// A planner over a model: [`Planner`] for any [`ChatEngine`].
+#[derive(Debug)]
+pub struct ModelPlanner<E> {
+    engine: E,
+    prompts: Prompts,
+    limits: Limits,
+    caps: Caps,
+    spent: Mutex<Spent>,
+}
+
+impl<E: ChatEngine> ModelPlanner<E> {
+    /// A planner with the built-in prompts and the default limits. The budgets of a run start here, so each run needs its
+    /// own planner.
+    pub fn new(engine: E) -> Self {
+        Self {
+            engine,
+            prompts: Prompts::default(),
+            limits: Limits::default(),
+            caps: Caps::default(),
+            spent: Mutex::new(Spent::default()),
+        }
+    }
+
+    /// Sets the prompts.
+    #[must_use]
+    pub fn with_prompts(mut self, prompts: Prompts) -> Self {
+        self.prompts = prompts;
+        self
+    }
+
+    /// Sets the limits.
+    #[must_use]
+    pub const fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the bounds of the output: credentials, files, candidates, lengths.
+    #[must_use]
+    pub fn with_caps(mut self, caps: Caps) -> Self {
+        self.caps = caps;
+        self
+    }
+
+    /// The engine.
+    #[must_use]
+    pub const fn engine(&self) -> &E {
+        &self.engine
+    }
+
+    fn spent(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn grammar(&self, request: &PlanRequest<'_>) -> Grammar {
+        let asked = self.engine.dialect();
+        let target = match asked {
+            Dialect::Plan(target) | Dialect::Calls(target) => target,
+            Dialect::Prompted => Target::JsonSchema,
+        };
+        let (spec, emission, degraded) = emit_within(target, request.observation, request.policy, &self.caps);
+        let is_prompted = asked == Dialect::Prompted || degraded == Degraded::InPrompt;
+        let dialect = if is_prompted { Dialect::Prompted } else { asked };
+        Grammar { spec, emission: (!is_prompted).then_some(emission), dialect }
+    }
+
+    fn first_messages(&self, request: &PlanRequest<'_>, grammar: &Grammar) -> Vec<ChatMessage> {
+        let form = match grammar.dialect {
+            Dialect::Calls(_) => Form::Calls,
+            Dialect::Plan(Target::Line) => Form::Lines,
+            Dialect::Plan(_) => Form::Plan,
+            Dialect::Prompted => Form::Described(emit(Target::JsonSchema, grammar.spec.document())),
+        };
+        let ground = Ground { request, spec: &grammar.spec, form: &form };
+        let mut task = ChatMessage::new(MessageRole::User, self.prompts.turn(&ground));
+        task.images = request.images.to_vec();
+        vec![ChatMessage::new(MessageRole::System, self.prompts.system(&ground)), task]
+    }
+
+    async fn converse(
+        &self,
+        request: &PlanRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+        usage: &mut Usage,
+    ) -> Result<Answer, ModelError> {
+        let grammar = self.grammar(request);
+        let mut messages = self.first_messages(request, &grammar);
+        let mut purpose = if request.failure.is_some() { CallPurpose::Repair } else { CallPurpose::Plan };
+        let begun = Instant::now();
+        loop {
+            if let Some((budget, used, allowed)) = self.spent().exhausted(&self.limits) {
+                return Err(ModelError::Budget { budget, used, allowed });
+            }
+            let turn = Turn {
+                engine: &self.engine,
+                limits: &self.limits,
+                request,
+                grammar: &grammar,
+                messages: &messages,
+                purpose,
+                deadline,
+                has_answered: self.spent().has_answered,
+            };
+            let from = Instant::now();
+            let done = turn.run(sink).await;
+            {
+                let mut spent = self.spent();
+                spent.tokens = spent.tokens.saturating_add(done.input_tokens).saturating_add(done.output_tokens);
+                spent.time += from.elapsed();
+                spent.has_answered |= done.has_answered;
+            }
+            usage.planner_calls += 1;
+            usage.input_tokens += done.input_tokens;
+            usage.output_tokens += done.output_tokens;
+            match done.end {
+                TurnEnd::Accepted(draft) => return Ok(Answer::Draft(draft)),
+                TurnEnd::Refused(said) => return Ok(Answer::Refused(said)),
+                TurnEnd::Failed(source) => {
+                    let address = self.engine.address().map(str::to_owned);
+                    return Err(ModelError::Engine {
+                        engine: self.engine.name(),
+                        address,
+                        attempts: done.attempts,
+                        source,
+                    });
+                }
+                TurnEnd::Deadline => {
+                    return Err(ModelError::Deadline { engine: self.engine.name(), after: begun.elapsed() });
+                }
+                TurnEnd::Invalid(violations) if purpose == CallPurpose::Reformulate => {
+                    return Err(ModelError::Invalid { violations });
+                }
+                TurnEnd::Invalid(violations) => {
+                    messages.push(ChatMessage::new(MessageRole::Assistant, Prompts::quoted_answer(&done.output)));
+                    messages.push(ChatMessage::new(MessageRole::User, self.prompts.reformulate(&violations)));
+                    purpose = CallPurpose::Reformulate;
+                }
+            }
+        }
+    }
+}
+
+enum Answer {
+    Draft(PlanDraft),
+    Refused(String),
+}
+
+impl<E: ChatEngine> Planner for ModelPlanner<E> {
+    type Error = ModelError;
+
+    /// At most one draft, whatever the beam. A refusal of the model is a reply without drafts.
+    async fn plan(
+        &self,
+        request: &PlanRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<PlanReply, ModelError> {
+        let deadline = deadline.within(Instant::now().into_std(), self.limits.plan_time);
+        let mut usage = Usage::default();
+        let answer = self.converse(request, sink, deadline, &mut usage).await?;
+        Ok(match answer {
+            Answer::Draft(draft) => {
+                let note = draft.reasoning_summary.as_ref().map(ToString::to_string);
+                PlanReply { usage, note, ..PlanReply::of(draft) }
+            }
+            Answer::Refused(said) => {
+                let said = if said.is_empty() { "it gives no reason" } else { &said };
+                PlanReply { usage, ..PlanReply::none(format!("the model refuses: {said}")) }
+            }
+        })
+    }
+}

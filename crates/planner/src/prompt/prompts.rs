@@ -1,0 +1,175 @@
+//! The templates of all prompts.
+
+use std::path::Path;
+
+use cuebook_decoding::emit::{Body, Emission};
+use cuebook_grammar::plan::Violation;
+use cuebook_grammar::render::{json_line, one_line};
+
+use super::ground::{Form, Ground};
+use super::template::{MAX_BYTES, Need, Place, Template, TemplateError};
+use super::{grammar_words, sections};
+
+/// The templates of all prompts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompts {
+    system: Template,
+    plan: Template,
+    calls: Template,
+    lines: Template,
+    described: Template,
+    turn: Template,
+    reformulate: Template,
+}
+
+/// A built-in template: its file, places and text.
+struct Built {
+    file: &'static str,
+    places: &'static [Place],
+    text: &'static str,
+}
+
+const SYSTEM: Built = Built {
+    file: "system.txt",
+    places: &[("form", Need::Required), ("max_steps", Need::Optional)],
+    text: include_str!("../../prompts/system.txt"),
+};
+const PLAN: Built = Built {
+    file: "plan.txt",
+    places: &[("actions", Need::Optional), ("conditions", Need::Optional)],
+    text: include_str!("../../prompts/plan.txt"),
+};
+const CALLS: Built = Built { file: "calls.txt", places: &[], text: include_str!("../../prompts/calls.txt") };
+const LINES: Built = Built { file: "lines.txt", places: PLAN.places, text: include_str!("../../prompts/lines.txt") };
+const DESCRIBED: Built = Built {
+    file: "described.txt",
+    places: &[("schema", Need::Required)],
+    text: include_str!("../../prompts/described.txt"),
+};
+const TURN: Built = Built {
+    file: "turn.txt",
+    places: &[
+        ("task", Need::Required),
+        ("page", Need::Required),
+        ("registered", Need::Optional),
+        ("declared", Need::Optional),
+        ("exemplars", Need::Optional),
+        ("history", Need::Optional),
+        ("failure", Need::Optional),
+    ],
+    text: include_str!("../../prompts/turn.txt"),
+};
+const REFORMULATE: Built = Built {
+    file: "reformulate.txt",
+    places: &[("violations", Need::Required)],
+    text: include_str!("../../prompts/reformulate.txt"),
+};
+
+const ALL: [Built; 7] = [SYSTEM, PLAN, CALLS, LINES, DESCRIBED, TURN, REFORMULATE];
+
+/// Upper bound of the violations in a prompt.
+const VIOLATIONS: usize = 8;
+
+/// Upper bound in characters of a quoted answer.
+const QUOTED: usize = 6_000;
+
+impl Default for Prompts {
+    fn default() -> Self {
+        Self::with(&|built| Ok(built.text.to_owned())).unwrap_or_else(|error| unreachable!("built-in prompts: {error}"))
+    }
+}
+
+impl Prompts {
+    /// Templates from a directory: `system.txt`, `plan.txt`, `calls.txt`, `lines.txt`, `described.txt`, `turn.txt`
+    /// and `reformulate.txt`. The default of a missing file is the built-in template.
+    ///
+    /// # Errors
+    /// [`TemplateError`]: none of these files exists, or one cannot be read or has unknown places.
+    pub fn from_dir(dir: &Path) -> Result<Self, TemplateError> {
+        if !ALL.iter().any(|built| dir.join(built.file).is_file()) {
+            let known = ALL.map(|built| built.file).join(", ");
+            return Err(TemplateError::NoTemplate { path: dir.to_owned(), known });
+        }
+        Self::with(&|built| {
+            let path = dir.join(built.file);
+            let unreadable = |source| TemplateError::File { path: path.clone(), source };
+            match std::fs::metadata(&path) {
+                Ok(metadata) if metadata.len() > MAX_BYTES => Err(TemplateError::TooLarge { path }),
+                Ok(_) => std::fs::read_to_string(&path).map_err(unreadable),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(built.text.to_owned()),
+                Err(error) => Err(unreadable(error)),
+            }
+        })
+    }
+
+    fn with(text: &dyn Fn(&Built) -> Result<String, TemplateError>) -> Result<Self, TemplateError> {
+        let read = |built: &Built| Template::read(built.file, &text(built)?, built.places);
+        Ok(Self {
+            system: read(&SYSTEM)?,
+            plan: read(&PLAN)?,
+            calls: read(&CALLS)?,
+            lines: read(&LINES)?,
+            described: read(&DESCRIBED)?,
+            turn: read(&TURN)?,
+            reformulate: read(&REFORMULATE)?,
+        })
+    }
+
+    pub(crate) fn system(&self, ground: &Ground<'_>) -> String {
+        let described = |place: &str| match (place, ground.form) {
+            ("actions", _) => grammar_words::actions(ground.spec.document()),
+            ("conditions", _) => grammar_words::conditions(ground.spec.document()),
+            // It contains options of the page, so it is marked as data.
+            ("schema", Form::Described(Emission { body: Body::Json(schema), .. })) => {
+                format!("| {}", json_line(schema))
+            }
+            _ => String::new(),
+        };
+        let template = match ground.form {
+            Form::Plan => &self.plan,
+            Form::Calls => &self.calls,
+            Form::Lines => &self.lines,
+            Form::Described(_) => &self.described,
+        };
+        let form = template.fill(&described);
+        self.system.fill(&|place| match place {
+            "form" => form.clone(),
+            "max_steps" => ground.spec.caps().steps.to_string(),
+            _ => String::new(),
+        })
+    }
+
+    pub(crate) fn turn(&self, ground: &Ground<'_>) -> String {
+        self.turn.fill(&|place| match place {
+            "task" => sections::task(ground.request.task),
+            "page" => sections::page(ground),
+            "registered" => sections::registered(ground.request.policy),
+            "declared" => sections::declared(ground.spec.caps()),
+            "exemplars" => sections::exemplars(ground.request.exemplars),
+            "history" => sections::history(ground.request.history, ground.request.stuck),
+            "failure" => ground.request.failure.map(sections::failure).unwrap_or_default(),
+            _ => String::new(),
+        })
+    }
+
+    pub(crate) fn reformulate(&self, violations: &[Violation]) -> String {
+        let mut lines: Vec<String> = violations
+            .iter()
+            .take(VIOLATIONS)
+            .map(|violation| {
+                let path = if violation.path.is_empty() { "the answer" } else { &violation.path };
+                // A message may quote the page.
+                format!("| {}: {}", one_line(path, 100), one_line(&violation.message, 300))
+            })
+            .collect();
+        if let Some(more) = violations.len().checked_sub(VIOLATIONS).filter(|more| *more > 0) {
+            lines.push(format!("(and {more} more)"));
+        }
+        self.reformulate.fill(&|_| lines.join("\n"))
+    }
+
+    /// An answer, as it is quoted back to the model.
+    pub(crate) fn quoted_answer(output: &str) -> String {
+        if output.trim().is_empty() { "(nothing)".to_owned() } else { output.chars().take(QUOTED).collect() }
+    }
+}
