@@ -161,5 +161,5 @@ impl DataError {
 
 /// The start of a text for a message, escaped.
 pub(crate) fn shown(text: &str) -> String {
-    text.chars().take(100).flat_map(char::escape_debug).collect()
+    cuebook_grammar::render::excerpt(text, 100)
 }

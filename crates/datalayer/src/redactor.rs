@@ -16,7 +16,7 @@ use cuebook_grammar::seam::Redactor;
 use regex::{Regex, RegexBuilder};
 
 /// The replacement of a secret.
-pub const MARK: &str = "[redacted]";
+pub const MARK: &str = cuebook_grammar::secret::MASK;
 
 const MIN_CHARS: usize = 4;
 /// Characters of the pieces in which a long secret is searched for, so that a truncated one is found.

@@ -18,7 +18,7 @@ use cuebook_grammar::verdict::Verdict;
 use cuebook_probe::{Ask, Placement, innermost};
 use serde_json::{Value, json};
 
-use crate::redaction::{holds_any, reduce, reduce_in};
+use crate::redaction::holds_any;
 use crate::script::{FrameSample, WatchedInner, WatchedRow, WatchedTarget};
 
 /// How a target of a condition is looked up while the page changes.
@@ -396,7 +396,7 @@ impl Gathered {
             {
                 self.sensitive.insert(question.target.clone());
                 let compared: Vec<&str> = question.ask.compare.iter().map(String::as_str).collect();
-                reduce(element, &compared, &self.key);
+                element.redact(&compared, &self.key);
             }
             targets.insert(question.target.clone(), facts);
         }
@@ -553,7 +553,11 @@ impl Gathered {
             if self.sensitive.contains(&question.target) {
                 let compared: Vec<&str> = question.ask.compare.iter().map(String::as_str).collect();
                 for sample in samples.iter_mut().chain(&mut self.before) {
-                    reduce_in(sample, &question.target, &compared, &self.key);
+                    if let Some(element) =
+                        sample.targets.get_mut(&question.target).and_then(|seen| seen.element.as_mut())
+                    {
+                        element.redact(&compared, &self.key);
+                    }
                 }
             }
         }

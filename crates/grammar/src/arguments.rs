@@ -7,6 +7,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::render::{excerpt, shortened};
 use crate::wire::ReadError;
 
 /// How deep arguments may nest.
@@ -57,21 +58,32 @@ pub struct Property {
 
 impl Shape {
     /// Reads a JSON Schema; `None` if it is beyond the subset.
+    ///
+    /// ```
+    /// use cuebook_grammar::arguments::Shape;
+    /// use serde_json::json;
+    ///
+    /// let shape = Shape::read(&json!({ "type": "integer", "maximum": 5 })).unwrap();
+    /// assert!(shape.fit(&json!(3)).is_ok());
+    /// assert_eq!(shape.fit(&json!(7)).unwrap_err().to_string(), "expected at most 5, saw 7");
+    /// ```
     #[must_use]
     pub fn read(schema: &Value) -> Option<Self> {
         read(schema, 0)
     }
 
-    /// Where and why a value does not fit, the first place of all; the path is a JSON pointer into the value.
+    /// Checks that a value fits. The path of an error is a JSON pointer into the value.
     ///
     /// # Errors
-    /// [`ReadError`], whose message quotes at most 80 characters of the value.
+    /// [`ReadError`] for the first place that does not fit; its message quotes at most 80 characters of the value.
     pub fn fit(&self, value: &Value) -> Result<(), ReadError> {
-        let no = |expected: &str| Err(ReadError::new(format!("expected {expected}, saw {}", quoted(value, 80))));
+        let no = |expected: &str| {
+            Err(ReadError::new(format!("expected {expected}, saw {}", shortened(&value.to_string(), 80))))
+        };
         match self {
             Self::OneOf(values) if !values.contains(value) => match values.as_slice() {
                 [only] => no(&only.to_string()),
-                _ => no(&format!("one of {}", quoted(&Value::Array(values.clone()), 200))),
+                _ => no(&format!("one of {}", shortened(&Value::Array(values.clone()).to_string(), 200))),
             },
             Self::Boolean if !value.is_boolean() => no("true or false"),
             Self::OneOf(_) | Self::Boolean => Ok(()),
@@ -106,21 +118,12 @@ impl Shape {
                 object.iter().try_for_each(|(name, member)| {
                     match properties.iter().find(|property| property.name == *name) {
                         Some(property) => property.shape.fit(member).map_err(|error| error.under(name)),
-                        None => no(&format!(
-                            "no `{}`",
-                            name.chars().take(60).flat_map(char::escape_debug).collect::<String>()
-                        )),
+                        None => no(&format!("no `{}`", excerpt(name, 60))),
                     }
                 })
             }
         }
     }
-}
-
-fn quoted(value: &Value, most: usize) -> String {
-    let text = value.to_string();
-    let cut = if text.chars().count() > most { "…" } else { "" };
-    format!("{}{cut}", text.chars().take(most).collect::<String>())
 }
 
 fn read(schema: &Value, depth: usize) -> Option<Shape> {

@@ -1,12 +1,11 @@
-//! Candidates: the things on a page that a step may act on, as the orchestrator enumerated them.
+//! Candidates: the things on a page that a step may act on.
 //!
 //! Invariants:
-//! - A candidate is offered only if a person could act on it: nothing hidden, transparent, one pixel by
-//!   trick or covered for good (what can be scrolled into view is offered, and says so).
-//! - Of two candidates that look alike in role and name, each carries a context that tells it apart, or
-//!   both are marked ambiguous.
-//! - What a candidate supports is decided here, by its role and kind, for the check, the executor and
-//!   every decoder alike.
+//! - A candidate is offered only if a person could act on it: nothing hidden, transparent, shrunk to a pixel or covered
+//!   for good. What can be scrolled into view is offered and marked so.
+//! - Two candidates with the same role and name each carry a context that distinguishes them, or both are marked
+//!   ambiguous.
+//! - What a candidate supports is decided here, by its role and kind, for the check, the executor and every decoder.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,8 +16,9 @@ use crate::id::{CandidateId, NodeKey};
 use crate::locator::Locator;
 use crate::role::Role;
 use crate::secret::FactText;
+use crate::wire::is_default;
 
-/// Whose word the role and the name are.
+/// The source of role and name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum NameSource {
@@ -29,12 +29,12 @@ pub enum NameSource {
     Walk,
 }
 
-/// What kind of control a candidate is, where its role alone does not tell what it takes.
+/// The kind of control, where the role alone does not decide what it accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum ControlKind {
-    /// No form control.
+    /// Not a form control.
     #[default]
     Plain,
     /// A one-line text field, search, telephone, URL and e-mail fields included.
@@ -77,7 +77,7 @@ pub struct SelectOption {
     pub disabled: bool,
 }
 
-/// Whether a candidate can be seen as the page stands.
+/// Whether a candidate is in the viewport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Placement {
@@ -98,7 +98,7 @@ pub struct Occlusion {
     pub by: String,
 }
 
-/// A name for a candidate that survives reloads: a vector, compared part by part.
+/// Identifies a candidate across reloads: a vector, compared part by part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fingerprint {
@@ -120,11 +120,11 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The least likeness at which a unique best match is taken for the same thing.
+    /// The least likeness at which a unique best match counts as the same thing.
     pub const THRESHOLD: f64 = 0.75;
 
-    /// Likeness from 0 to 1. Role and frame must agree; a shared test id alone is enough to reach the
-    /// threshold; otherwise the name counts most, then the context, then the path.
+    /// Similarity from 0 to 1; 0 unless role and frame are equal. Of the rest the name weighs most, then the shared test
+    /// id, the path and the context.
     #[must_use]
     pub fn likeness(&self, other: &Self) -> f64 {
         if self.role != other.role || self.frame != other.frame {
@@ -142,22 +142,11 @@ impl Fingerprint {
         let path = agree(self.path == other.path, 0.25);
         (test_id + name + context + path).min(1.0)
     }
-
-    /// Eight hexadecimal digits that stand for the vector in logs and joins; not for identity.
-    #[must_use]
-    pub fn short(&self) -> String {
-        use sha2::{Digest as _, Sha256};
-        let mut hash = Sha256::new();
-        for part in [self.role.as_str(), &self.name, self.test_id.as_deref().unwrap_or(""), &self.path, &self.frame] {
-            hash.update(part.as_bytes());
-            hash.update([0]);
-        }
-        hash.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect()
-    }
 }
 
-/// What a candidate is about, as digests: its role and name, the texts around it that identify it, and, where
-/// those are its twins' too, what is its alone. Two candidates of one document with equal digests mean the same.
+/// What a candidate is about, as digests: its role and name, the texts around it that identify it and, if its twins
+/// share those, a part of the page that belongs to it alone. Two candidates of one document with equal digests have the
+/// same meaning.
 ///
 /// Opaque: only the script in the page computes it. `ARCHITECTURE.md` says which texts identify.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -167,7 +156,7 @@ pub struct About {
     pub role: Role,
     /// Role, name, and every row, item, dialog, group, section and heading around it.
     pub key: String,
-    /// Where `key` is that of a twin as well: the part of the page that is this candidate's alone.
+    /// If a twin has the same `key`: the part of the page that belongs to this candidate alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<OwnPart>,
 }
@@ -176,14 +165,14 @@ pub struct About {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnPart {
-    /// How many parents above the candidate it stands; 0 is the candidate itself.
+    /// Number of parents above the candidate; 0 is the candidate itself.
     pub up: u32,
     /// What it says.
     pub key: String,
-    /// Where the texts do not differ: its 1-based rank among its siblings of one tag.
+    /// If the texts do not differ: its 1-based rank among its siblings of the same tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
-    /// How many those siblings are.
+    /// Number of those siblings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u32>,
 }
@@ -196,16 +185,16 @@ pub struct Candidate {
     pub id: CandidateId,
     /// The ARIA role.
     pub role: Role,
-    /// The accessible name, or what stands for it (text, title, test id); at most 200 characters.
+    /// The accessible name, or a substitute (text, title, test id); at most 200 characters.
     pub name: String,
-    /// Whose word role and name are.
+    /// The source of role and name.
     #[serde(default)]
     pub name_source: NameSource,
-    /// What tells it from its twins, such as `row: john@example.com`.
+    /// What distinguishes it from its twins, such as `row: john@example.com`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// It has a twin that nothing tells apart: a model's plan may not target it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    /// It has a twin from which nothing distinguishes it: a model's plan may not target it.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub ambiguous: bool,
     /// The accessible description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -246,19 +235,19 @@ pub struct Candidate {
     /// What covers it, if something does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occlusion: Option<Occlusion>,
-    /// What it scrolls with, where that is not the page.
+    /// Its scroll container, if that is not the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scroll_container: Option<String>,
-    /// The frame that it lives in: an index into the observation's frames; 0 is the main frame.
+    /// 0-based index into the observation's frames; 0 is the main frame.
     #[serde(default)]
     pub frame: u32,
-    /// How deep it stands in the page's structure, for rendering.
+    /// Depth in the page's structure, for rendering.
     #[serde(default)]
     pub depth: u16,
-    /// Ways to find it again, best first.
+    /// Locators that find it again, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locators: Vec<Locator>,
-    /// Its name across reloads.
+    /// Identifies it across reloads.
     pub fingerprint: Fingerprint,
     /// Where its node lives; a hint for the executor.
     #[serde(skip)]
@@ -271,11 +260,6 @@ pub struct Candidate {
     pub about: Option<About>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
-fn is_false(value: &bool) -> bool {
-    !*value
-}
-
 /// What an action needs of its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -283,11 +267,11 @@ fn is_false(value: &bool) -> bool {
 pub enum Capability {
     /// Anything that receives the pointer.
     Pointer,
-    /// Anything that takes the focus or keys.
+    /// Anything that accepts focus or keys.
     Keyboard,
-    /// Takes text, typed or set.
+    /// Accepts text, typed or set.
     Text,
-    /// Takes a value that is set whole: text fields, dates, colours, ranges.
+    /// Accepts a value that is set at once: text fields, dates, colours, ranges.
     Value,
     /// Has options to choose from.
     Options,
@@ -295,7 +279,7 @@ pub enum Capability {
     CheckOn,
     /// Can be turned off; radio buttons excluded.
     CheckOff,
-    /// Takes files.
+    /// Accepts files.
     Files,
     /// Can be read.
     Read,
@@ -317,14 +301,14 @@ impl Candidate {
         self.rect.map(|rect| rect.center())
     }
 
-    /// Whether what is typed into it must not be kept.
+    /// Whether text typed into it is sensitive.
     #[must_use]
     pub fn is_sensitive(&self) -> bool {
         self.control == ControlKind::Password
     }
 
-    /// Whether an action that needs `capability` may target it. A disabled control supports what it would
-    /// support enabled: whether it is enabled is for the moment of acting to say.
+    /// Whether an action that needs `capability` may target it. A disabled control supports what it would support if
+    /// enabled; whether it is enabled is checked when the step acts.
     #[must_use]
     pub fn supports(&self, capability: Capability) -> bool {
         use ControlKind as Kind;

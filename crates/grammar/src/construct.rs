@@ -8,7 +8,9 @@
 //! let plan: Vec<Step> = vec![
 //!     SetValue::to("c7", "ann").into(),
 //!     SetValue::secret("c8", "shop").into(),
-//!     Step::from(Click::on("c10")).with_post(Condition::url_changes_to("/dashboard")),
+//!     Step::from(Click::on("c10"))
+//!         .with_pre(Condition::visible("c10".into()))
+//!         .with_post(Condition::url_changes_to("/dashboard")),
 //! ];
 //! assert_eq!(serde_json::to_value(&plan[0]).unwrap()["type"], "setValue");
 //! ```
@@ -24,7 +26,7 @@ use crate::secret::WireText;
 use crate::step::Step;
 use crate::wire::{LongText, ShortText, UrlText};
 
-/// A text that is no reference becomes one that names nothing, which the check of the plan refuses.
+/// A text that is not a reference becomes one that names nothing, which the plan's check refuses.
 impl From<&str> for TargetRef {
     fn from(text: &str) -> Self {
         Self::new(text).unwrap_or_else(|_| {
@@ -44,7 +46,7 @@ impl Click {
 }
 
 impl TypeText {
-    /// Types `text` after what stands in the field, cut at 100,000 characters.
+    /// Types `text`, cut at 20,000 characters, after the content of the field.
     #[must_use]
     pub fn text(target: impl Into<TargetRef>, text: &str) -> Self {
         Self { target_ref: target.into(), text: Some(WireText::cut(text)), credential_ref: None, delay_ms: None }
@@ -59,13 +61,13 @@ impl TypeText {
 }
 
 impl SetValue {
-    /// Replaces what stands in the field.
+    /// Replaces the value of the field.
     #[must_use]
     pub fn to(target: impl Into<TargetRef>, value: &str) -> Self {
         Self { target_ref: target.into(), value: Some(WireText::cut(value)), credential_ref: None }
     }
 
-    /// Replaces what stands in the field by the secret called `name`.
+    /// Replaces the value of the field by the secret called `name`.
     #[must_use]
     pub fn secret(target: impl Into<TargetRef>, name: &str) -> Self {
         Self { target_ref: target.into(), value: None, credential_ref: Some(CredentialRef::new(name)) }
@@ -73,7 +75,7 @@ impl SetValue {
 }
 
 impl Select {
-    /// Chooses one option by value, or by label where none has that value.
+    /// Chooses one option by value, or by label if none has that value.
     #[must_use]
     pub fn option(target: impl Into<TargetRef>, option: &str) -> Self {
         Self { target_ref: target.into(), option: OptionChoices::text(option) }
@@ -121,7 +123,7 @@ impl DragTo {
 }
 
 impl Call {
-    /// Calls the registered action `name`. What is no object gives no arguments, which the action's schema judges.
+    /// Calls the registered action `name`. Arguments that are not an object are dropped, and the action's schema decides.
     #[must_use]
     pub fn named(name: &str, args: Value) -> Self {
         let args = if let Value::Object(args) = args { Some(args) } else { None };
@@ -130,7 +132,7 @@ impl Call {
 }
 
 impl Condition {
-    /// The URL becomes another one that contains `part`.
+    /// The URL changes to one that contains `part`.
     #[must_use]
     pub fn url_changes_to(part: &str) -> Self {
         Self::UrlChanges(UrlChanges { to: Some(UrlText::cut(part)) })

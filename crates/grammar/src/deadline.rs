@@ -3,6 +3,17 @@
 use std::time::{Duration, Instant};
 
 /// A deadline is a value: it reads no clock, its caller brings the time.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// use cuebook_grammar::deadline::Deadline;
+///
+/// let now = Instant::now();
+/// let deadline = Deadline::after(now, Duration::from_secs(10)).within(now, Duration::from_secs(2));
+/// assert_eq!(deadline.remaining(now), Duration::from_secs(2));
+/// assert!(deadline.has_passed(now + Duration::from_secs(3)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(Instant);
 
@@ -23,12 +34,6 @@ impl Deadline {
     #[must_use]
     pub fn has_passed(self, now: Instant) -> bool {
         now >= self.0
-    }
-
-    /// The earlier of two deadlines.
-    #[must_use]
-    pub fn earlier(self, other: Self) -> Self {
-        self.min(other)
     }
 
     /// The earlier of this deadline and the point `span` from `now`.

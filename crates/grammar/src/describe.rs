@@ -6,6 +6,7 @@
 use crate::condition::{Aspect, Condition, TextOf};
 use crate::facts::{ElementFacts, Facts, Sample, TargetFacts};
 use crate::id::TargetRef;
+use crate::render::shortened;
 use crate::secret::{FactText, WireText};
 use crate::text_match::TextPattern;
 
@@ -15,13 +16,13 @@ const QUOTED: usize = 120;
 const REQUESTS: usize = 5;
 
 impl Condition {
-    /// What the condition states, to follow "expected": `the value of c3 to be "Ann"`.
+    /// What the condition states, as a phrase after "expected": `the value of c3 to be "Ann"`.
     #[must_use]
     pub fn in_words(&self) -> String {
         self.in_words_naming(&|target| target.to_string())
     }
 
-    /// As [`Condition::in_words`], with targets called what `name` says.
+    /// As [`Condition::in_words`], with targets named by `name`.
     #[must_use]
     pub fn in_words_naming(&self, name: &dyn Fn(&TargetRef) -> String) -> String {
         use Condition as C;
@@ -103,18 +104,18 @@ impl Condition {
         }
     }
 
-    /// What was seen of it last, to follow "saw": `the URL https://shop.test/login`.
+    /// What was seen last, as a phrase after "saw": `the URL https://shop.test/login`.
     #[must_use]
     pub fn seen(&self, facts: &Facts) -> String {
         self.seen_naming(facts, &|target| target.to_string())
     }
 
-    /// As [`Condition::seen`], with targets called what `name` says.
+    /// As [`Condition::seen`], with targets named by `name`.
     #[must_use]
     pub fn seen_naming(&self, facts: &Facts, name: &dyn Fn(&TargetRef) -> String) -> String {
         use Condition as C;
         let Some(now) = facts.samples.last() else { return "nothing of the page".to_owned() };
-        let element = |target: &TargetRef, tell: &dyn Fn(&ElementFacts) -> String| seen_of(now, target, name, tell);
+        let element = |target: &TargetRef, say: &dyn Fn(&ElementFacts) -> String| seen_of(now, target, name, say);
         match self {
             C::UrlMatches(_) => format!("the URL {}", cut(&now.url)),
             C::UrlChanges(_) => match &facts.before {
@@ -208,10 +209,10 @@ impl Condition {
             C::RequestObserved(_) => match &facts.events.requests[..] {
                 [] => "no request".to_owned(),
                 requests => {
-                    let told: Vec<String> =
+                    let named: Vec<String> =
                         requests.iter().take(REQUESTS).map(crate::facts::RequestFact::in_words).collect();
                     let more = if requests.len() > REQUESTS { ", …" } else { "" };
-                    format!("{}{more}", told.join(", "))
+                    format!("{}{more}", named.join(", "))
                 }
             },
             C::DialogOpened(_) => match facts.events.dialogs.last() {
@@ -246,10 +247,10 @@ fn seen_of(
     now: &Sample,
     target: &TargetRef,
     name: &dyn Fn(&TargetRef) -> String,
-    tell: &dyn Fn(&ElementFacts) -> String,
+    say: &dyn Fn(&ElementFacts) -> String,
 ) -> String {
     match now.targets.get(target) {
-        Some(TargetFacts { element: Some(element), .. }) => tell(element),
+        Some(TargetFacts { element: Some(element), .. }) => say(element),
         _ => counted(now, target, name),
     }
 }
@@ -325,11 +326,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    let mut cut: String = text.chars().take(QUOTED).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
-    }
-    cut
+    shortened(text, QUOTED)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Effect classes: what repeating a step would cost.
+//! Effect classes: the cost of repeating a step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 pub enum EffectClass {
     /// Changes nothing.
     ReadOnly,
-    /// Twice is the same as once.
+    /// Doing it twice is the same as doing it once.
     Idempotent,
-    /// Changes something that can be changed back.
+    /// Changes something that can be undone.
     Reversible,
-    /// Cannot be taken back, or nobody knows.
+    /// Cannot be undone, or that is unknown.
     Destructive,
 }

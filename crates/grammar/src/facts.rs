@@ -1,4 +1,4 @@
-//! What was seen: the only input of a verdict, whoever gathered it and whenever it is judged.
+//! What was seen: the only input of a verdict, no matter who gathered it or when it is judged.
 //!
 //! Invariants:
 //! - Facts are plain data and round-trip through JSON: a verdict on recorded facts equals the one at run time.
@@ -13,29 +13,18 @@ use serde_json::Value;
 use crate::geometry::Rect;
 use crate::id::TargetRef;
 use crate::role::Role;
-use crate::secret::{DigestKey, FactText};
+use crate::secret::FactText;
+use crate::wire::{is_default, words};
 
-/// On, off, or partly on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Toggle {
-    /// On.
-    True,
-    /// Off.
-    False,
-    /// Partly.
-    Mixed,
-}
-
-impl Toggle {
-    /// `true`, `false` or `mixed`, as ARIA writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::True => "true",
-            Self::False => "false",
-            Self::Mixed => "mixed",
-        }
+words! {
+    /// On, off, or partly on.
+    pub enum Toggle {
+        /// On.
+        True = "true",
+        /// Off.
+        False = "false",
+        /// Partly.
+        Mixed = "mixed",
     }
 }
 
@@ -44,25 +33,25 @@ impl Toggle {
 #[serde(rename_all = "camelCase", default)]
 pub struct States {
     /// Cannot be operated; `aria-disabled`, `disabled` and disabled fieldsets count.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub disabled: bool,
     /// Its value cannot be changed by typing.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub readonly: bool,
-    /// Takes typed text and is neither disabled nor read-only.
-    #[serde(skip_serializing_if = "is_false")]
+    /// Accepts typed text and is neither disabled nor read-only.
+    #[serde(skip_serializing_if = "is_default")]
     pub editable: bool,
     /// Must be filled in.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub required: bool,
     /// Has the keyboard focus in its document.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub focused: bool,
     /// Fails its validation, as the page or the browser says.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub invalid: bool,
     /// Several of its options can be chosen.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub multiselectable: bool,
     /// Check boxes, radio buttons, switches.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,11 +74,6 @@ pub struct States {
     /// `aria-current`, unless false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
-fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 /// One element as it was at one moment.
@@ -135,10 +119,10 @@ pub struct ElementFacts {
     /// The chosen options of a select: their labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub selected_labels: Vec<String>,
-    /// Those attributes that a condition asked for; `None` for one that is absent.
+    /// The attributes that a condition reads; `None` for one that is absent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, Option<FactText>>,
-    /// Those DOM properties that a condition asked for, as JSON scalars.
+    /// The DOM properties that a condition reads, as JSON scalars.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, Value>,
     /// The classes.
@@ -156,33 +140,14 @@ pub struct ElementFacts {
     #[serde(rename = "box", skip_serializing_if = "Option::is_none")]
     pub rect: Option<Rect>,
     /// Whether the typed value must not be kept: password-like.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub sensitive: bool,
-    /// Structural parts of the locator that looked for it, decided where the document is.
-    #[serde(skip_serializing_if = "Relations::is_empty")]
+    /// Structural parts of its locator, decided in the page.
+    #[serde(skip_serializing_if = "is_default")]
     pub relations: Relations,
 }
 
-impl ElementFacts {
-    fn redact(&mut self, compared: &[&str], key: &DigestKey) {
-        self.sensitive = true;
-        for text in [&mut self.value, &mut self.text].into_iter().flatten() {
-            *text = text.redact(key, compared.iter().copied());
-        }
-        if let Some(Some(value)) = self.attributes.get_mut("value") {
-            *value = value.redact(key, compared.iter().copied());
-        }
-        if let Some(value) = self.properties.get_mut("value")
-            && let Some(clear) = value.as_str()
-            && crate::secret::Digest::parse(clear).is_none()
-        {
-            // The form that a redacted condition on the property states.
-            *value = Value::from(key.digest(clear).as_str());
-        }
-    }
-}
-
-/// Facts about an element's place in the document that the facts of the element alone cannot show.
+/// Facts about an element's place in the document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Relations {
@@ -201,12 +166,6 @@ pub struct Relations {
     /// It is the innermost element with the locator's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub innermost_text: Option<bool>,
-}
-
-impl Relations {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// What a target resolved to at one moment.
@@ -234,7 +193,7 @@ impl TargetFacts {
     }
 }
 
-/// The page at one moment, as far as the conditions of a step asked.
+/// The page at one moment, as far as the conditions of a step need it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sample {
@@ -257,7 +216,7 @@ pub struct RequestFact {
     pub method: String,
     /// The URL, without a fragment, at most 2,000 characters.
     pub url: String,
-    /// The status, once the answer's head is there.
+    /// The status, once the head of the response has arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Why it failed, if it did.
@@ -266,8 +225,7 @@ pub struct RequestFact {
 }
 
 impl RequestFact {
-    /// Whether it failed, or was answered with a status of 400 or more. A request that the page or the browser gave
-    /// up itself has not failed.
+    /// Whether it failed or got a status of 400 or more. A request that the page or the browser cancelled has not failed.
     #[must_use]
     pub fn is_problem(&self) -> bool {
         let failed = self.failure.as_deref().is_some_and(|reason| reason != "net::ERR_ABORTED");
@@ -282,7 +240,7 @@ impl RequestFact {
         path.split(['?', '#']).next().unwrap_or("/")
     }
 
-    /// It in words: `POST /save answered 500`.
+    /// In words: `POST /save answered 500`.
     #[must_use]
     pub fn in_words(&self) -> String {
         let path: String = self.path().chars().take(200).collect();
@@ -329,7 +287,7 @@ pub struct DownloadFact {
     pub filename: String,
     /// Where it comes from.
     pub url: String,
-    /// How it ended, if it did while the step was under way.
+    /// How it ended, if it did so during the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<DownloadEnd>,
     /// Its size in bytes, once it is complete.
@@ -344,15 +302,15 @@ pub struct DownloadFact {
 pub enum DownloadEnd {
     /// The file is there.
     Completed,
-    /// It was refused, cancelled, or broke off.
+    /// It was refused, cancelled or interrupted.
     Canceled,
 }
 
-/// What happened from the moment the conditions were armed.
+/// Events since the conditions were armed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EventFacts {
-    /// The network was quiet for 500 ms: yes, not before the limit (`None`), or not looked at (`None`).
+    /// `true` if the network was quiet for 500 ms; absent if it was not within the limit, or was not watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_idle: Option<bool>,
     /// Requests, in order, the first 200 of them.
@@ -372,7 +330,7 @@ pub struct EventFacts {
     pub any_effect: Option<bool>,
 }
 
-/// Everything that the conditions of a step are judged on.
+/// Everything on which the conditions of a step are judged.
 ///
 /// A precondition is judged on one sample. A postcondition is judged on all samples since the input: what
 /// was true in one of them counts as seen.
@@ -384,30 +342,13 @@ pub struct Facts {
     pub before: Option<Sample>,
     /// The page since, in order, one entry per change.
     pub samples: Vec<Sample>,
-    /// What happened since.
+    /// Events since the input.
     #[serde(default)]
     pub events: EventFacts,
 }
 
 impl Facts {
-    /// The same facts as they may be kept: texts of sensitive elements become digests. Of the `compared` texts those
-    /// that a value contains stay judgeable. Doing it twice changes nothing.
-    #[must_use]
-    pub fn redacted(&self, is_sensitive: &dyn Fn(&TargetRef) -> bool, compared: &[&str], key: &DigestKey) -> Self {
-        let mut facts = self.clone();
-        for sample in facts.before.iter_mut().chain(&mut facts.samples) {
-            for (target, seen) in &mut sample.targets {
-                if let Some(element) = &mut seen.element
-                    && (element.sensitive || is_sensitive(target))
-                {
-                    element.redact(compared, key);
-                }
-            }
-        }
-        facts
-    }
-
-    /// Facts of one moment, as a precondition is judged on.
+    /// Facts of one moment, for a precondition.
     #[must_use]
     pub fn at(sample: Sample) -> Self {
         Self { before: None, samples: vec![sample], events: EventFacts::default() }

@@ -1,5 +1,4 @@
-//! Boxes and points, in CSS pixels of the page's viewport: the origin is the top left corner of what the
-//! tab shows, whatever frame a thing lives in.
+//! Boxes and points in CSS pixels of the tab's viewport: the origin is its top left corner, for every frame.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,12 +48,6 @@ impl Rect {
         let width = (self.x + self.width).min(other.x + other.width) - self.x.max(other.x);
         let height = (self.y + self.height).min(other.y + other.height) - self.y.max(other.y);
         if width <= 0.0 || height <= 0.0 { 0.0 } else { (width * height) / (self.width * self.height) }
-    }
-
-    /// The same box moved by `(dx, dy)`.
-    #[must_use]
-    pub fn moved(&self, dx: f64, dy: f64) -> Self {
-        Self { x: self.x + dx, y: self.y + dy, ..*self }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Outcomes of actions that lie outside of the page: requests, files, commands, registered code.
 //!
-//! Invariant: whoever makes one says whether the action reached the world. A repair goes by it: what may have
-//! arrived is run again only if running it twice is the same as running it once.
+//! Invariant: the handler states whether the action was delivered. A repair depends on it: an action that may have been
+//! delivered is repeated only if it is idempotent.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::facts::{EventFacts, Facts, Sample};
 use crate::outcome::{Evidence, Judged, StepFailure, StepOutcome, StepSuccess, Timings};
 use crate::plan::{BoundStep, StatedCondition};
 
-/// Whether an action reached what it acts on.
+/// Whether an action was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// Nothing left this process.
     NotSent,
-    /// It arrived, whatever came of it.
+    /// It was delivered, with or without success.
     Sent,
-    /// It may have arrived: there was no answer.
+    /// It may have been delivered: there was no response.
     Unknown,
 }
 

@@ -1,13 +1,15 @@
 //! Names of things: runs, pages, observations, candidates, targets.
 //!
-//! Invariant: an id is a newtype, and only its owner makes new ones. Ids of candidates count up over a
-//! whole run, over all its tabs, and are never reused.
+//! Invariant: an id is a newtype that only its owner creates. Ids of candidates count up over a whole run, across all
+//! its tabs, and are never reused.
 
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::wire::inline_schema;
 
 macro_rules! opaque_id {
     ($(#[$meta:meta])* $name:ident) => {
@@ -17,7 +19,7 @@ macro_rules! opaque_id {
         pub struct $name(String);
 
         impl $name {
-            /// Wraps a name that its owner made.
+            /// Wraps a name that its owner chose.
             pub fn new(name: impl Into<String>) -> Self { Self(name.into()) }
             /// The name.
             #[must_use]
@@ -27,6 +29,14 @@ macro_rules! opaque_id {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(&self.0) }
         }
+
+        #[cfg(feature = "arbitrary")]
+        impl crate::arbitrary::Generate for $name {
+            fn strategy() -> proptest::strategy::BoxedStrategy<Self> {
+                use proptest::strategy::Strategy as _;
+                crate::arbitrary::any().prop_map(Self).boxed()
+            }
+        }
     };
 }
 
@@ -35,7 +45,7 @@ opaque_id! {
     RunId
 }
 opaque_id! {
-    /// One tab, opaque: whoever owns the browser gives it its name.
+    /// One tab; opaque, named by the owner of the browser.
     PageId
 }
 opaque_id! {
@@ -83,17 +93,7 @@ impl<'de> Deserialize<'de> for CandidateId {
     }
 }
 
-impl JsonSchema for CandidateId {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "CandidateId".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^c[1-9][0-9]{0,8}$" })
-    }
-}
+inline_schema!(CandidateId, { "type": "string", "pattern": "^c[1-9][0-9]{0,8}$" });
 
 /// What a step or a condition points at: the id of a candidate in the observation, or the name of an
 /// entry in the plan's `candidates`. One to 64 letters, digits, `_`, `-`, `.` or `:`, the first a letter,
@@ -102,7 +102,7 @@ impl JsonSchema for CandidateId {
 #[serde(transparent)]
 pub struct TargetRef(String);
 
-/// A string that is no reference to a target.
+/// A string that is not a reference to a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected 1 to 64 letters, digits, `_`, `-`, `.` or `:`, saw `{seen}`")]
 pub struct BadTargetRef {
@@ -113,8 +113,18 @@ pub struct BadTargetRef {
 impl TargetRef {
     const PATTERN: &'static str = "^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$";
 
+    /// Reads a reference.
+    ///
+    /// ```
+    /// use cuebook_grammar::id::{CandidateId, TargetRef};
+    ///
+    /// assert_eq!(TargetRef::new("c12").unwrap().candidate_id(), Some(CandidateId(12)));
+    /// assert_eq!(TargetRef::new("loginButton").unwrap().candidate_id(), None);
+    /// assert!(TargetRef::new("log in").is_err());
+    /// ```
+    ///
     /// # Errors
-    /// [`BadTargetRef`] if `text` is not of the form.
+    /// [`BadTargetRef`] if `text` does not have the form above.
     pub fn new(text: &str) -> Result<Self, BadTargetRef> {
         let mut bytes = text.bytes();
         let first = bytes.next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_');
@@ -122,7 +132,7 @@ impl TargetRef {
         if first && rest && text.len() <= 64 {
             Ok(Self(text.to_owned()))
         } else {
-            Err(BadTargetRef { seen: text.chars().take(64).flat_map(char::escape_debug).collect() })
+            Err(BadTargetRef { seen: crate::render::excerpt(text, 64) })
         }
     }
 
@@ -132,7 +142,7 @@ impl TargetRef {
         &self.0
     }
 
-    /// The candidate id that this reference spells, if it spells one.
+    /// The candidate id, if the reference is one.
     #[must_use]
     pub fn candidate_id(&self) -> Option<CandidateId> {
         CandidateId::parse(&self.0)
@@ -157,20 +167,10 @@ impl<'de> Deserialize<'de> for TargetRef {
     }
 }
 
-impl JsonSchema for TargetRef {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "TargetRef".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": Self::PATTERN })
-    }
-}
+inline_schema!(TargetRef, { "type": "string", "pattern": TargetRef::PATTERN });
 
-/// Where a candidate's node lives on the wire: opaque, never serialised, never rendered.
-/// The executor takes it as a hint and verifies it.
+/// Where a candidate's node lives on the wire: opaque, never serialised, never rendered. For the executor it is a hint
+/// that has to be verified.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NodeKey {
     /// The tab.

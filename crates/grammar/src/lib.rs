@@ -1,10 +1,9 @@
 //! The typed action grammar: values, their pure semantics, their schemas, policy, and the seam traits.
 //!
-//! Everything that the layers of Cuebook say to each other is defined here. A plan, an observation, a
-//! verdict or a step record is a plain value with one JSON form; whoever holds it can judge it without a
-//! browser, a model or a clock.
+//! Everything that the layers of Cuebook exchange is defined here. A plan, an observation, a verdict or a step record
+//! is a plain value with one JSON form, which can be judged without a browser, a model or a clock.
 //!
-//! Absent on purpose: I/O, clocks, tokio, the wire to the browser, and any knowledge that there is one.
+//! Absent on purpose: I/O, clocks, tokio, the wire to the browser, and any knowledge of browsers.
 
 mod schema;
 
@@ -26,6 +25,7 @@ mod describe;
 pub mod effect;
 pub mod facts;
 pub mod locator;
+mod redaction;
 pub mod step;
 
 pub mod candidate;

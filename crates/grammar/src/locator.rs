@@ -1,4 +1,4 @@
-//! Locators: how a thing on a page is named without a node handle.
+//! Locators: names for things on a page, without a node handle.
 //!
 //! Invariants:
 //! - A locator is judged on [`ElementFacts`] by pure code. Only whether a css or xpath selector matched,
@@ -12,7 +12,7 @@ use crate::facts::{ElementFacts, States, Toggle};
 use crate::role::Role;
 use crate::text_match::{Fit, PatternError, TextPattern};
 use crate::verdict::Verdict;
-use crate::wire::{self, Nth, Object, ReadError, SelectorText, ShortText, tagged};
+use crate::wire::{self, Nth, Object, ReadError, SelectorText, ShortText, bodies, inline_schema, tagged};
 
 tagged! {
     /// The main part of a locator.
@@ -38,49 +38,80 @@ tagged! {
     }
 }
 
-macro_rules! strategy_struct {
-    ($(#[$meta:meta])* $name:ident { $(#[$field_meta:meta])* $field:ident: $ty:ty }) => {
-        $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "camelCase", deny_unknown_fields)]
-        pub struct $name {
-            $(#[$field_meta])*
-            pub $field: $ty,
-            /// `true`: the whole text, letter case included. `false`: any substring, ignoring case.
-            /// Absent: the best fit that the page has.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub exact: Option<bool>,
-        }
+/// Declares what is found by a text, with how exactly the text has to fit.
+macro_rules! by_text {
+    ($( $(#[$meta:meta])* $name:ident { $(#[$text_meta:meta])* text } )+) => {
+        bodies! { $(
+            $(#[$meta])*
+            $name {
+                $(#[$text_meta])*
+                text: TextPattern,
+                /// `true`: the whole text, letter case included. `false`: any substring, ignoring case.
+                /// Absent: the best fit that the page has.
+                exact?: bool,
+            }
+        )+ }
     };
 }
 
-/// Equal test ids only.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ByTestId {
-    /// The test id.
-    pub test_id: TextPattern,
+by_text! {
+    /// A label's text.
+    ByLabel {
+        /// The label.
+        text
+    }
+    /// A placeholder.
+    ByPlaceholder {
+        /// The placeholder.
+        text
+    }
+    /// Alternative text.
+    ByAltText {
+        /// The alternative text.
+        text
+    }
+    /// A title.
+    ByTitle {
+        /// The title.
+        text
+    }
+    /// A text on the page.
+    ByText {
+        /// The text.
+        text
+    }
 }
 
-/// A role, a name and states.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ByRole {
-    /// The role.
-    pub role: Role,
-    /// The accessible name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<TextPattern>,
-    /// `true`: the whole name, letter case included. `false`: any substring, ignoring case.
-    /// Absent: the best fit that the page has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exact: Option<bool>,
-    /// States that it must have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub states: Option<StateFilter>,
-    /// Elements that assistive technology skips count too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub include_hidden: Option<bool>,
+bodies! {
+    /// Equal test ids only.
+    ByTestId {
+        /// The test id.
+        test_id: TextPattern,
+    }
+    /// A role, a name and states.
+    ByRole {
+        /// The role.
+        role: Role,
+        /// The accessible name.
+        name?: TextPattern,
+        /// `true`: the whole name, letter case included. `false`: any substring, ignoring case.
+        /// Absent: the best fit that the page has.
+        exact?: bool,
+        /// States that it must have.
+        states?: StateFilter,
+        /// Elements that assistive technology skips count too.
+        include_hidden?: bool,
+    }
+    /// A CSS selector.
+    ByCss {
+        /// As for `querySelectorAll`.
+        selector: SelectorText,
+    }
+    /// An XPath expression.
+    ByXPath {
+        /// The expression, XPath 1.0, evaluated to nodes.
+        expression: SelectorText,
+    }
 }
 
 /// States that an element must have or must not have.
@@ -108,7 +139,7 @@ pub struct StateFilter {
     pub level: Option<u8>,
 }
 
-/// On, off or partly on, as a locator states it. What has no such state is off.
+/// On, off or partly on. An element without the state counts as off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ToggleFilter(pub Toggle);
 
@@ -148,17 +179,7 @@ impl<'de> Deserialize<'de> for ToggleFilter {
     }
 }
 
-impl JsonSchema for ToggleFilter {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ToggleFilter".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({ "enum": [true, false, Toggle::Mixed.as_str()] })
-    }
-}
+inline_schema!(ToggleFilter, { "enum": [true, false, Toggle::Mixed.as_str()] });
 
 impl StateFilter {
     fn matches(&self, states: &States) -> bool {
@@ -174,78 +195,36 @@ impl StateFilter {
     }
 }
 
-strategy_struct! {
-    /// A label's text.
-    ByLabel {
-        /// The label.
-        text: TextPattern
-    }
-}
-strategy_struct! {
-    /// A placeholder.
-    ByPlaceholder {
-        /// The placeholder.
-        text: TextPattern
-    }
-}
-strategy_struct! {
-    /// Alternative text.
-    ByAltText {
-        /// The alternative text.
-        text: TextPattern
-    }
-}
-strategy_struct! {
-    /// A title.
-    ByTitle {
-        /// The title.
-        text: TextPattern
-    }
-}
-strategy_struct! {
-    /// A text on the page.
-    ByText {
-        /// The text.
-        text: TextPattern
-    }
-}
-
-/// A CSS selector.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ByCss {
-    /// The selector, as `querySelectorAll` takes it.
-    pub selector: SelectorText,
-}
-
-/// An XPath expression.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ByXPath {
-    /// The expression, XPath 1.0, evaluated to nodes.
-    pub expression: SelectorText,
-}
-
 /// A strategy and what narrows it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Locator {
     /// The main part.
+    #[serde(flatten)]
     pub strategy: Strategy,
     /// The frames to go through, outermost first, each named by a locator of its `iframe` element.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub frame: Vec<Locator>,
     /// Only inside a match of this.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<Box<Locator>>,
     /// Only with this text inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub has_text: Option<TextPattern>,
     /// Only without this text inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub has_not_text: Option<TextPattern>,
     /// Only with a match of this inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub has: Option<Box<Locator>>,
     /// Only without a match of this inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub has_not: Option<Box<Locator>>,
     /// Only what is visible, or only what is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub visible: Option<bool>,
     /// Of several matches, this one, in document order.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nth: Option<Nth>,
 }
 
@@ -265,7 +244,7 @@ impl From<Strategy> for Locator {
     }
 }
 
-/// The most frames that a locator goes through, and the deepest nesting of locators in locators.
+/// Upper bound of the frames in a path, and of locators nested in locators.
 const MAX_DEPTH: usize = 8;
 
 impl Locator {
@@ -298,7 +277,7 @@ impl Locator {
             || self.has_not.as_deref().is_some_and(Self::is_raw)
     }
 
-    /// Says why a pattern in the locator cannot be used, or that it is nested too deeply.
+    /// Checks that its selectors and patterns can be used and that it is not nested too deeply.
     ///
     /// # Errors
     /// [`LocatorError`].
@@ -344,16 +323,10 @@ impl Locator {
         }
     }
 
-    /// Whether the locator is judged on the text of the element itself, for whoever gathers the facts.
+    /// Whether the verdict depends on the text of the element, so that it has to be gathered.
     #[must_use]
     pub const fn turns_on_text(&self) -> bool {
         self.has_text.is_some() || self.has_not_text.is_some() || matches!(self.strategy, Strategy::Text(_))
-    }
-
-    /// Whether the locator looks for other locators, in frames, around or within what it means.
-    #[must_use]
-    pub const fn is_nested(&self) -> bool {
-        !self.frame.is_empty() || self.within.is_some() || self.has.is_some() || self.has_not.is_some()
     }
 
     /// Whether an element with these facts is a match, `nth` left aside.
@@ -407,6 +380,16 @@ impl Locator {
     }
 
     /// Which of these elements, in document order, the locator means.
+    ///
+    /// ```
+    /// use cuebook_grammar::facts::ElementFacts;
+    /// use cuebook_grammar::locator::Locator;
+    /// use cuebook_grammar::role::Role;
+    ///
+    /// let button = |name: &str| ElementFacts { role: Role::Button, name: name.to_owned(), ..ElementFacts::default() };
+    /// let selected = Locator::role(Role::Button, "Save").select(&[button("Cancel"), button("Save")]);
+    /// assert_eq!(selected.unique(), Some(1));
+    /// ```
     #[must_use]
     pub fn select(&self, elements: &[ElementFacts]) -> Selection {
         let graded: Vec<(usize, Fit)> = elements
@@ -431,7 +414,7 @@ impl Locator {
     }
 }
 
-/// What a locator selected: positions in the slice that it was given, in document order.
+/// Positions of the matches in the slice passed to [`Locator::select`], in document order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// The positions; one of them if the target is unique.
@@ -459,13 +442,13 @@ pub enum LocatorError {
     /// A pattern that does not compile.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A CSS selector that says how an element stands to another, and not to which.
+    /// A CSS selector that begins with a combinator.
     #[error(
         "expected a selector that begins with an element, saw a combinator first: {0:?} (write `:scope {0}` in `has` and `hasNot`)"
     )]
     Combinator(String),
-    /// An expression that starts from the element around it, and is narrowed further.
-    #[error("expected {0:?} alone: an expression that starts from the element around it takes no other part")]
+    /// A selector relative to the element around it, combined with other parts.
+    #[error("{0:?} starts from the element around it, so it cannot be combined with other parts of a locator")]
     Relative(String),
 }
 
@@ -554,33 +537,6 @@ impl Locator {
             nth: wire::take(&mut object, NTH)?,
             strategy: Strategy::from_object(object)?,
         })
-    }
-}
-
-impl Serialize for Locator {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::Error as _;
-        let to_value = |v: Result<serde_json::Value, serde_json::Error>| v.map_err(S::Error::custom);
-        let mut value = to_value(serde_json::to_value(&self.strategy))?;
-        if let Some(object) = value.as_object_mut() {
-            if !self.frame.is_empty() {
-                object.insert(FRAME.into(), to_value(serde_json::to_value(&self.frame))?);
-            }
-            let mut put = |name: &str, value: Option<Result<serde_json::Value, serde_json::Error>>| {
-                if let Some(value) = value {
-                    object.insert(name.into(), to_value(value)?);
-                }
-                Ok::<(), S::Error>(())
-            };
-            put(WITHIN, self.within.as_ref().map(serde_json::to_value))?;
-            put(HAS_TEXT, self.has_text.as_ref().map(serde_json::to_value))?;
-            put(HAS_NOT_TEXT, self.has_not_text.as_ref().map(serde_json::to_value))?;
-            put(HAS, self.has.as_ref().map(serde_json::to_value))?;
-            put(HAS_NOT, self.has_not.as_ref().map(serde_json::to_value))?;
-            put(VISIBLE, self.visible.map(serde_json::to_value))?;
-            put(NTH, self.nth.as_ref().map(serde_json::to_value))?;
-        }
-        value.serialize(serializer)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Observations: what the page modeler saw on a page at one moment.
 //!
 //! Invariants:
-//! - What was left out is counted in `truncated`; nothing is dropped in silence.
+//! - What was left out is counted in `truncated`; nothing is dropped silently.
 //! - An observation holds no node handle on the wire and no text of a password-like field anywhere.
 
 use schemars::JsonSchema;
@@ -10,16 +10,17 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::{Candidate, Fingerprint};
 use crate::facts::DialogFact;
 use crate::id::{CandidateId, ObservationId, PageId};
+use crate::wire::is_default;
 
-/// The version of the observation's wire format. Raised in its first part when a reader of the former
-/// version would misread a document, in its second when a field was added.
+/// The version of the observation's wire format. The major version is raised when an
+/// older reader would misread a document, the minor version when a field is added.
 pub const OBSERVATION_VERSION: &str = "1.1";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, OBSERVATION_VERSION)
 }
 
-/// How much of a page is looked at.
+/// How much of a page is observed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
@@ -64,10 +65,10 @@ pub struct FrameSummary {
     /// Its name or title.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Whether it runs in a process of its own.
+    /// Whether it runs in another process than the main frame.
     #[serde(default)]
     pub out_of_process: bool,
-    /// Why nothing of it is in the observation, if nothing is.
+    /// Why the observation holds nothing of it, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<String>,
 }
@@ -93,7 +94,7 @@ pub struct TabSummary {
 pub struct Landmark {
     /// What it is and what it holds.
     pub summary: String,
-    /// The frame's index.
+    /// 0-based index of its frame.
     #[serde(default)]
     pub frame: u32,
 }
@@ -108,7 +109,7 @@ pub struct Heading {
     pub text: String,
 }
 
-/// Text that stands on the page and tells what goes on: alerts, statuses, errors.
+/// Text by which the page reports what goes on: alerts, statuses, errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveText {
@@ -144,7 +145,7 @@ pub struct Sketch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modal: Option<String>,
     /// The page shows nothing: nothing to act on, no text, no picture.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "is_default")]
     pub empty: bool,
 }
 
@@ -162,17 +163,17 @@ pub struct Truncation {
     pub off_view: u64,
 }
 
-/// What changed since the observation before it, by candidate.
+/// What changed since the previous observation, by candidate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Delta {
-    /// The observation that this one is compared with.
+    /// The previous observation.
     pub since: ObservationId,
     /// Candidates that are new.
     pub came: Vec<CandidateId>,
-    /// Candidates that are no more.
+    /// Candidates that are gone.
     pub went: Vec<CandidateId>,
-    /// Candidates that are the same and look different.
+    /// Candidates that are the same but look different.
     pub changed: Vec<CandidateId>,
 }
 
@@ -188,13 +189,13 @@ pub struct Observation {
     pub id: ObservationId,
     /// The tab.
     pub page: PageId,
-    /// How much was looked at.
+    /// How much was observed.
     pub scope: Scope,
     /// The URL of the main frame.
     pub url: String,
     /// The title, at most 200 characters.
     pub title: String,
-    /// The status that the server sent with the document; absent where no server did, as with files.
+    /// The HTTP status of the document; absent if there was none, as with files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Viewport and scroll position.
@@ -203,7 +204,7 @@ pub struct Observation {
     pub frames: Vec<FrameSummary>,
     /// The candidates, in the order in which they are read.
     pub candidates: Vec<Candidate>,
-    /// Candidates that were valid a short while ago: a small window, for repair.
+    /// Candidates that were valid until recently: a small window, for repairs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recent: Vec<Candidate>,
     /// The page in a few lines.
@@ -218,16 +219,16 @@ pub struct Observation {
     /// What was left out, if anything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<Truncation>,
-    /// What changed since the one before.
+    /// What changed since the previous observation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta: Option<Delta>,
-    /// A name for this kind of page in this state: 16 hexadecimal digits over structure and candidates,
-    /// without volatile text.
+    /// Identifies this kind of page in this state: 16 hexadecimal digits over structure and candidates, without volatile
+    /// text.
     pub fingerprint: String,
 }
 
 impl Observation {
-    /// The observation of a page that nobody looked at: no candidates.
+    /// The observation of a page that was not looked at: no candidates.
     #[must_use]
     pub fn blank(page: PageId, url: &str) -> Self {
         Self {
@@ -259,23 +260,22 @@ impl Observation {
         crate::wire::read_versioned(json, OBSERVATION_VERSION)
     }
 
-    /// Why nothing was seen of the page itself, where the main frame did not answer.
+    /// Why nothing of the page was observed, if the main frame did not respond.
     #[must_use]
     pub fn unseen(&self) -> Option<&str> {
         self.frames.first()?.omitted.as_deref()
     }
 
-    /// The candidate, valid now or until shortly, with this id.
+    /// The candidate with this id, current or recent.
     #[must_use]
     pub fn candidate_or_recent(&self, id: CandidateId) -> Option<&Candidate> {
         self.candidate(id).or_else(|| self.recent.iter().find(|candidate| candidate.id == id))
     }
 
-    /// The candidate that is most like a fingerprint, if it is unique and like enough; else all that are
-    /// equally like.
+    /// The candidate most similar to a fingerprint, if it is unique and similar enough.
     ///
     /// # Errors
-    /// The equally good matches, none if nothing reaches [`Fingerprint::THRESHOLD`].
+    /// The equally good matches; empty if none reaches [`Fingerprint::THRESHOLD`].
     pub fn rebind(&self, fingerprint: &Fingerprint) -> Result<&Candidate, Vec<&Candidate>> {
         let graded: Vec<(&Candidate, f64)> = self
             .candidates
@@ -292,12 +292,11 @@ impl Observation {
         }
     }
 
-    /// The candidate that is now what `former` was: in its document, the only one that is about the same; in
-    /// another document, what [`Observation::rebind`] finds by its fingerprint. A page that stayed and has nothing
-    /// about the same has nothing to follow: what only looks alike there is about something else.
+    /// The candidate that `former` has become. In the same document, the only one with the same meaning: what merely
+    /// looks alike there means something else. In another document, what [`Observation::rebind`] finds.
     ///
     /// # Errors
-    /// The equally good matches, none if nothing is the same.
+    /// The equally good matches; empty if there is none.
     pub fn follow(&self, former: &Candidate) -> Result<&Candidate, Vec<&Candidate>> {
         if former.about.is_none() || !self.candidates.iter().any(|candidate| candidate.shares_document(former)) {
             return self.rebind(&former.fingerprint);
@@ -310,7 +309,7 @@ impl Observation {
         }
     }
 
-    /// The candidate with this id, among those that are valid now.
+    /// The current candidate with this id.
     #[must_use]
     pub fn candidate(&self, id: CandidateId) -> Option<&Candidate> {
         self.candidates.iter().find(|candidate| candidate.id == id)

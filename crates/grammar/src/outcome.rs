@@ -1,7 +1,7 @@
-//! What became of a step: expected failure is data.
+//! The outcome of a step: expected failure is data.
 //!
-//! Invariant: a failure's cause comes from a closed list, and what it was judged on comes with it. Nobody
-//! inspects a message.
+//! Invariant: a failure's cause comes from a closed list and carries the facts on which it was judged. Nothing inspects
+//! a message.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,13 +12,14 @@ use crate::facts::{DialogFact, DownloadFact, Facts, RequestFact};
 use crate::id::{PageId, TargetRef};
 use crate::policy::Rule;
 use crate::verdict::Verdict;
+use crate::wire::{is_default, words};
 
-/// Where in its life a step failed.
+/// The stage at which a step failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Stage {
-    /// Binding it to the observation of the moment.
+    /// Binding it to the current observation.
     Bind,
     /// Asking for consent.
     Confirm,
@@ -34,90 +35,60 @@ pub enum Stage {
     Postcondition,
 }
 
-/// Why a step failed. The list is closed (spec 4.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum Cause {
-    /// Nothing matches.
-    TargetNotFound,
-    /// Several match.
-    TargetAmbiguous,
-    /// It was another element when it was observed.
-    TargetStale,
-    /// No box, or `visibility: hidden`.
-    NotVisible,
-    /// It keeps moving.
-    NotStable,
-    /// It is disabled.
-    NotEnabled,
-    /// It takes no text now.
-    NotEditable,
-    /// It cannot be scrolled into view.
-    NotInView,
-    /// Something else would get the event; `blocker` says what.
-    Covered,
-    /// No such option.
-    OptionNotFound,
-    /// The page could not be loaded.
-    NavigationFailed,
-    /// The server answered with an error.
-    HttpError,
-    /// A precondition does not hold.
-    PreconditionFailed,
-    /// A stated postcondition did not come true.
-    PostconditionFailed,
-    /// Time ran out.
-    DeadlineExceeded,
-    /// The policy forbids it; `rule` says which.
-    PolicyBlocked,
-    /// Nobody agreed; `grant` says what would have done.
-    ConfirmationDenied,
-    /// A JavaScript dialog blocks the page.
-    DialogOpen,
-    /// The page's process died.
-    PageCrashed,
-    /// The browser is gone.
-    BrowserGone,
-    /// A parameter makes no sense for this target.
-    InvalidArgument,
-    /// This program cannot do it yet.
-    Unsupported,
-    /// Whether a stated postcondition came true could not be told.
-    EffectUnknown,
+words! {
+    /// Why a step failed. The list is closed (spec 4.5).
+    #[non_exhaustive]
+    pub enum Cause {
+        /// Nothing matches.
+        TargetNotFound = "targetNotFound",
+        /// Several match.
+        TargetAmbiguous = "targetAmbiguous",
+        /// It is no longer what was observed.
+        TargetStale = "targetStale",
+        /// No box, or `visibility: hidden`.
+        NotVisible = "notVisible",
+        /// It keeps moving.
+        NotStable = "notStable",
+        /// It is disabled.
+        NotEnabled = "notEnabled",
+        /// It accepts no text now.
+        NotEditable = "notEditable",
+        /// It cannot be scrolled into view.
+        NotInView = "notInView",
+        /// Something else would get the event; `blocker` says what.
+        Covered = "covered",
+        /// No such option.
+        OptionNotFound = "optionNotFound",
+        /// The page could not be loaded.
+        NavigationFailed = "navigationFailed",
+        /// The server answered with an error.
+        HttpError = "httpError",
+        /// A precondition does not hold.
+        PreconditionFailed = "preconditionFailed",
+        /// A stated postcondition did not come true.
+        PostconditionFailed = "postconditionFailed",
+        /// Time ran out.
+        DeadlineExceeded = "deadlineExceeded",
+        /// The policy forbids it; `rule` says which.
+        PolicyBlocked = "policyBlocked",
+        /// No consent was given; `grant` says what would have sufficed.
+        ConfirmationDenied = "confirmationDenied",
+        /// A JavaScript dialog blocks the page.
+        DialogOpen = "dialogOpen",
+        /// The page's process died.
+        PageCrashed = "pageCrashed",
+        /// The browser is gone.
+        BrowserGone = "browserGone",
+        /// A parameter makes no sense for this target.
+        InvalidArgument = "invalidArgument",
+        /// This program cannot do it.
+        Unsupported = "unsupported",
+        /// Whether a stated postcondition came true is unknown.
+        EffectUnknown = "effectUnknown",
+    }
 }
 
 impl Cause {
-    /// The cause as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TargetNotFound => "targetNotFound",
-            Self::TargetAmbiguous => "targetAmbiguous",
-            Self::TargetStale => "targetStale",
-            Self::NotVisible => "notVisible",
-            Self::NotStable => "notStable",
-            Self::NotEnabled => "notEnabled",
-            Self::NotEditable => "notEditable",
-            Self::NotInView => "notInView",
-            Self::Covered => "covered",
-            Self::OptionNotFound => "optionNotFound",
-            Self::NavigationFailed => "navigationFailed",
-            Self::HttpError => "httpError",
-            Self::PreconditionFailed => "preconditionFailed",
-            Self::PostconditionFailed => "postconditionFailed",
-            Self::DeadlineExceeded => "deadlineExceeded",
-            Self::PolicyBlocked => "policyBlocked",
-            Self::ConfirmationDenied => "confirmationDenied",
-            Self::DialogOpen => "dialogOpen",
-            Self::PageCrashed => "pageCrashed",
-            Self::BrowserGone => "browserGone",
-            Self::InvalidArgument => "invalidArgument",
-            Self::Unsupported => "unsupported",
-            Self::EffectUnknown => "effectUnknown",
-        }
-    }
-
     /// Whether the run stopped because of policy or a missing confirmation.
     #[must_use]
     pub const fn is_block(self) -> bool {
@@ -147,7 +118,7 @@ pub struct FailureFacts {
     /// The rule of the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
-    /// The grant that was missing, as `--grant` takes it.
+    /// The missing grant, in the form of `--grant`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
     /// The HTTP status.
@@ -166,7 +137,7 @@ pub struct Judged {
     pub condition: Condition,
     /// The verdict.
     pub verdict: Verdict,
-    /// It held already before the action.
+    /// It held before the action.
     #[serde(default)]
     pub vacuous: bool,
     /// The check added it.
@@ -201,15 +172,10 @@ pub struct MutationSummary {
     /// The notable ones in words, such as `+dialog "Settings"`; the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notable: Vec<String>,
-    /// Changes to what kept changing by itself before the step began, such as a clock. None of the other
-    /// numbers has them, and they are no effect.
-    #[serde(skip_serializing_if = "is_zero")]
+    /// Changes to what kept changing by itself before the step began, such as a clock. They are no effect, and the
+    /// other numbers exclude them.
+    #[serde(skip_serializing_if = "is_default")]
     pub background: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
-fn is_zero(value: &u32) -> bool {
-    *value == 0
 }
 
 /// What a step did, as far as it could be seen.
@@ -222,30 +188,30 @@ pub struct EffectRecord {
     /// The URL after, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url_after: Option<String>,
-    /// The document is another one.
-    #[serde(skip_serializing_if = "is_false")]
+    /// A new document was loaded.
+    #[serde(skip_serializing_if = "is_default")]
     pub new_document: bool,
     /// Changes of the document.
     pub mutations: MutationSummary,
-    /// The target's value or state is another one.
-    #[serde(skip_serializing_if = "is_false")]
+    /// The target's value or state changed.
+    #[serde(skip_serializing_if = "is_default")]
     pub target_changed: bool,
-    /// The focus moved to something other than the target: to what, in short.
+    /// What the focus moved to, if not to the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
-    /// The target took the focus, which is no effect by itself.
-    #[serde(skip_serializing_if = "is_false")]
+    /// The target got the focus, which alone is no effect.
+    #[serde(skip_serializing_if = "is_default")]
     pub target_focused: bool,
     /// States that changed, in words, such as `button "Menu": expanded false → true`; the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<String>,
     /// Something scrolled.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub scrolled: bool,
-    /// Requests, the first 50, without those that the page made over and over before the step began.
+    /// Requests, the first 50, without those that the page repeated before the step began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestFact>,
-    /// What went wrong in the page because of the step, the first ten. The step may have succeeded all the same.
+    /// What went wrong in the page because of the step, the first ten. The step may have succeeded nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
     /// Console errors and uncaught exceptions, the first ten, 300 characters each.
@@ -263,36 +229,20 @@ pub struct EffectRecord {
     /// URLs of tabs that closed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub closed_tabs: Vec<String>,
-    /// The page asks whether a person is there, and went on asking after a while of waiting: what asks.
+    /// What asks whether a person is there, if it kept asking after a wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
 }
 
-/// What asks whether a person is there. It is told and waited for, and never answered by this program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum Challenge {
-    /// A page that stands before the page and goes away by itself, or does not.
-    Interstitial,
-    /// A puzzle for people.
-    Captcha,
-}
-
-impl Challenge {
-    /// It in words.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Interstitial => "interstitial",
-            Self::Captcha => "captcha",
-        }
+words! {
+    /// What asks whether a person is there. It is reported and waited for; this program never answers it.
+    #[non_exhaustive]
+    pub enum Challenge {
+        /// A page shown before the requested one, which may go away by itself.
+        Interstitial = "interstitial",
+        /// A puzzle for people.
+        Captcha = "captcha",
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
-fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 /// Something that went wrong in the page because of a step.
@@ -301,7 +251,7 @@ fn is_false(value: &bool) -> bool {
 pub struct Problem {
     /// What kind of thing.
     pub kind: ProblemKind,
-    /// It in words, such as `POST /save answered 500`, at most 300 characters.
+    /// In words, such as `POST /save answered 500`, at most 300 characters.
     pub message: String,
 }
 
@@ -312,7 +262,7 @@ pub struct Problem {
 pub enum ProblemKind {
     /// A request failed, or its status is 400 or more.
     Request,
-    /// The step led to another page than the one that was asked for.
+    /// The step led to another page than requested.
     Redirect,
     /// A field does not accept its value.
     Validation,
@@ -321,8 +271,7 @@ pub enum ProblemKind {
 }
 
 impl EffectRecord {
-    /// Whether anything at all happened. Requests alone do not count, because pages poll; nor does the focus of the
-    /// target.
+    /// Whether there was any effect. Requests alone do not count, because pages poll; nor does the target's focus.
     #[must_use]
     pub fn is_any(&self) -> bool {
         let quiet = Self {
@@ -343,14 +292,14 @@ impl EffectRecord {
         self.problems.iter().map(|problem| problem.message.clone()).chain(dialogs).collect()
     }
 
-    /// Whether the page is another one than the one that was observed.
+    /// Whether the page differs from the one that was observed.
     #[must_use]
     pub fn changes_page(&self) -> bool {
         self.new_document || self.url_after.is_some()
     }
 }
 
-/// What to say about a step beside its result: `no effect seen`, or what went wrong in the page all the same.
+/// A remark on a step's result: `no effect seen`, or what went wrong in the page.
 #[must_use]
 pub fn remark(no_observed_effect: bool, effects: Option<&EffectRecord>) -> Option<String> {
     let problems = effects.map_or_else(Vec::new, EffectRecord::problems_in_words);
@@ -375,7 +324,7 @@ pub struct ArtifactRef {
     pub media_type: String,
     /// Its size in bytes.
     pub bytes: u64,
-    /// Where it lies, relative to the run's folder.
+    /// Path relative to the run's folder.
     pub path: String,
 }
 
@@ -410,11 +359,11 @@ pub struct Evidence {
     /// What the step did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effects: Option<EffectRecord>,
-    /// The action ran, but nothing that it did could be seen.
-    #[serde(skip_serializing_if = "is_false")]
+    /// The action ran without a visible effect.
+    #[serde(skip_serializing_if = "is_default")]
     pub no_observed_effect: bool,
     /// Whether input was sent, even if the step failed.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub input_sent: bool,
     /// Targets whose text must not be kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -424,32 +373,32 @@ pub struct Evidence {
     pub artifacts: Vec<ArtifactRef>,
     /// Where the time went.
     pub timings: Timings,
-    /// Events of the wire that were looked at.
+    /// Number of wire events that were processed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cdp_events: Option<u64>,
 }
 
-/// A step that did what it said.
+/// A step that succeeded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepSuccess {
     /// What was gathered.
     pub evidence: Evidence,
     /// What the action read, if it reads.
     pub data: Option<Value>,
-    /// The tab that is current from now on, if that changed.
+    /// The new current tab, if it changed.
     pub page: Option<PageId>,
 }
 
-/// A step that did not.
+/// A step that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepFailure {
     /// Where.
     pub stage: Stage,
     /// Why.
     pub cause: Cause,
-    /// Expected against seen, for people.
+    /// For people: what is wrong, what was seen, what to do.
     pub message: String,
-    /// What it was judged on.
+    /// The facts on which it was judged.
     pub facts: FailureFacts,
     /// What was gathered before it failed.
     pub evidence: Evidence,
@@ -462,13 +411,13 @@ impl StepFailure {
     }
 }
 
-/// What became of a step. An `Err` beside it means that the machinery broke.
+/// The outcome of a step. An `Err` instead means that the machinery broke.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "one exists at a time, and success is the common one")]
 pub enum StepOutcome {
-    /// It did what it said.
+    /// It succeeded.
     Succeeded(StepSuccess),
-    /// It did not, and this is why.
+    /// It failed.
     Failed(Box<StepFailure>),
 }
 

@@ -1,9 +1,8 @@
-//! Calls of a model: what a planner tells of each one, so that a run can say what was asked, what was
-//! answered and what became of it.
+//! Calls of a model: what a planner reports about each one, so that a run can show the prompt, the output and the result.
 //!
 //! Invariants:
 //! - Plain values; no type of any model's client.
-//! - Whoever keeps a call takes secrets out of its texts and cuts them at [`MAX_CALL_TEXT`] first.
+//! - Before a call is recorded, secrets are removed from its texts, which are cut at [`MAX_CALL_TEXT`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,17 +24,17 @@ pub enum CallPurpose {
     Plan,
     /// For a plan after a step had failed.
     Repair,
-    /// For another form of an answer that was no valid plan.
+    /// For a corrected output after an invalid plan.
     Reformulate,
 }
 
-/// Who says a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MessageRole {
-    /// Whoever set the model up.
+    /// The instructions to the model.
     System,
-    /// Whoever asks.
+    /// The request.
     User,
     /// The model.
     Assistant,
@@ -47,9 +46,9 @@ pub enum MessageRole {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptMessage {
-    /// Who says it.
+    /// Its author.
     pub role: MessageRole,
-    /// What; pictures are named, not kept.
+    /// Its text; pictures are named, not kept.
     pub text: String,
 }
 
@@ -64,16 +63,16 @@ pub enum CallEnd {
         /// Why.
         violations: Vec<Violation>,
     },
-    /// There is no whole output.
+    /// The output is missing or incomplete.
     Failed {
         /// A stable code of the engine.
         code: String,
-        /// Expected against seen.
+        /// What went wrong.
         message: String,
     },
 }
 
-/// One call of a model, as its engine tells it.
+/// One call of a model, as its engine reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanningCall {
@@ -86,12 +85,12 @@ pub struct PlanningCall {
     pub purpose: CallPurpose,
     /// What it was asked, oldest first.
     pub input: Vec<PromptMessage>,
-    /// What it wrote, however far it came.
+    /// What it wrote, even if incomplete.
     pub output: String,
-    /// Its own summary of how it came to that.
+    /// Its own summary of its reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// How sure it was, from 0 to 1; absent where nothing tells.
+    /// Its confidence, from 0 to 1; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// Tokens read; 0 where the server does not say.
@@ -110,8 +109,8 @@ pub struct PlanningCall {
 }
 
 impl PlanningCall {
-    /// The same call with each of its texts put through `clean` and then cut at [`MAX_CALL_TEXT`] characters, and
-    /// with at most [`MAX_CALL_MESSAGES`] messages. Linear in the texts.
+    /// The same call with each text passed through `clean` and then cut at [`MAX_CALL_TEXT`] characters, and with at
+    /// most [`MAX_CALL_MESSAGES`] messages. Linear in the texts.
     #[must_use]
     pub fn kept(self, clean: &dyn Fn(&str) -> String) -> Self {
         let keep = |text: String| cut(clean(&text));

@@ -21,9 +21,10 @@ use crate::effect::EffectClass;
 use crate::observation::Observation;
 use crate::plan::Author;
 use crate::profile::Profile;
+use crate::render::excerpt;
 use crate::risk::RiskClass;
 use crate::step::RiskLevel;
-use crate::wire::ShortText;
+use crate::wire::{ShortText, words};
 
 pub use file::{BadPolicy, Otherwise, PolicyFile, Roots};
 pub use outside::{BadCommand, CommandLine, CommandRule, Outside};
@@ -34,65 +35,42 @@ pub use outside::{BadCommand, CommandLine, CommandRule, Outside};
 pub struct Denied {
     /// The rule.
     pub rule: Rule,
-    /// Expected against seen.
+    /// What is denied, and what to do.
     pub message: String,
 }
 
-/// The rules of the policy, as reports name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum Rule {
-    /// Not `http`, `https` or `about:blank`.
-    Scheme,
-    /// An origin that nobody allowed.
-    Origin,
-    /// A loopback, private, link-local or metadata address that was not named.
-    PrivateAddress,
-    /// A user name or password in the URL.
-    UserInfo,
-    /// No URL at all.
-    Unparsable,
-    /// A redirect to an origin that nobody allowed.
-    Redirect,
-    /// The profile does not open this.
-    Profile,
-    /// A secret for an origin or a field that it is not bound to.
-    SecretScope,
-    /// A secret in clear where only a reference may stand.
-    RawSecret,
-    /// Too many actions on an origin.
-    Rate,
-    /// An origin that the operator ruled out.
-    Denied,
-    /// A verb that the operator did not open, or ruled out.
-    Action,
-    /// A file outside of the declared directories.
-    Root,
-    /// A command that was not declared.
-    Command,
-}
-
-impl Rule {
-    /// The rule as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Scheme => "scheme",
-            Self::Origin => "origin",
-            Self::PrivateAddress => "privateAddress",
-            Self::UserInfo => "userInfo",
-            Self::Unparsable => "unparsable",
-            Self::Redirect => "redirect",
-            Self::Profile => "profile",
-            Self::SecretScope => "secretScope",
-            Self::RawSecret => "rawSecret",
-            Self::Rate => "rate",
-            Self::Denied => "denied",
-            Self::Action => "action",
-            Self::Root => "root",
-            Self::Command => "command",
-        }
+words! {
+    /// The rules of the policy.
+    #[non_exhaustive]
+    pub enum Rule {
+        /// Not `http`, `https` or `about:blank`.
+        Scheme = "scheme",
+        /// An origin that is not allowed.
+        Origin = "origin",
+        /// A loopback, private, link-local or metadata address that was not named.
+        PrivateAddress = "privateAddress",
+        /// A user name or password in the URL.
+        UserInfo = "userInfo",
+        /// Not a URL.
+        Unparsable = "unparsable",
+        /// A redirect to an origin that is not allowed.
+        Redirect = "redirect",
+        /// The profile does not open this.
+        Profile = "profile",
+        /// A secret for an origin or a field that it is not bound to.
+        SecretScope = "secretScope",
+        /// A secret in clear where only a reference may stand.
+        RawSecret = "rawSecret",
+        /// Too many actions on an origin.
+        Rate = "rate",
+        /// An origin that the operator denied.
+        Denied = "denied",
+        /// A verb that the operator did not allow, or denied.
+        Action = "action",
+        /// A file outside of the declared directories.
+        Root = "root",
+        /// A command that was not declared.
+        Command = "command",
     }
 }
 
@@ -107,7 +85,9 @@ pub struct OriginRule {
 
 /// An entry of an allowlist that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a host, `*.` before a host of somebody's own, or an origin such as https://host:port, saw `{seen}`")]
+#[error(
+    "expected a host, `*.host` with a host that is not a public suffix, or an origin such as https://host:port, saw `{seen}`"
+)]
 pub struct BadOriginRule {
     /// The start of what was seen, escaped.
     pub seen: String,
@@ -119,7 +99,7 @@ impl OriginRule {
     /// # Errors
     /// [`BadOriginRule`] for paths, user names, wildcards elsewhere than in front, and what is no host.
     pub fn parse(entry: &str, default_scheme: &str) -> Result<Self, BadOriginRule> {
-        let bad = || BadOriginRule { seen: entry.chars().take(100).flat_map(char::escape_debug).collect() };
+        let bad = || BadOriginRule { seen: excerpt(entry, 100) };
         let trimmed = entry.trim();
         let (scheme, rest) = trimmed.split_once("://").unwrap_or((default_scheme, trimmed));
         let (subdomains, authority) = match rest.strip_prefix("*.") {
@@ -162,8 +142,7 @@ impl OriginRule {
     }
 }
 
-/// Suffixes of two labels under which anybody can have a host. The registries list thousands; these are the
-/// ones that people meet.
+/// Suffixes of two labels under which anyone can register a host. The registries list thousands; these are common.
 const SHARED_SUFFIXES: &[&str] = &[
     "co.uk",
     "org.uk",
@@ -258,7 +237,7 @@ const SHARED_SUFFIXES: &[&str] = &[
     "duckdns.org",
 ];
 
-/// Whether hosts below `host` belong to people who have nothing to do with each other.
+/// Whether hosts below `host` may belong to unrelated owners.
 fn is_public_suffix(host: &str) -> bool {
     (!host.contains('.') && host != "localhost") || SHARED_SUFFIXES.contains(&host)
 }
@@ -298,14 +277,14 @@ impl Grant {
     /// # Errors
     /// [`BadGrant`].
     pub fn parse(text: &str, default_scheme: &str) -> Result<Self, BadGrant> {
-        let form = || BadGrant::Form { seen: text.chars().take(100).flat_map(char::escape_debug).collect() };
+        let form = || BadGrant::Form { seen: excerpt(text, 100) };
         let (class, origin) = text.split_once('@').ok_or_else(form)?;
         let class = RiskClass::parse(class).filter(|class| *class != RiskClass::Read).ok_or_else(form)?;
         Ok(Self { class, origin: OriginRule::parse(origin, default_scheme)? })
     }
 }
 
-/// An action that an operator registered: planners may call it by name and no other.
+/// An action that an operator registered. Planners can call only registered actions, by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RegisteredAction {
@@ -315,7 +294,7 @@ pub struct RegisteredAction {
     pub schema: serde_json::Value,
     /// What it does to the world.
     pub effect: EffectClass,
-    /// What it is for, for the planner.
+    /// Its purpose, for the planner.
     pub description: ShortText,
 }
 
@@ -327,14 +306,14 @@ impl RegisteredAction {
     }
 }
 
-/// What must happen before a step may run.
+/// The consent that a step needs before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// Nothing.
+    /// None.
     Granted,
-    /// Somebody must agree; this grant, given ahead, would have done.
+    /// A person must agree, unless this grant was given ahead.
     Ask {
-        /// As `--grant` takes it.
+        /// In the form of `--grant`.
         grant: String,
     },
 }
@@ -403,8 +382,8 @@ impl Policy {
         Ok(self)
     }
 
-    /// Opens pages in files below a directory, an absolute path, to navigation and acting. What a link in it leads to
-    /// is for whoever declares it.
+    /// Opens pages in files below a directory, an absolute path, to navigation and acting. The operator is
+    /// responsible for where symbolic links in it lead.
     #[must_use]
     pub fn opening_pages(mut self, dir: impl Into<String>) -> Self {
         self.page_roots.push(dir.into());
@@ -438,7 +417,7 @@ impl Policy {
         self
     }
 
-    /// Declares what lies outside of the page and is open, besides what was declared before.
+    /// Opens more outside the page, in addition to what is already open.
     #[must_use]
     pub fn opening(mut self, outside: Outside) -> Self {
         self.outside.hosts.extend(outside.hosts);
@@ -449,7 +428,7 @@ impl Policy {
         self
     }
 
-    /// What lies outside of the page and is open.
+    /// What is open outside the page.
     #[must_use]
     pub const fn outside(&self) -> &Outside {
         &self.outside
@@ -505,7 +484,7 @@ impl Policy {
         self.profile
     }
 
-    /// The same policy with a profile that a planner asked for, if that is the more careful one.
+    /// The same policy with the `wanted` profile, if that is more careful.
     #[must_use]
     pub fn lowered_to(&self, wanted: Option<Profile>) -> Self {
         let profile = wanted.map_or(self.profile, |wanted| wanted.min(self.profile));
@@ -519,6 +498,15 @@ impl Policy {
     }
 
     /// Whether a run may go to `url`, and the URL in its canonical form.
+    ///
+    /// ```
+    /// use cuebook_grammar::policy::{Policy, Rule};
+    ///
+    /// let policy = Policy::default().starting_at("https://shop.test/cart").unwrap().allowing("*.cdn.test").unwrap();
+    /// assert!(policy.navigation("https://img.cdn.test/a.png").is_ok());
+    /// assert_eq!(policy.navigation("https://evil.test/").unwrap_err().rule, Rule::Origin);
+    /// assert_eq!(policy.navigation("http://127.0.0.1/").unwrap_err().rule, Rule::PrivateAddress);
+    /// ```
     ///
     /// # Errors
     /// [`Denied`] with the rule: scheme, user information, private address, or origin.
@@ -534,8 +522,8 @@ impl Policy {
         Err(not_open(&url))
     }
 
-    /// Whether `fetch` may ask `url`, and the URL in its canonical form. Whoever asks still has to look at the
-    /// addresses that its host has, with [`Policy::reaching`].
+    /// Whether `fetch` may request `url`, and the URL in its canonical form. The caller still has to check the addresses of
+    /// its host with [`Policy::reaching`].
     ///
     /// # Errors
     /// [`Denied`] with the rule, as for [`Policy::navigation`].
@@ -576,11 +564,11 @@ impl Policy {
         let host = url.host_str().unwrap_or_default();
         Err(Denied {
             rule: Rule::PrivateAddress,
-            message: format!("expected a public address behind {host}, or one that was allowed by name, saw {ip}"),
+            message: format!("{host} resolves to the private address {ip}, which is not allowed by name"),
         })
     }
 
-    /// Whether a plan may use the verb at all, before anything else about it is asked.
+    /// Whether a plan may use the verb at all.
     ///
     /// # Errors
     /// [`Denied`] with rule `action`.
@@ -594,10 +582,7 @@ impl Policy {
         if is_open && !self.denied_verbs.contains(&kind) {
             return Ok(());
         }
-        Err(Denied {
-            rule: Rule::Action,
-            message: format!("expected a verb that the policy opens, saw `{}`", meta.name),
-        })
+        Err(Denied { rule: Rule::Action, message: format!("the policy does not allow the verb `{}`", meta.name) })
     }
 
     /// Whether the operator named the origin of `url`.
@@ -609,7 +594,7 @@ impl Policy {
     fn not_ruled_out(&self, url: &Url) -> Result<(), Denied> {
         if self.denied.iter().any(|rule| rule.covers(url)) {
             let origin = url.origin().ascii_serialization();
-            let message = format!("expected an origin that the policy does not rule out, saw {origin}");
+            let message = format!("the policy denies the origin {origin}");
             return Err(Denied { rule: Rule::Denied, message });
         }
         Ok(())
@@ -661,10 +646,10 @@ impl Policy {
         self.navigation(origin).map(drop)
     }
 
-    /// What must happen before this action runs on `origin`, given what it risks.
+    /// The consent that this action needs on `origin`, given its risk.
     ///
-    /// What the operator wants to be asked about is asked about, whoever wrote the plan. Declaring a directory or
-    /// a command is consent to use it. For the rest, [`Policy::consent`] says.
+    /// What the policy's `confirm` names is always confirmed, even in an operator's plan. Declaring a directory or a
+    /// command is consent to use it. Everything else is decided by [`Policy::consent`].
     #[must_use]
     pub fn consent_to(
         &self,
@@ -697,10 +682,10 @@ impl Policy {
         Consent::Ask { grant: format!("{}@{origin}", class.as_str()) }
     }
 
-    /// What must happen before a step of this risk runs on `origin`.
+    /// The consent that a step of this risk needs on `origin`.
     ///
-    /// An operator's own file consents to the steps that are written in it. Elsewhere the profile decides,
-    /// grants apply, and a planner's own estimate can only make it stricter.
+    /// An operator's plan is consent to its steps. For other plans the profile decides, grants apply, and the planner's own
+    /// estimate can only make it stricter.
     #[must_use]
     pub fn consent(&self, class: RiskClass, origin: &str, author: Author, estimate: Option<RiskLevel>) -> Consent {
         if author == Author::Operator {
@@ -730,10 +715,9 @@ fn not_open(url: &Url) -> Denied {
 }
 
 fn parse_url(text: &str) -> Result<Url, Denied> {
-    let shown: String = text.chars().take(200).flat_map(char::escape_debug).collect();
     let url = Url::parse(text).map_err(|error| Denied {
         rule: Rule::Unparsable,
-        message: format!("expected an absolute URL, saw `{shown}` ({error})"),
+        message: format!("expected an absolute URL, saw `{}` ({error})", excerpt(text, 200)),
     })?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Denied { rule: Rule::UserInfo, message: "expected a URL without user name and password".into() });
@@ -752,7 +736,7 @@ fn parse_url(text: &str) -> Result<Url, Denied> {
     }
 }
 
-/// Whether the host is this machine, a private network, or a cloud's metadata service, by its name alone.
+/// Whether the host, judged by its name alone, is this machine, in a private network, or a cloud's metadata service.
 #[must_use]
 pub fn is_private(url: &Url) -> bool {
     match url.host() {
@@ -781,7 +765,7 @@ fn is_metadata(ip: IpAddr) -> bool {
     }
 }
 
-/// Whether the address is not one of the public internet.
+/// Whether the address is not on the public internet.
 #[must_use]
 pub fn is_private_ip(ip: IpAddr) -> bool {
     match ip {

@@ -1,9 +1,9 @@
-//! Records: what a run leaves behind, one for every step that ran and one for every call of a model.
+//! Records of a run: one for every step that ran, and one for every call of a model.
 //!
 //! Invariants:
 //! - A record is self-contained: its conditions can be judged again from the facts that it holds.
 //! - No text of a sensitive target is in it; digests are.
-//! - A step names the call that it stands in the answer of, so that a call is joined with the fate of its steps.
+//! - A step names the call that planned it, so that calls can be joined with the results of their steps.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ use crate::planning::PlanningCall;
 use crate::risk::RiskClass;
 use crate::step::Step;
 
-/// The version of the record format. Raised in its first part when a reader of the former version would
-/// misread a record, in its second when a field was added.
+/// The version of the record format. The major version is raised when an older reader would misread a
+/// record, the minor version when a field is added.
 pub const RECORD_VERSION: &str = "1.2";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -39,11 +39,11 @@ pub enum RunResult {
     Failed,
     /// Policy or a missing confirmation stopped it.
     Blocked,
-    /// The input was no good.
+    /// The input was invalid.
     Invalid,
     /// No usable browser or model, or the machinery broke.
     Error,
-    /// Somebody interrupted it.
+    /// It was interrupted.
     Interrupted,
 }
 
@@ -74,17 +74,17 @@ pub enum StepOrigin {
     Start,
 }
 
-/// What became of a step, in one word.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StepResult {
-    /// It did what it said.
+    /// It succeeded.
     Ok,
-    /// It did not.
+    /// It failed.
     Failed,
     /// Policy or a person stopped it.
     Blocked,
-    /// Its turn never came.
+    /// It never ran.
     Skipped,
 }
 
@@ -98,21 +98,21 @@ pub struct StepIntent {
     pub schema_version: String,
     /// The run.
     pub run_id: RunId,
-    /// Its position in order of execution, from 0.
+    /// 0-based position in order of execution.
     pub step_index: u32,
-    /// Its position in its plan; absent for steps that repair inserted.
+    /// 0-based position in its plan; absent for steps that a repair inserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_index: Option<u32>,
     /// Why it runs.
     pub origin: StepOrigin,
-    /// Which attempt this is, from 1.
+    /// 1-based attempt.
     pub attempt: u32,
-    /// The call in whose draft it stands, as [`PlanningRecord::planning_index`] has it; absent where no model wrote it.
+    /// [`PlanningRecord::planning_index`] of the call that planned it; absent if no model did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planning: Option<u32>,
     /// The step, redacted.
     pub action: Step,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub ts_ms: u64,
 }
 
@@ -120,14 +120,14 @@ pub struct StepIntent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Execution {
-    /// When it began, in milliseconds since 1970.
+    /// When it began: milliseconds since 1970.
     pub ts_ms: u64,
     /// How long it took.
     pub duration_ms: u64,
     /// Where the time went.
     #[serde(default)]
     pub timings: Timings,
-    /// The wire.
+    /// Counts of wire traffic.
     #[serde(default)]
     pub cdp: CdpCounts,
 }
@@ -156,7 +156,7 @@ pub struct Failure {
     pub facts: FailureFacts,
 }
 
-/// A target as it stood when the step was decided.
+/// A target as it was when the step was decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RecordedTarget {
@@ -176,16 +176,16 @@ pub struct StepRecord {
     pub schema_version: String,
     /// The run.
     pub run_id: RunId,
-    /// Its position in order of execution, from 0.
+    /// 0-based position in order of execution.
     pub step_index: u32,
-    /// Its position in its plan; absent for steps that repair inserted.
+    /// 0-based position in its plan; absent for steps that a repair inserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_index: Option<u32>,
     /// Why it ran.
     pub origin: StepOrigin,
-    /// Which attempt this is, from 1.
+    /// 1-based attempt.
     pub attempt: u32,
-    /// The call in whose draft it stands, as [`PlanningRecord::planning_index`] has it; absent where no model wrote it.
+    /// [`PlanningRecord::planning_index`] of the call that planned it; absent if no model did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planning: Option<u32>,
     /// The step, redacted.
@@ -193,7 +193,7 @@ pub struct StepRecord {
     /// Its targets at the time of decision.
     #[serde(default)]
     pub candidates: BTreeMap<TargetRef, RecordedTarget>,
-    /// The observation that it was decided on; absent where none was needed.
+    /// The observation on which it was decided; absent if none was needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<ObservationId>,
     /// The URL when it began.
@@ -205,7 +205,7 @@ pub struct StepRecord {
     /// Preconditions and their verdicts.
     #[serde(default)]
     pub pre_check: Vec<Judged>,
-    /// The facts that they were judged on.
+    /// The facts on which they were judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pre_facts: Option<Facts>,
     /// When and how long.
@@ -213,7 +213,7 @@ pub struct StepRecord {
     /// Postconditions and their verdicts.
     #[serde(default)]
     pub post_check: Vec<Judged>,
-    /// The facts that they were judged on.
+    /// The facts on which they were judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_facts: Option<Facts>,
     /// What it did.
@@ -222,7 +222,7 @@ pub struct StepRecord {
     /// Stored files.
     #[serde(default)]
     pub artifacts: Vec<ArtifactRef>,
-    /// What became of it.
+    /// Its result.
     pub result: StepResult,
     /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,7 +233,7 @@ pub struct StepRecord {
     /// Whether input was sent.
     #[serde(default)]
     pub input_sent: bool,
-    /// The action ran, but nothing that it did could be seen.
+    /// The action ran without a visible effect.
     #[serde(default)]
     pub no_observed_effect: bool,
 }
@@ -248,11 +248,11 @@ pub struct PlanningRecord {
     pub schema_version: String,
     /// The run.
     pub run_id: RunId,
-    /// Its position among the calls of the run, from 0.
+    /// 0-based position among the calls of the run.
     pub planning_index: u32,
-    /// When it ended, in milliseconds since 1970.
+    /// When it ended: milliseconds since 1970.
     pub ts_ms: u64,
-    /// The observation that was planned on.
+    /// The observation on which it was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<ObservationId>,
     /// The call, redacted.
@@ -269,7 +269,7 @@ pub struct RunHeader {
     pub schema_version: String,
     /// The run.
     pub run_id: RunId,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub ts_ms: u64,
     /// The version of this program.
     pub cuebook: String,
@@ -292,7 +292,7 @@ pub struct RunHeader {
 pub struct RunEnd {
     /// The run.
     pub run_id: RunId,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub ts_ms: u64,
     /// The result, as the report has it.
     pub result: RunResult,

@@ -12,7 +12,7 @@ pub use crate::record::RunResult;
 use crate::record::{Failure, StepOrigin, StepRecord, StepResult};
 use crate::step::Step;
 
-/// The version of the report format. Raised as the record's.
+/// The version of the report format, raised by the same rule as that of the record.
 pub const REPORT_VERSION: &str = "1.1";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -67,13 +67,13 @@ error_codes! {
     }
     both { InvalidArgument OptionNotFound PolicyBlocked }
     runs {
-        /// Somebody interrupted it.
+        /// The run was interrupted.
         Interrupted,
         /// The planner repeats the same action on a page in the same state.
         Stuck,
         /// The planner has no plan for the page.
         NoPlan,
-        /// The planner's answer is no valid plan.
+        /// The planner returned no valid plan.
         InvalidPlan,
         /// The plan says that the task cannot be done.
         TaskFailed,
@@ -101,7 +101,7 @@ error_codes! {
         NoKey,
         /// The built-in site cannot be served.
         SiteUnavailable,
-        /// Flags that do not go together.
+        /// Flags that exclude each other.
         Usage,
         /// A file that cannot be read.
         Unreadable,
@@ -115,13 +115,13 @@ error_codes! {
         InvalidEngine,
         /// A prompt template that cannot be used.
         InvalidPrompt,
-        /// A task without words.
+        /// An empty task.
         EmptyTask,
         /// A file that cannot be written.
         CannotWrite,
         /// A measurement that cannot be made.
         BenchBroken,
-        /// A page without what is to be measured.
+        /// A page that lacks the element to measure.
         NoTarget,
     }
 }
@@ -178,15 +178,15 @@ impl Usage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepReport {
-    /// Its position in order of execution.
+    /// 0-based position in order of execution.
     pub index: u32,
-    /// Its position in its plan; null for steps that repair inserted.
+    /// 0-based position in its plan; null for steps that a repair inserted.
     pub plan_index: Option<u32>,
     /// Why it ran.
     pub origin: StepOrigin,
     /// The full step, redacted.
     pub action: Step,
-    /// What became of it.
+    /// Its result.
     pub result: StepResult,
     /// Why the last attempt failed.
     pub failure: Option<Failure>,
@@ -199,10 +199,10 @@ pub struct StepReport {
     pub post: Vec<Judged>,
     /// What it did.
     pub effects: Option<EffectRecord>,
-    /// The action ran, but nothing that it did could be seen.
+    /// The action ran without a visible effect.
     #[serde(default)]
     pub no_observed_effect: bool,
-    /// How many repairs were tried for it.
+    /// Number of repairs tried for it.
     pub repairs: u32,
     /// How long it took, all attempts together.
     pub duration_ms: u64,
@@ -253,7 +253,7 @@ pub struct RunReport {
     pub steps: Vec<StepReport>,
     /// Tokens and calls.
     pub usage: Usage,
-    /// How far the origin policy reached: `navigation`.
+    /// What the origin policy is enforced on: `navigation`.
     pub enforcement: String,
 }
 
@@ -282,7 +282,7 @@ impl RunReport {
         crate::wire::read_versioned(json, REPORT_VERSION)
     }
 
-    /// The report if the run ended well, so that `?` ends whoever wanted that.
+    /// The report if the run ended well, for use with `?`.
     ///
     /// # Errors
     /// [`RunReport::error`], or [`ErrorCode::TaskFailed`] where the report states none.
@@ -290,7 +290,7 @@ impl RunReport {
         match self.result {
             RunResult::Ok => Ok(self),
             result => Err(self.error.unwrap_or_else(|| {
-                let message = format!("expected a run that ends well, saw {result:?}");
+                let message = format!("the run ended as {result:?} without stating an error");
                 RunError::new(ErrorCode::TaskFailed, message)
             })),
         }

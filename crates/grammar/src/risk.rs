@@ -1,63 +1,46 @@
-//! What a step risks, judged from what was observed, never from what the model says of itself.
+//! What a step risks, judged by what was observed, never by what the model claims.
 //!
-//! The words are a lexicon of control names in a few languages, compared as whole words. It errs towards
-//! asking: a word too many costs a confirmation, a word too few costs an order.
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+//! The lexicon holds names of controls in a few languages, compared as whole words. It errs towards asking: a word too
+//! many costs a confirmation, a word too few costs an order.
 
 use crate::action::{Action, ActionKind};
 use crate::candidate::{Candidate, ControlKind};
 use crate::effect::EffectClass;
 use crate::role::Role;
+use crate::wire::words;
 
-/// What a step may cost, as grants name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum RiskClass {
-    /// Reads.
-    Read,
-    /// Changes what can be changed back.
-    Write,
-    /// Enters a secret.
-    Credential,
-    /// Sends something to somebody.
-    Send,
-    /// Costs money.
-    Money,
-    /// Cannot be taken back.
-    Destructive,
+words! {
+    /// What a step may cost, as grants name it.
+    pub enum RiskClass {
+        /// Reads.
+        Read = "read",
+        /// Makes a change that can be undone.
+        Write = "write",
+        /// Enters a secret.
+        Credential = "credential",
+        /// Sends something to other people.
+        Send = "send",
+        /// Costs money.
+        Money = "money",
+        /// Cannot be undone.
+        Destructive = "destructive",
+    }
 }
 
 impl RiskClass {
-    /// The class as a grant writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Credential => "credential",
-            Self::Send => "send",
-            Self::Money => "money",
-            Self::Destructive => "destructive",
-        }
-    }
-
     /// Reads a class as a grant writes it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Read, Self::Write, Self::Credential, Self::Send, Self::Money, Self::Destructive]
-            .into_iter()
-            .find(|class| class.as_str() == text)
+        Self::ALL.iter().copied().find(|class| class.as_str() == text)
     }
 
-    /// Whether a person is asked, unless it was granted.
+    /// Whether a person is asked unless it was granted.
     #[must_use]
     pub const fn needs_consent(self) -> bool {
         matches!(self, Self::Credential | Self::Send | Self::Money | Self::Destructive)
     }
 
-    /// The effect class that goes with it.
+    /// The corresponding effect class.
     #[must_use]
     pub const fn effect(self) -> EffectClass {
         match self {

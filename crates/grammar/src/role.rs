@@ -11,7 +11,7 @@ macro_rules! roles {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum Role {
             $( #[doc = concat!("`", $name, "`")] #[serde(rename = $name)] $variant, )+
-            /// `generic`: no role of its own.
+            /// `generic`: no specific role.
             #[default]
             #[serde(rename = "generic")]
             Generic,
@@ -27,7 +27,7 @@ macro_rules! roles {
                 match self { $( Self::$variant => $name, )+ Self::Generic => "generic" }
             }
 
-            /// Reads a role in its exact spelling; `none` for anything that is no role.
+            /// Reads a role in its exact spelling; `None` for anything else.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
                 match name { $( $name => Some(Self::$variant), )+ "generic" => Some(Self::Generic), _ => None }

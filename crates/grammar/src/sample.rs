@@ -8,7 +8,7 @@
 use crate::candidate::{Candidate, ControlKind, Fingerprint, SelectOption};
 use crate::facts::{States, Toggle};
 use crate::id::{CandidateId, ObservationId, PageId};
-use crate::observation::{FrameSummary, Heading, LiveText, OBSERVATION_VERSION, Observation, Scope, Sketch, Viewport};
+use crate::observation::{FrameSummary, Heading, LiveText, Observation, Sketch, Viewport};
 use crate::role::Role;
 use crate::secret::FactText;
 
@@ -36,13 +36,8 @@ pub fn page(lines: &str) -> Observation {
     let candidates =
         candidates.map(|(index, line)| candidate(u32::try_from(index + 1).unwrap_or(u32::MAX), line)).collect();
     Observation {
-        schema_version: OBSERVATION_VERSION.to_owned(),
         id: ObservationId(1),
-        page: PageId::new("p1"),
-        scope: Scope::View,
-        url: HERE.to_owned(),
         title: "Start".to_owned(),
-        status: None,
         viewport: Viewport {
             width: 800.0,
             height: 600.0,
@@ -59,13 +54,9 @@ pub fn page(lines: &str) -> Observation {
             omitted: None,
         }],
         candidates,
-        recent: Vec::new(),
         sketch: Sketch { headings, live, ..Sketch::default() },
-        dialog: None,
-        tabs: Vec::new(),
-        truncated: None,
-        delta: None,
         fingerprint: "0".repeat(16),
+        ..Observation::blank(PageId::new("p1"), HERE)
     }
 }
 

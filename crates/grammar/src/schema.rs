@@ -46,7 +46,7 @@ impl Document {
     }
 }
 
-/// The schema of a document. Takes a few milliseconds; the result is always the same.
+/// The schema of a document. Costs a few milliseconds; the result is always the same.
 #[must_use]
 pub fn schema_of(document: Document) -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();

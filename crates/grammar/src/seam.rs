@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! - No type of the wire, of a store or of a model's client appears here.
-//! - An associated error means that the machinery broke. Whatever a page, a model or a person may do is data.
-//! - Each future that waits takes a [`Deadline`] and ends by it.
+//! - An associated error means that the machinery broke. What a page, a model or a person does is data.
+//! - Each future that waits has a [`Deadline`] and ends by it.
 
 pub mod boxed;
 
@@ -25,8 +25,9 @@ use crate::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use crate::report::Usage;
 use crate::secret::Secret;
 use crate::step::Step;
+use crate::wire::words;
 
-/// What every seam's error must be.
+/// Bounds of every seam's error.
 pub trait SeamError: Error + Send + Sync + 'static {}
 impl<E: Error + Send + Sync + 'static> SeamError for E {}
 
@@ -34,11 +35,11 @@ impl<E: Error + Send + Sync + 'static> SeamError for E {}
 
 /// Turns a live page, or a recorded one, into observations.
 pub trait PageModeler: Send {
-    /// What breaks it.
+    /// A failure of the layer itself.
     type Error: SeamError;
 
-    /// Observes the page. Ids of candidates whose identity is unchanged carry over; ids are never reused.
-    /// A page that cannot be reached in part is observed in part, and `truncated` or `frames` says so.
+    /// Observes the page. A candidate whose identity is unchanged keeps its id; ids are never reused. A page of which
+    /// some part cannot be reached is observed without it, and `truncated` or `frames` says so.
     fn observe(
         &mut self,
         page: &PageId,
@@ -46,7 +47,7 @@ pub trait PageModeler: Send {
         deadline: Deadline,
     ) -> impl Future<Output = Result<Observation, Self::Error>> + Send;
 
-    /// Answers a reading question without a model. What the page or the question makes impossible is a
+    /// Answers a query without a model. If the page or the query makes that impossible, returns
     /// [`Finding::Refused`].
     fn explore(
         &mut self,
@@ -55,8 +56,9 @@ pub trait PageModeler: Send {
         deadline: Deadline,
     ) -> impl Future<Output = Result<Finding, Self::Error>> + Send;
 
-    /// A picture of what the tab shows, for planners that see: a candidate in view has a box there and its id, and
-    /// what stands in password-like fields is painted over. `None`: there is none, and a plan does without.
+    /// A picture of the tab for planners that accept images: candidates in view are outlined and labelled with their
+    /// ids, and the content of password-like fields is painted over. `None` if there is no picture; planning continues
+    /// without one.
     fn picture(
         &mut self,
         _page: &PageId,
@@ -67,10 +69,10 @@ pub trait PageModeler: Send {
     }
 }
 
-/// A reading question.
+/// A query about the page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Query {
-    /// Where a text stands.
+    /// Where a text occurs.
     Search(SearchPage),
     /// Which elements match a selector.
     Find(FindElements),
@@ -87,13 +89,13 @@ pub enum Finding {
     Data(Value),
     /// A candidate.
     Candidate(CandidateId),
-    /// No answer, and why, expected against seen.
+    /// No answer, and why.
     Refused(String),
 }
 
 // ----------------------------------------------------------------------------------------- planning
 
-/// What a planner gets.
+/// The input of a planner.
 #[derive(Clone, Debug)]
 pub struct PlanRequest<'a> {
     /// The task in words.
@@ -110,14 +112,13 @@ pub struct PlanRequest<'a> {
     pub exemplars: &'a [Exemplar],
     /// Pictures, where the profile allows them.
     pub images: &'a [Image],
-    /// The upper bound of drafts.
+    /// Upper bound of the number of drafts.
     pub beam: usize,
-    /// The number of the reply to this request within the run, from 0: the history names it in
-    /// [`HistoryEntry::planned`].
+    /// 0-based number of this request within the run, which [`HistoryEntry::planned`] refers to.
     pub plan: u32,
-    /// The state that the last reply of this planner carried, unchanged.
+    /// [`PlanReply::state`] of the planner's last reply.
     pub state: Option<&'a Value>,
-    /// Whether the last plans repeat themselves without changing the page.
+    /// Whether the last plans repeat each other without changing the page.
     pub stuck: Stuck,
 }
 
@@ -149,13 +150,13 @@ impl<'a> PlanRequest<'a> {
     }
 }
 
-/// How far a run repeats itself: the same action on a page in the same state.
+/// How often a run has repeated itself: the same action on a page in the same state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stuck {
-    /// It does not.
+    /// Not, or hardly.
     #[default]
     No,
-    /// The planner should know.
+    /// Often enough to mention it to the planner.
     Hint,
     /// The run ends soon unless the planner does something else.
     Warning,
@@ -166,9 +167,9 @@ pub enum Stuck {
 /// A step of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedStep {
-    /// [`PlanRequest::plan`] of the request that it answers.
+    /// [`PlanRequest::plan`] of the request.
     pub plan: u32,
-    /// Its position in the draft, from 0.
+    /// 0-based position in the draft.
     pub step: u32,
 }
 
@@ -181,7 +182,7 @@ pub struct HistoryEntry {
     pub target: Option<String>,
     /// The cause and message of its failure; absent if it succeeded.
     pub failure: Option<String>,
-    /// What was seen beside its result, such as `no effect seen, but POST /save answered 500`.
+    /// A remark on its result, such as `no effect seen, but POST /save answered 500`.
     pub remark: Option<String>,
     /// What it read.
     pub data: Option<Value>,
@@ -189,9 +190,9 @@ pub struct HistoryEntry {
     pub changed_page: bool,
     /// The action ran, and nothing that it did could be seen.
     pub no_effect: bool,
-    /// The answer by which a server refused what the step asked of it: `POST /login answered 422`.
+    /// The response by which a server refused the step's request: `POST /login answered 422`.
     pub refused: Option<String>,
-    /// The step of a reply that it is; absent where a repair or the start of the run added it.
+    /// The planned step that it is; `None` if a repair or the start of the run added it.
     pub planned: Option<PlannedStep>,
 }
 
@@ -220,7 +221,7 @@ pub struct Exemplar {
     pub task: String,
     /// Its steps.
     pub steps: Vec<Step>,
-    /// Likeness of its page to the one at hand, from 0 to 1.
+    /// Similarity of its page to the current one, from 0 to 1.
     pub likeness: f64,
 }
 
@@ -233,19 +234,19 @@ pub struct Image {
     pub bytes: Vec<u8>,
 }
 
-/// Takes steps while a plan is still being written.
+/// Receives steps while a plan is still being written.
 pub trait PlanSink: Send {
     /// Step `index` of draft `draft` is complete. It is not checked yet.
     fn step_ready(&mut self, draft: usize, index: usize, step: &Step);
 
-    /// A model was called and the call is over. Told of every call, also where `plan` then ends in an error or its
-    /// future is dropped. The steps of a reply stand in the output of the last accepted one.
+    /// A call of a model has ended. Called for every call, even if `plan` then returns an error or its future is
+    /// dropped. The steps of a reply are in the output of the last accepted call.
     fn call_ended(&mut self, call: PlanningCall) {
         drop(call);
     }
 }
 
-/// A sink that takes nothing.
+/// A sink that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IgnoreSteps;
 
@@ -253,17 +254,17 @@ impl PlanSink for IgnoreSteps {
     fn step_ready(&mut self, _: usize, _: usize, _: &Step) {}
 }
 
-/// What a planner answers.
+/// The output of a planner.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanReply {
-    /// At most `beam` drafts, best first. None: the planner has no plan, and `note` says why.
+    /// At most `beam` drafts, best first. Empty if the planner has no plan; then `note` says why.
     pub drafts: Vec<PlanDraft>,
     /// What it cost.
     pub usage: Usage,
     /// The planner's words, for the log.
     pub note: Option<String>,
-    /// What the planner wants back in the next [`PlanRequest::state`]. The controller keeps it for the run and
-    /// neither reads nor records it.
+    /// Passed back as [`PlanRequest::state`] of the next request. The controller keeps it for the run and neither reads
+    /// nor records it.
     pub state: Option<Value>,
 }
 
@@ -283,11 +284,11 @@ impl PlanReply {
 
 /// Turns a task and an observation into drafts.
 pub trait Planner: Send + Sync {
-    /// What breaks it: a server that cannot be reached, a file that cannot be read. A task that cannot be
-    /// planned is a reply without drafts, or a draft whose step is `fail` or `askUser`.
+    /// A failure of the layer itself: a server that cannot be reached, a file that cannot be read. For a task that cannot
+    /// be planned, return a reply without drafts, or a draft whose step is `fail` or `askUser`.
     type Error: SeamError;
 
-    /// Plans. Steps may be told to `sink` as they become complete; the reply holds them all again.
+    /// Plans. Steps may be sent to `sink` as they become complete; the reply contains all of them.
     fn plan(
         &self,
         request: &PlanRequest<'_>,
@@ -298,10 +299,10 @@ pub trait Planner: Send + Sync {
 
 /// Remembers plans that worked.
 pub trait PlanMemory: Send {
-    /// What breaks it.
+    /// A failure of the layer itself.
     type Error: SeamError;
 
-    /// The plans whose pages are most like this one, nearest first, at most `k`.
+    /// At most `k` plans whose pages are most similar to this one, most similar first.
     fn nearest(
         &self,
         observation: &Observation,
@@ -313,11 +314,11 @@ pub trait PlanMemory: Send {
 
 /// Runs one bound step on a page.
 pub trait Executor: Send {
-    /// What breaks it; a page that crashes or a browser that goes is an outcome.
+    /// A failure of the layer itself; a page that crashes or a browser that exits is an outcome.
     type Error: SeamError;
 
-    /// Resolves, checks preconditions, arms postconditions, acts, awaits, gathers. When the deadline has
-    /// passed, nothing of this step fires any more. `page` is the current tab.
+    /// Resolves the target, checks preconditions, arms postconditions, acts, awaits them and gathers evidence. After the
+    /// deadline, the step sends no more input. `page` is the current tab.
     fn run_step(
         &mut self,
         page: &PageId,
@@ -327,15 +328,15 @@ pub trait Executor: Send {
     ) -> impl Future<Output = Result<StepOutcome, Self::Error>> + Send;
 }
 
-/// Carries out what lies outside the page: registered actions, `fetch`, files, shell.
+/// Performs actions outside the page: registered actions, `fetch`, files, shell.
 pub trait ActionHandler: Send {
-    /// What breaks it.
+    /// A failure of the layer itself.
     type Error: SeamError;
 
-    /// The actions that it knows, for the policy and the planner.
+    /// The registered actions, for the policy and the planner.
     fn actions(&self) -> Vec<RegisteredAction>;
 
-    /// Carries one out.
+    /// Performs an action.
     fn handle(
         &mut self,
         step: &BoundStep,
@@ -354,15 +355,15 @@ pub struct SecretScope {
     pub is_password_field: bool,
 }
 
-/// Why a secret was not given out.
+/// Why a secret was not resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretRefusal {
     /// No secret of this name.
-    #[error("expected a known credential, saw `{0}`")]
+    #[error("no credential is called `{0}`")]
     Unknown(CredentialRef),
     /// It is bound to another origin or kind of field.
-    #[error("expected the origin that `{reference}` is bound to, saw {origin}")]
+    #[error("the credential `{reference}` is not bound to {origin}")]
     OutOfScope {
         /// The secret's name.
         reference: CredentialRef,
@@ -376,7 +377,7 @@ pub enum SecretRefusal {
 
 /// Resolves secrets, as late as possible.
 pub trait SecretSource: Send + Sync {
-    /// Gives out the secret if it is bound to this scope.
+    /// Returns the secret if it is bound to this scope.
     fn resolve(
         &self,
         reference: &CredentialRef,
@@ -384,7 +385,7 @@ pub trait SecretSource: Send + Sync {
     ) -> impl Future<Output = Result<Secret, SecretRefusal>> + Send;
 }
 
-/// A source that knows no secret.
+/// A source without secrets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSecrets;
 
@@ -394,11 +395,11 @@ impl SecretSource for NoSecrets {
     }
 }
 
-/// Takes secrets out of text before it goes anywhere. Every sink uses the same one.
+/// Removes secrets from text before it leaves the process. All sinks share one.
 pub trait Redactor: Send + Sync {
     /// The text with every known secret, in every encoding that it knows, replaced.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
-    /// From now on this is a secret. Texts of fewer than four characters are not searched for.
+    /// Redacts this text from now on, unless it has fewer than four characters.
     fn learn(&self, secret: &str);
 }
 
@@ -409,9 +410,9 @@ pub trait Redactor: Send + Sync {
 pub struct RepairBudget {
     /// Attempts left for this step.
     pub step_attempts_left: u32,
-    /// Repairs left for this run.
+    /// Repairs left in this run.
     pub run_repairs_left: u32,
-    /// Whether a planner can be asked for a new plan.
+    /// Whether a new plan can be requested.
     pub can_replan: bool,
 }
 
@@ -442,20 +443,20 @@ pub enum Repair {
     Abandon,
 }
 
-/// What a policy of repairs looks at.
+/// The input of a repair policy.
 #[derive(Clone, Copy, Debug)]
 pub struct RepairCase<'a> {
     /// The step.
     pub step: &'a BoundStep,
     /// Its failure.
     pub failure: &'a StepFailure,
-    /// How many repairs were made for this step already.
+    /// Number of repairs made for this step so far.
     pub attempt: u32,
 }
 
-/// Decides the next move after a failure: synchronous and pure but for what it remembers itself.
+/// Decides what to do after a failure. Synchronous, and pure except for its own memory.
 pub trait RepairPolicy: Send {
-    /// The next move. It ends in `Abandon` or `Replan` once the budget is used up.
+    /// The next repair; `Abandon` or `Replan` once the budget is used up.
     fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair;
 }
 
@@ -475,17 +476,17 @@ pub enum ConfirmReply {
     Yes(Option<String>),
     /// Do not.
     No,
-    /// Nobody is there to ask.
+    /// No person can be asked, or none answered in time.
     NoOne,
 }
 
-/// Asks whoever is in charge.
+/// Asks the person in charge.
 pub trait Confirm: Send {
-    /// Asks, and waits until the deadline at most; then it is [`ConfirmReply::NoOne`].
+    /// Asks, and returns [`ConfirmReply::NoOne`] if there is no answer by the deadline.
     fn confirm(&mut self, request: &ConfirmRequest, deadline: Deadline) -> impl Future<Output = ConfirmReply> + Send;
 }
 
-/// Nobody is there.
+/// Answers every question with [`ConfirmReply::NoOne`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NobodyConfirms;
 
@@ -497,10 +498,10 @@ impl Confirm for NobodyConfirms {
 
 // ------------------------------------------------------------------------------------------ keeping
 
-/// Stands for a step that was begun: it is committed once, or stays open in the log.
+/// A step that was begun: committed once, or left open in the log.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StepTicket {
-    /// The step's position in order of execution.
+    /// 0-based position in order of execution.
     pub step_index: u32,
     /// Its attempt.
     pub attempt: u32,
@@ -508,7 +509,7 @@ pub struct StepTicket {
 
 /// The durable log of a run.
 pub trait StepLog: Send {
-    /// What breaks it. No log, no action: whoever drives the run stops on the first error.
+    /// A failure of the log. No log, no action: the run ends on the first error.
     type Error: SeamError;
 
     /// Writes the header; durable when it returns.
@@ -527,45 +528,31 @@ pub trait StepLog: Send {
     fn close(&mut self, end: &RunEnd) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
-/// What a stored file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ArtifactKind {
-    /// The viewport before the step.
-    ScreenshotBefore,
-    /// The viewport after the step.
-    ScreenshotAfter,
-    /// A picture that a step asked for.
-    Screenshot,
-    /// Part of the accessibility tree.
-    AxSubtree,
-    /// What changed in the document.
-    DomDiff,
-    /// A file that the page gave.
-    Download,
-}
-
-impl ArtifactKind {
-    /// The kind as a record writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ScreenshotBefore => "screenshotBefore",
-            Self::ScreenshotAfter => "screenshotAfter",
-            Self::Screenshot => "screenshot",
-            Self::AxSubtree => "axSubtree",
-            Self::DomDiff => "domDiff",
-            Self::Download => "download",
-        }
+words! {
+    /// The kind of a stored file.
+    #[non_exhaustive]
+    pub enum ArtifactKind {
+        /// The viewport before the step.
+        ScreenshotBefore = "screenshotBefore",
+        /// The viewport after the step.
+        ScreenshotAfter = "screenshotAfter",
+        /// A picture that a step requested.
+        Screenshot = "screenshot",
+        /// Part of the accessibility tree.
+        AxSubtree = "axSubtree",
+        /// What changed in the document.
+        DomDiff = "domDiff",
+        /// A file that the page offered for download.
+        Download = "download",
     }
 }
 
-/// Stores files by their content.
+/// Stores files, addressed by their content.
 pub trait ArtifactSink: Send + Sync {
-    /// What breaks it.
+    /// A failure of the layer itself.
     type Error: SeamError;
 
-    /// Stores the bytes once, whatever their number of uses.
+    /// Stores the bytes. Equal content is stored once.
     fn store(
         &self,
         kind: ArtifactKind,
@@ -574,7 +561,7 @@ pub trait ArtifactSink: Send + Sync {
     ) -> impl Future<Output = Result<ArtifactRef, Self::Error>> + Send;
 }
 
-/// A request and its answer, as they crossed the wire.
+/// A request and its response, as they crossed the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// The request.
@@ -583,13 +570,13 @@ pub struct Exchange {
     pub request_headers: Vec<(String, String)>,
     /// The request's body.
     pub request_body: Vec<u8>,
-    /// The answer.
+    /// The response.
     pub answer: Answer,
     /// The step during which it began.
     pub step_index: Option<u32>,
 }
 
-/// What tells requests apart when they are replayed.
+/// The identity of a request in a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequestKey {
     /// The method.
@@ -598,11 +585,11 @@ pub struct RequestKey {
     pub url: String,
     /// SHA-256 of the body, hexadecimal; empty for none.
     pub body_sha256: String,
-    /// How many equal requests came before it.
+    /// Number of equal requests before it.
     pub nth: u32,
 }
 
-/// A server's answer.
+/// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The status.
@@ -613,18 +600,18 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// Takes what crossed the wire.
+/// Records HTTP traffic.
 pub trait TrafficSink: Send + Sync {
-    /// What breaks it.
+    /// A failure of the layer itself.
     type Error: SeamError;
-    /// Keeps one exchange.
+    /// Records one exchange.
     fn record(&self, exchange: &Exchange) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
-/// Answers requests from what was recorded.
+/// Serves recorded responses.
 pub trait FixtureSource: Send + Sync {
-    /// What breaks it.
+    /// A failure of the layer itself.
     type Error: SeamError;
-    /// The answer; `None` is a miss, and a miss fails the request.
+    /// The recorded response; `None` is a miss, which fails the request.
     fn answer(&self, request: &RequestKey) -> impl Future<Output = Result<Option<Answer>, Self::Error>> + Send;
 }

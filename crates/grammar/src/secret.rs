@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - [`Secret`] cannot be printed, compared in the clear or serialised.
-//! - What stands in a record instead of sensitive text is a digest, keyed per run: it tells whether two
+//! - What stands in a record instead of sensitive text is a digest, keyed per run: it shows whether two
 //!   texts of one run are equal and nothing else.
 
 use std::fmt;
@@ -15,19 +15,22 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::verdict::Verdict;
-use crate::wire::LongText;
+use crate::wire::{LongText, inline_schema};
+
+/// What stands where a secret stood in a text.
+pub const MASK: &str = "[redacted]";
 
 /// A resolved secret. Exposing it is a visible act.
 #[derive(Clone)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes ownership of the clear text.
+    /// Wraps the clear text.
     pub fn new(clear: impl Into<String>) -> Self {
         Self(clear.into())
     }
 
-    /// The clear text, for the input event and for nothing else.
+    /// The clear text, for the input event only.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -40,7 +43,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The key of a run's digests: 32 random bytes that leave the process never.
+/// The key of a run's digests: 32 random bytes that never leave the process.
 #[derive(Clone)]
 pub struct DigestKey([u8; 32]);
 
@@ -94,17 +97,7 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-impl JsonSchema for Digest {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Digest".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^[0-9a-f]{32}$" })
-    }
-}
+inline_schema!(Digest, { "type": "string", "pattern": "^[0-9a-f]{32}$" });
 
 /// Text as a plan or a record states it: in the clear, or as `{"redacted": digest}`.
 #[derive(Clone, PartialEq, Eq)]
@@ -144,7 +137,7 @@ impl WireText {
 impl fmt::Debug for WireText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Typed text may be a secret that nobody declared: its length is all that a log needs.
+            // Typed text may be an undeclared secret: its length is all that a log needs.
             Self::Clear(text) => write!(f, "WireText({} characters)", text.chars().count()),
             Self::Redacted(digest) => write!(f, "WireText(redacted {})", digest.as_str()),
         }
@@ -222,7 +215,7 @@ impl FactText {
         }
     }
 
-    /// Reduces the text to digests; of `asked`, those that it contains stay judgeable.
+    /// Reduces the text to digests. Those of `asked` that it contains stay judgeable.
     #[must_use]
     pub fn redact<'a>(&self, key: &DigestKey, asked: impl IntoIterator<Item = &'a str>) -> Self {
         match self {

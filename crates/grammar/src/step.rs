@@ -1,13 +1,11 @@
 //! Steps: an action with what must be true before it and what must have become true after it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::action::Action;
 use crate::condition::Condition;
 use crate::id::TargetRef;
-use crate::secret::DigestKey;
 use crate::wire::{self, Millis, Object, Probability, ReadError, ShortText};
 
 /// How risky a planner thinks a step is. It may raise what the policy says, never lower it.
@@ -26,21 +24,29 @@ pub enum RiskLevel {
 ///
 /// On the wire the action's own fields and these stand in one object:
 /// `{"type": "click", "targetRef": "c3", "post": [{"kind": "urlChanges"}]}`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Step {
     /// The action.
+    #[serde(flatten)]
     pub action: Action,
     /// What must be true before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pre: Vec<Condition>,
     /// What must have become true after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub post: Vec<Condition>,
-    /// How long all of it may take.
+    /// Time limit of the whole step.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<Millis>,
     /// Why, in the planner's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<ShortText>,
     /// The planner's estimate of the risk.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_risk: Option<RiskLevel>,
     /// The planner's confidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Probability>,
 }
 
@@ -58,7 +64,7 @@ impl From<Action> for Step {
     }
 }
 
-/// The most conditions that a step states on either side.
+/// Upper bound of a step's preconditions, and of its postconditions.
 pub const MAX_CONDITIONS: usize = 20;
 
 const PRE: &str = "pre";
@@ -101,28 +107,6 @@ impl Step {
         self.action.retarget(rewrite);
         self.pre.iter_mut().chain(&mut self.post).for_each(|condition| condition.retarget(rewrite));
     }
-
-    /// The step as it may be kept: texts that go into or are compared with a sensitive target become digests.
-    #[must_use]
-    pub fn redacted(&self, is_sensitive: &dyn Fn(&TargetRef) -> bool, key: &DigestKey) -> Self {
-        let mut step = self.clone();
-        if step.action.target().is_some_and(is_sensitive) {
-            match &mut step.action {
-                Action::Type(action) => action.text = action.text.as_ref().map(|text| text.redact(key)),
-                Action::SetValue(action) => action.value = action.value.as_ref().map(|text| text.redact(key)),
-                _ => {}
-            }
-        }
-        match &mut step.action {
-            Action::WaitFor(action) => action.condition = action.condition.redacted(is_sensitive, key),
-            Action::Assert(action) => action.condition = action.condition.redacted(is_sensitive, key),
-            _ => {}
-        }
-        for condition in step.pre.iter_mut().chain(&mut step.post) {
-            *condition = condition.redacted(is_sensitive, key);
-        }
-        step
-    }
 }
 
 fn conditions(object: &mut Object, field: &str) -> Result<Vec<Condition>, ReadError> {
@@ -132,37 +116,6 @@ fn conditions(object: &mut Object, field: &str) -> Result<Vec<Condition>, ReadEr
         return Err(ReadError::new(message).under(field));
     }
     Ok(list)
-}
-
-impl Serialize for Step {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::Error as _;
-        let mut value = serde_json::to_value(&self.action).map_err(S::Error::custom)?;
-        if let Some(object) = value.as_object_mut() {
-            let mut put = |field: &str, value: Result<Value, serde_json::Error>| {
-                value.map(|value| object.insert(field.to_owned(), value)).map_err(S::Error::custom)
-            };
-            if !self.pre.is_empty() {
-                put(PRE, serde_json::to_value(&self.pre))?;
-            }
-            if !self.post.is_empty() {
-                put(POST, serde_json::to_value(&self.post))?;
-            }
-            if let Some(timeout) = self.timeout_ms {
-                put(TIMEOUT, serde_json::to_value(timeout))?;
-            }
-            if let Some(explanation) = &self.explanation {
-                put(EXPLANATION, serde_json::to_value(explanation))?;
-            }
-            if let Some(risk) = self.estimated_risk {
-                put(RISK, serde_json::to_value(risk))?;
-            }
-            if let Some(confidence) = self.confidence {
-                put(CONFIDENCE, serde_json::to_value(confidence))?;
-            }
-        }
-        value.serialize(serializer)
-    }
 }
 
 impl<'de> Deserialize<'de> for Step {

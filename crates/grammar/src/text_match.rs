@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::wire::ShortText;
+use crate::wire::{ShortText, inline_schema};
 
 /// A regular expression as a plan writes it: at most 1,024 bytes, unanchored.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -23,7 +23,7 @@ pub enum PatternError {
     /// Longer than the bound.
     #[error("expected a pattern of at most 1024 bytes, saw {0}")]
     TooLong(usize),
-    /// The engine refuses it.
+    /// It does not compile.
     #[error("expected a regular expression of the Rust `regex` crate: {0}")]
     Syntax(String),
 }
@@ -32,7 +32,7 @@ impl Pattern {
     /// The bound, in bytes.
     pub const MAX_BYTES: usize = 1_024;
 
-    /// Takes a pattern without compiling it; only its length is judged.
+    /// Wraps a pattern without compiling it; only its length is checked.
     ///
     /// # Errors
     /// [`PatternError::TooLong`].
@@ -81,18 +81,8 @@ impl<'de> Deserialize<'de> for Pattern {
     }
 }
 
-impl JsonSchema for Pattern {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Pattern".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        // JSON Schema counts characters; a pattern of this many characters can still be too long in bytes.
-        json_schema!({ "type": "string", "maxLength": Self::MAX_BYTES })
-    }
-}
+// JSON Schema counts characters; a pattern of this many characters can still be too long in bytes.
+inline_schema!(Pattern, { "type": "string", "maxLength": Pattern::MAX_BYTES });
 
 /// The flags of a regular expression, written as in JavaScript: any of `i`, `m`, `s`, `u`, `g`, `v`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -180,7 +170,7 @@ impl TextPattern {
         }
     }
 
-    /// Says why the pattern cannot be used, if it cannot.
+    /// Checks that the pattern compiles.
     ///
     /// # Errors
     /// [`PatternError::Syntax`].

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether something holds, as far as the facts tell.
+/// Whether something holds, judged on facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
@@ -11,7 +11,7 @@ pub enum Verdict {
     Holds,
     /// The facts say no.
     Fails,
-    /// The facts do not tell.
+    /// The facts do not decide it.
     Unknown,
 }
 
@@ -38,6 +38,13 @@ impl Verdict {
     }
 
     /// Kleene conjunction: one Fails decides.
+    ///
+    /// ```
+    /// use cuebook_grammar::verdict::Verdict;
+    ///
+    /// assert_eq!(Verdict::Unknown.and(Verdict::Fails), Verdict::Fails);
+    /// assert_eq!(Verdict::Unknown.and(Verdict::Holds), Verdict::Unknown);
+    /// ```
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         match (self, other) {

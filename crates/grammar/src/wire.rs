@@ -6,14 +6,21 @@
 //! - Reading a tagged union never buffers through serde's untagged machinery: an error names the
 //!   JSON pointer of the value that is wrong, what was expected and what was seen.
 
+mod bounded;
 mod strict;
 
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::Schema;
 use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+
+use crate::render::excerpt;
+
+pub use bounded::{
+    Bounded, ClickCount, Count, LongText, Millis, Nth, Pixels, Probability, SelectorText, ShortText, TooLong, UrlText,
+};
 
 /// A JSON object as read from the wire.
 pub type Object = Map<String, Value>;
@@ -23,7 +30,7 @@ pub type Object = Map<String, Value>;
 pub struct ReadError {
     /// JSON pointer from the value that was being read; empty for the value itself.
     pub path: String,
-    /// Expected against seen, in lower case.
+    /// What is wrong, in lower case.
     pub message: String,
 }
 
@@ -39,7 +46,7 @@ impl ReadError {
         Self { path: String::new(), message: message.into() }
     }
 
-    /// The same error seen from the object or array that holds the value under `segment`.
+    /// The same error, with its path extended by the `segment` that holds the value.
     #[must_use]
     pub fn under(mut self, segment: impl fmt::Display) -> Self {
         let escaped = segment.to_string().replace('~', "~0").replace('/', "~1");
@@ -58,7 +65,15 @@ impl ReadError {
     }
 }
 
-/// Reads a value and says where in it the fault lies.
+/// Reads a value; an error names the place in it.
+///
+/// ```
+/// use cuebook_grammar::{step::Step, wire};
+///
+/// let step = serde_json::json!({ "type": "press", "keys": "Enter", "post": [{ "kind": "urlMatches" }] });
+/// let error = wire::read::<Step>(step).unwrap_err();
+/// assert_eq!(error.to_string(), "at /post/0: missing field `pattern`");
+/// ```
 ///
 /// # Errors
 /// [`ReadError`] with the pointer of the innermost value that does not fit.
@@ -89,8 +104,8 @@ pub fn parse(text: &str) -> Result<Value, ReadError> {
     Ok(value.0)
 }
 
-/// Checks that a document of version `seen` can be read by a reader of version `own`: the first parts are equal. A
-/// greater second part means fields that this reader does not know; they are ignored.
+/// Checks that a reader of version `own` can read a document of version `seen`: the major versions must be equal. A
+/// later minor version may add fields, which are ignored.
 ///
 /// # Errors
 /// [`ReadError`] at `/schemaVersion` with the versions that can be read.
@@ -103,8 +118,7 @@ pub fn check_version(seen: &str, own: &str) -> Result<(), ReadError> {
     {
         return Ok(());
     }
-    let seen: String = seen.chars().take(40).collect();
-    let message = format!("expected version {major}.x, saw `{}`", seen.escape_debug());
+    let message = format!("expected version {major}.x, saw `{}`", excerpt(seen, 40));
     Err(ReadError::new(message).under("schemaVersion"))
 }
 
@@ -121,14 +135,14 @@ pub(crate) fn read_versioned<T: DeserializeOwned>(text: &str, own: &str) -> Resu
     read(value)
 }
 
-/// The field `schemaVersion` of a document; to be called by a `deserialize_with`.
+/// The field `schemaVersion` of a document, for use in a `deserialize_with`.
 pub(crate) fn readable_version<'de, D: Deserializer<'de>>(deserializer: D, own: &str) -> Result<String, D::Error> {
     let seen = String::deserialize(deserializer)?;
     check_version(&seen, own).map_err(|error| D::Error::custom(error.message))?;
     Ok(seen)
 }
 
-/// Takes an optional field out of an object and reads it.
+/// Removes an optional field from an object and reads it.
 ///
 /// # Errors
 /// As [`read`], with the field in the path.
@@ -170,7 +184,7 @@ pub(crate) fn extend_object_schema(schema: &mut Schema, fields: Vec<(&str, Schem
     }
 }
 
-/// Declares a tagged union: each variant is a struct, told apart by one string field.
+/// Declares a tagged union: each variant is a struct, identified by one string field.
 ///
 /// The enum gets `TAGS`, `tag()`, `from_object()`, and serde and schemars implementations that agree. A module after
 /// `with` is the first to read an object, and extends the schemas.
@@ -189,8 +203,6 @@ macro_rules! tagged {
         }
 
         impl $name {
-            /// The field that tells the variants apart.
-            pub const TAG_FIELD: &'static str = $tag_field;
             /// Every tag, in order of declaration.
             pub const TAGS: &'static [&'static str] = &[$($tag),+];
 
@@ -245,11 +257,96 @@ macro_rules! tagged {
                 schemars::json_schema!({ "oneOf": variants })
             }
         }
+
+        #[cfg(feature = "arbitrary")]
+        impl crate::arbitrary::Generate for $name {
+            fn strategy() -> proptest::strategy::BoxedStrategy<Self> {
+                use proptest::strategy::{Strategy as _, Union};
+                Union::new([$( crate::arbitrary::any::<$body>().prop_map(Self::$variant).boxed() ),+]).boxed()
+            }
+        }
     };
 }
 pub(crate) use tagged;
 
-/// What a JSON value is, for messages; never its content.
+/// Declares structs that are read from an object of these members, in camelCase, and of no others. A member that is
+/// written `name?: Type` may be absent: its field is an `Option`.
+macro_rules! bodies {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident { $( $(#[$field_meta:meta])* $field:ident $(?: $optional:ty)? $(: $required:ty)?, )* }
+    )+) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub struct $name {
+            $(
+                $(#[$field_meta])*
+                $( #[serde(default, skip_serializing_if = "Option::is_none")] pub $field: Option<$optional>, )?
+                $( pub $field: $required, )?
+            )*
+        }
+
+        #[cfg(feature = "arbitrary")]
+        crate::arbitrary::structs! { $name { $($field,)* } }
+    )+ };
+}
+pub(crate) use bodies;
+
+/// Declares an enum of words, with the spelling of each on the wire.
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $word:literal, )+ }
+    ) => {
+        $(#[$meta])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash,
+            serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
+        pub enum $name { $( $(#[$variant_meta])* #[serde(rename = $word)] $variant, )+ }
+
+        impl $name {
+            /// Every value, in order of declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $( Self::$variant => $word, )+ }
+            }
+        }
+
+        #[cfg(feature = "arbitrary")]
+        impl crate::arbitrary::Generate for $name {
+            fn strategy() -> proptest::strategy::BoxedStrategy<Self> {
+                proptest::strategy::Strategy::boxed(proptest::sample::select(Self::ALL))
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+/// Implements `JsonSchema` by a schema that is written out wherever the type is used.
+macro_rules! inline_schema {
+    ($name:ident, $($schema:tt)+) => {
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool { true }
+            fn schema_name() -> std::borrow::Cow<'static, str> { stringify!($name).into() }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!($($schema)+)
+            }
+        }
+    };
+}
+pub(crate) use inline_schema;
+
+/// Whether a field has its default and need not be written, for serde's `skip_serializing_if`.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// The type of a JSON value, for messages; never its content.
 #[must_use]
 pub const fn shape(value: &Value) -> &'static str {
     match value {
@@ -263,218 +360,5 @@ pub const fn shape(value: &Value) -> &'static str {
 }
 
 pub(crate) fn unknown_tag(seen: &str, known: &[&str]) -> ReadError {
-    let seen: String = seen.chars().take(60).collect();
-    ReadError::new(format!("unknown value `{}`, expected one of: {}", seen.escape_debug(), known.join(", ")))
-}
-
-/// A string of at most `MAX` characters (Unicode scalar values, as JSON Schema counts them).
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub struct Bounded<const MAX: usize>(String);
-
-/// A label, a name, a reason: at most 1,000 characters.
-pub type ShortText = Bounded<1_000>;
-/// Text that is typed or compared: at most 20,000 characters.
-pub type LongText = Bounded<20_000>;
-/// A selector: at most 2,000 characters.
-pub type SelectorText = Bounded<2_000>;
-/// A URL as written by a plan: at most 4,000 characters. Whether it parses is for `check` to say.
-pub type UrlText = Bounded<4_000>;
-
-/// A string that is longer than its type permits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected at most {max} characters, saw {seen}")]
-pub struct TooLong {
-    /// The bound, in characters.
-    pub max: usize,
-    /// The length seen, in characters.
-    pub seen: usize,
-}
-
-impl<const MAX: usize> Bounded<MAX> {
-    /// # Errors
-    /// [`TooLong`] if `text` has more than `MAX` characters.
-    pub fn new(text: impl Into<String>) -> Result<Self, TooLong> {
-        let text = text.into();
-        let seen = text.chars().count();
-        if seen > MAX { Err(TooLong { max: MAX, seen }) } else { Ok(Self(text)) }
-    }
-
-    /// Keeps the first `MAX` characters of `text`.
-    #[must_use]
-    pub fn cut(text: &str) -> Self {
-        Self(text.chars().take(MAX).collect())
-    }
-
-    /// The text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<const MAX: usize> std::ops::Deref for Bounded<MAX> {
-    type Target = str;
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<const MAX: usize> fmt::Display for Bounded<MAX> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl<const MAX: usize> TryFrom<&str> for Bounded<MAX> {
-    type Error = TooLong;
-    fn try_from(text: &str) -> Result<Self, TooLong> {
-        Self::new(text)
-    }
-}
-
-impl<'de, const MAX: usize> Deserialize<'de> for Bounded<MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::new(String::deserialize(deserializer)?).map_err(D::Error::custom)
-    }
-}
-
-impl<const MAX: usize> JsonSchema for Bounded<MAX> {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        format!("Text{MAX}").into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "maxLength": MAX })
-    }
-}
-
-/// Declares an integer newtype whose bounds hold in Rust, in serde and in the schema.
-macro_rules! bounded_integer {
-    ($(#[$meta:meta])* pub struct $name:ident($int:ty) in $min:literal ..= $max:literal;) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-        #[serde(transparent)]
-        pub struct $name($int);
-
-        impl $name {
-            /// The least value.
-            pub const MIN: Self = Self($min);
-            /// The greatest value.
-            pub const MAX: Self = Self($max);
-
-            /// The nearest value within the bounds.
-            #[must_use]
-            pub fn clamped(value: $int) -> Self { Self(value.clamp($min, $max)) }
-
-            /// The number.
-            #[must_use]
-            pub const fn get(self) -> $int { self.0 }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let value = <i64 as serde::Deserialize>::deserialize(deserializer)?;
-                if (i64::from($min as $int)..=i64::from($max as $int)).contains(&value) {
-                    return Ok(Self(value as $int));
-                }
-                Err(serde::de::Error::custom(format!(
-                    concat!("expected an integer from ", stringify!($min), " to ", stringify!($max), ", saw {}"), value)))
-            }
-        }
-
-        impl schemars::JsonSchema for $name {
-            fn inline_schema() -> bool { true }
-            fn schema_name() -> std::borrow::Cow<'static, str> { stringify!($name).into() }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "integer", "minimum": $min, "maximum": $max })
-            }
-        }
-    };
-}
-
-bounded_integer! {
-    /// Milliseconds, at most one hour.
-    pub struct Millis(u32) in 0 ..= 3_600_000;
-}
-
-impl Millis {
-    /// As a duration.
-    #[must_use]
-    pub const fn duration(self) -> std::time::Duration {
-        std::time::Duration::from_millis(self.get() as u64)
-    }
-
-    /// The nearest number of milliseconds, cut at one hour.
-    #[must_use]
-    pub fn of(duration: std::time::Duration) -> Self {
-        Self::clamped(u32::try_from(duration.as_millis()).unwrap_or(u32::MAX))
-    }
-}
-
-bounded_integer! {
-    /// A distance in CSS pixels, signed.
-    pub struct Pixels(i32) in -1_000_000 ..= 1_000_000;
-}
-
-bounded_integer! {
-    /// How many times a button is pressed in one gesture.
-    pub struct ClickCount(u8) in 1 ..= 3;
-}
-
-bounded_integer! {
-    /// A position in a list, from 0; from the end if negative (-1 is the last).
-    pub struct Nth(i32) in -10_000 ..= 10_000;
-}
-
-bounded_integer! {
-    /// How many of something, up to a million.
-    pub struct Count(u32) in 0 ..= 1_000_000;
-}
-
-/// A probability, from 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
-#[serde(transparent)]
-pub struct Probability(f64);
-
-impl Probability {
-    /// Certain.
-    pub const ONE: Self = Self(1.0);
-
-    /// The nearest probability; 0 for what is no number.
-    #[must_use]
-    pub fn clamped(value: f64) -> Self {
-        Self(if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) })
-    }
-
-    /// The number.
-    #[must_use]
-    pub const fn get(self) -> f64 {
-        self.0
-    }
-}
-
-impl<'de> Deserialize<'de> for Probability {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = f64::deserialize(deserializer)?;
-        if (0.0..=1.0).contains(&value) {
-            Ok(Self(value))
-        } else {
-            Err(D::Error::custom(format!("expected a number from 0 to 1, saw {value}")))
-        }
-    }
-}
-
-impl JsonSchema for Probability {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Probability".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
-    }
+    ReadError::new(format!("unknown value `{}`, expected one of: {}", excerpt(seen, 60), known.join(", ")))
 }

@@ -49,7 +49,7 @@ fn statuses_are_any_or_a_list() {
     }
 }
 
-/// The checked-in schemas are what the types say. `UPDATE_SCHEMAS=1` writes them anew.
+/// The checked-in schemas are what the types say. `UPDATE_SCHEMAS=1` updates them.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's switch")]
 fn published_schemas_are_those_of_the_types() {
@@ -169,7 +169,7 @@ proptest! {
     #![proptest_config(Config { cases: 300, max_shrink_iters: 200, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn plans_survive_the_wire(draft in arbitrary::plan_draft()) {
+    fn plans_survive_the_wire(draft in arbitrary::any::<PlanDraft>()) {
         let value = serde_json::to_value(&draft).unwrap();
         prop_assert!(PLAN.is_valid(&value), "{value}");
         prop_assert_eq!(&wire::read::<PlanDraft>(value.clone()).unwrap(), &draft);
@@ -177,14 +177,14 @@ proptest! {
     }
 
     #[test]
-    fn observations_survive_the_wire(observation in arbitrary::observation()) {
+    fn observations_survive_the_wire(observation in arbitrary::any::<Observation>()) {
         let value = serde_json::to_value(&observation).unwrap();
         prop_assert!(OBSERVATION.is_valid(&value), "{value}");
         prop_assert_eq!(wire::read::<Observation>(value).unwrap(), observation);
     }
 
     #[test]
-    fn records_survive_the_wire_and_judge_the_same(record in arbitrary::step_record()) {
+    fn records_survive_the_wire_and_judge_the_same(record in arbitrary::any::<StepRecord>()) {
         let value = serde_json::to_value(&record).unwrap();
         prop_assert!(RECORD.is_valid(&value), "{value}");
         let again: StepRecord = wire::read(value).unwrap();
@@ -198,20 +198,20 @@ proptest! {
 
     #[test]
     fn schema_and_serde_refuse_the_same_plans(
-        value in arbitrary::plan_draft().prop_flat_map(|draft| arbitrary::mutated(serde_json::to_value(draft).unwrap()))
+        value in arbitrary::any::<PlanDraft>().prop_flat_map(|draft| arbitrary::mutated(serde_json::to_value(draft).unwrap()))
     ) {
         serde_agrees_with(&PLAN, &value, read::<PlanDraft>(&value))?;
     }
 
     #[test]
     fn schema_and_serde_refuse_the_same_records(
-        value in arbitrary::step_record().prop_flat_map(|record| arbitrary::mutated(serde_json::to_value(record).unwrap()))
+        value in arbitrary::any::<StepRecord>().prop_flat_map(|record| arbitrary::mutated(serde_json::to_value(record).unwrap()))
     ) {
         serde_agrees_with(&RECORD, &value, read::<StepRecord>(&value))?;
     }
 
     #[test]
-    fn records_of_calls_survive_the_wire(record in arbitrary::planning_record()) {
+    fn records_of_calls_survive_the_wire(record in arbitrary::any::<PlanningRecord>()) {
         let value = serde_json::to_value(&record).unwrap();
         prop_assert!(PLANNING.is_valid(&value), "{value}");
         prop_assert_eq!(wire::read::<PlanningRecord>(value).unwrap(), record);
@@ -219,7 +219,7 @@ proptest! {
 
     #[test]
     fn schema_and_serde_refuse_the_same_records_of_calls(
-        value in arbitrary::planning_record()
+        value in arbitrary::any::<PlanningRecord>()
             .prop_flat_map(|record| arbitrary::mutated(serde_json::to_value(record).unwrap()))
     ) {
         serde_agrees_with(&PLANNING, &value, read::<PlanningRecord>(&value))?;
@@ -231,7 +231,7 @@ proptest! {
     }
 
     #[test]
-    fn checking_and_binding_never_panic(draft in arbitrary::plan_draft(), observation in arbitrary::observation()) {
+    fn checking_and_binding_never_panic(draft in arbitrary::any::<PlanDraft>(), observation in arbitrary::page()) {
         let policy = cuebook_grammar::policy::Policy::default();
         if let Ok(plan) = draft.check(&observation, &policy) {
             for index in 0..plan.steps().len() {

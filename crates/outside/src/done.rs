@@ -49,10 +49,7 @@ pub(crate) fn outcome(step: &BoundStep, done: Done, took: Duration) -> StepOutco
     }
 }
 
-/// The first `limit` characters of untrusted text, escaped, in one line.
-pub(crate) fn shown(text: &str, limit: usize) -> String {
-    text.chars().take(limit).flat_map(char::escape_debug).collect()
-}
+pub(crate) use cuebook_grammar::render::excerpt as shown;
 
 /// An error and its sources, in one line.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {

@@ -1,11 +1,20 @@
-//! Budgets: why a run ends.
+//! Budgets: what makes every run end.
 
 use std::time::Duration;
 
-/// How much a run may use. Every loop of the controller takes from one of these, so every run ends.
+/// How much a run may use. Every loop of the controller spends one of these, so every run ends.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use cuebook_repair::Budgets;
+///
+/// let budgets = Budgets { run: Duration::from_secs(60), ..Budgets::default() };
+/// assert_eq!(budgets.time_for(None), Duration::from_secs(10));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budgets {
-    /// Plans that are asked for in one run.
+    /// Plans requested in one run.
     pub iterations: u32,
     /// Repairs of one step.
     pub repairs_per_step: u32,
@@ -13,9 +22,9 @@ pub struct Budgets {
     pub repairs_per_run: u32,
     /// Drafts in a row that fail the check before the run gives up.
     pub invalid_drafts: u32,
-    /// Time for a step that does not say itself how long it may take.
+    /// Time for a step that states none.
     pub step: Duration,
-    /// The most time for a step, whatever it says.
+    /// Upper bound of the time that a step may state.
     pub step_limit: Duration,
     /// Time for one observation.
     pub observation: Duration,
@@ -45,7 +54,7 @@ impl Default for Budgets {
 }
 
 impl Budgets {
-    /// Time for a step that asks for `stated`.
+    /// Time for a step that states `stated`.
     #[must_use]
     pub fn time_for(&self, stated: Option<Duration>) -> Duration {
         stated.unwrap_or(self.step).min(self.step_limit)

@@ -1,16 +1,16 @@
 //! Calls of models on their way from a planner into the log.
 //!
 //! Invariants:
-//! - Every call that a planner tells of is kept, however its planning ends.
-//! - What the redactor knows, what the task calls a password and what the drafts type into sensitive fields is in no
-//!   text that is kept. It is taken out before anything of it was typed, when nobody has told the redactor yet.
+//! - Every call that a planner reports is kept, even if its planning fails.
+//! - No kept text contains what the redactor knows, what the task calls a password, or what the drafts type into
+//!   sensitive fields. It is removed before any of it was typed, so before the redactor has learnt it.
 
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::planning::PlanningCall;
 use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{PlanSink, Redactor};
-use cuebook_grammar::secret::WireText;
+use cuebook_grammar::secret::{MASK, WireText};
 use cuebook_grammar::step::Step;
 
 use crate::recording::now_ms;
@@ -18,13 +18,12 @@ use crate::task_words;
 
 /// Texts shorter than this are not searched for, as with a [`Redactor`].
 const SHORTEST: usize = 4;
-const MARK: &str = "[redacted]";
 
 /// Words that stand after `password` without being one.
 const ORDINARY: [&str; 12] =
     ["field", "fields", "input", "button", "form", "page", "link", "manager", "reset", "again", "below", "then"];
 
-/// Takes the calls of one planning, with the time when each of them ended.
+/// Collects the calls of one planning, with the time when each ended.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     ended: Vec<(u64, PlanningCall)>,
@@ -53,7 +52,7 @@ impl PlanSink for Calls {
     }
 }
 
-/// Takes secrets out of the texts of calls.
+/// Removes secrets from the texts of calls.
 pub(crate) struct Cleaner<'a> {
     redactor: &'a dyn Redactor,
     task: &'a str,
@@ -85,7 +84,7 @@ impl<'a> Cleaner<'a> {
         if !self.task.trim().is_empty() {
             text = text.replace(self.task, &task_words::without_passwords(self.task));
         }
-        self.hidden.iter().fold(text, |text, hidden| text.replace(hidden.as_str(), MARK))
+        self.hidden.iter().fold(text, |text, hidden| text.replace(hidden.as_str(), MASK))
     }
 }
 
@@ -115,13 +114,13 @@ mod tests {
 
     impl Redactor for Known {
         fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-            text.replace(self.0, MARK).into()
+            text.replace(self.0, MASK).into()
         }
         fn learn(&self, _: &str) {}
     }
 
     #[test]
-    fn what_is_known_named_or_about_to_be_typed_is_taken_out() {
+    fn what_is_known_named_or_about_to_be_typed_is_removed() {
         let plan = json!({ "version": "1.0",
             "candidates": { "field": { "strategy": "byLabel", "text": "Key" } },
             "steps": [{ "type": "type", "targetRef": "field", "text": "typed \"value\"" }] });

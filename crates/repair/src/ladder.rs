@@ -1,9 +1,9 @@
-//! The ladder: which deterministic repair comes next, by the cause of the failure and the attempt.
+//! The ladder: the next deterministic repair, by the cause of the failure and the attempt.
 //!
 //! Invariants:
-//! - Pure: the same failure on the same observation gets the same answer.
-//! - A step that sent input is run again only if running it twice is the same as running it once.
-//! - A destructive step is never given another target.
+//! - Pure: the same failure on the same observation gets the same repair.
+//! - A step that sent input is repeated only if it is idempotent.
+//! - A destructive step never gets another target.
 
 use cuebook_grammar::action::{self, Action, Click, SetValue};
 use cuebook_grammar::candidate::{Candidate, Placement};
@@ -109,7 +109,7 @@ fn scroll_to_target(case: &RepairCase<'_>) -> Option<Repair> {
     Some(Repair::Insert(vec![Step::from(Action::Scroll(scroll)), settle_step()]))
 }
 
-/// Words on a control that only takes its own dialog or banner away.
+/// Names of controls that only close their own dialog or banner.
 const DISMISS: &[&str] = &[
     "close",
     "dismiss",
@@ -193,7 +193,7 @@ fn enter_again(case: &RepairCase<'_>) -> Option<Repair> {
             let step = Box::new(step);
             let declared = matches!(case.step.main_target(), Some((_, BoundTarget::Declared(_))));
             if declared {
-                // A repair may not name a declared target in a step of its own; setting clears by itself.
+                // A step that a repair inserts may not name a declared target; `setValue` clears by itself.
                 return set_instead(case);
             }
             Some(Repair::Rewrite { before: vec![clear], step })

@@ -44,15 +44,15 @@ pub(crate) struct Sensitivity {
 }
 
 impl Sensitivity {
-    /// What the observation tells. A declared target is not resolved yet: text for it counts as sensitive until
-    /// the executor says otherwise.
+    /// By the observation. A declared target is not resolved yet, so text for it counts as sensitive until the executor
+    /// reports otherwise.
     pub(crate) fn before(bound: &BoundStep) -> Self {
         let sensitive = |target: &BoundTarget| target.candidate().is_none_or(|candidate| candidate.is_sensitive());
         let targets = bound.targets().iter().filter(|(_, target)| sensitive(target)).map(|(name, _)| name.clone());
         Self { targets: targets.collect() }
     }
 
-    /// What the executor saw. A step that failed before its target was resolved stays as careful as before.
+    /// By what the executor saw. For a step that failed before its target was resolved, the same as before.
     pub(crate) fn after(bound: &BoundStep, outcome: &StepOutcome) -> Self {
         let evidence = outcome.evidence();
         let resolved = evidence.input_sent || matches!(outcome, StepOutcome::Succeeded(_));
@@ -127,7 +127,7 @@ pub(crate) struct RecordInput<'a> {
 pub(crate) fn record(input: RecordInput<'_>, outcome: &StepOutcome) -> StepRecord {
     let RecordInput { place, bound, step, ground, url, ts_ms, took, redactor, sensitivity, digest } = input;
     let mut evidence = outcome.evidence().clone();
-    // Whoever acted has done this; whoever records does not rely on it.
+    // The executor has reduced them already; the record does not rely on it.
     let keep = |facts: Facts| sensitivity.redact_facts(&facts, bound, digest);
     evidence.pre_facts = evidence.pre_facts.map(keep);
     evidence.post_facts = evidence.post_facts.map(keep);
@@ -217,7 +217,7 @@ fn redact_strings(value: Value, redactor: &dyn Redactor) -> Value {
     }
 }
 
-/// The record of a step that ran outside a controller, from its intent. Texts are taken as they are.
+/// The record of a step that ran outside a controller, from its intent. Texts are not redacted.
 #[must_use]
 pub fn record_of(
     intent: &StepIntent,

@@ -1,4 +1,4 @@
-//! What a run is asked to do, who watches it, and how it is interrupted.
+//! The request for a run, its events, and its interruption.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub enum Work {
     Plan(Box<PlanDraft>),
 }
 
-/// What a planner gets of a page.
+/// How a page is shown to the planner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sight {
     /// The observation.
@@ -34,19 +34,19 @@ pub enum Sight {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
-    /// Its name.
+    /// The id of the run.
     pub run_id: RunId,
-    /// Where its log lies, for the report.
+    /// The folder of its log, for the report.
     pub run_dir: Option<String>,
     /// What to do.
     pub work: Work,
-    /// What is opened first.
+    /// The URL to open first.
     pub start_url: Option<String>,
     /// The tab to work in.
     pub page: PageId,
     /// What is allowed.
     pub policy: Policy,
-    /// What the planner gets of a page.
+    /// How a page is shown to the planner.
     pub sight: Sight,
     /// The version of the program, for the log.
     pub program: String,
@@ -54,21 +54,21 @@ pub struct RunRequest {
     pub browser: Option<String>,
 }
 
-/// What happens in a run, for whoever watches.
+/// An event of a run.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum RunEvent<'a> {
-    /// The page was looked at.
+    /// The page was observed.
     Observed(&'a Observation),
-    /// There is a plan.
+    /// A plan passed the check.
     Planned(&'a Plan),
     /// A draft did not pass the check.
     Rejected(&'a [Violation]),
-    /// The planner's own words.
+    /// A note of the planner.
     Noted(&'a str),
     /// A step begins.
     StepBegun {
-        /// Its position in its plan, from 0; none for the opening of the start URL and for a repair.
+        /// 0-based position in its plan; `None` for the start URL and for a repair.
         plan_index: Option<u32>,
         /// Why it runs.
         origin: StepOrigin,
@@ -83,9 +83,9 @@ pub enum RunEvent<'a> {
     Repairing(&'a Repair),
 }
 
-/// Watches a run.
+/// Receives the events of a run.
 pub trait Listener: Send {
-    /// Something happened.
+    /// Called for each event.
     fn event(&mut self, event: RunEvent<'_>);
 }
 
@@ -112,7 +112,7 @@ impl Default for Interrupt {
 }
 
 impl Interrupt {
-    /// Ends the run at its next await; the step at hand stays open in the log.
+    /// Ends the run at its next await; the current step stays open in the log.
     pub fn trigger(&self) {
         self.sender.send_replace(true);
     }

@@ -1,4 +1,4 @@
-//! What a run has come to: the tab, the ground that plans are bound to, the budgets that are left, the past.
+//! The state of a run: its tab, its current observation, what is left of its budgets, its history.
 
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::deadline::Deadline;
@@ -14,34 +14,34 @@ use serde_json::Value;
 use crate::request::{RunRequest, Work};
 use crate::stuck::StuckDetector;
 
-/// The observation at hand.
+/// The last observation.
 pub(crate) struct Ground {
     pub(crate) observation: Observation,
     pub(crate) is_current: bool,
 }
 
-/// What a run has come to.
+/// The state of a run.
 pub(crate) struct Run {
     pub(crate) request: RunRequest,
     pub(crate) page: PageId,
     pub(crate) ground: Option<Ground>,
-    /// How much of a page the plan at hand was made for, and so how much every observation holds.
+    /// The scope that the current plan was made for, and so that of every observation.
     pub(crate) scope: Scope,
     pub(crate) next_index: u32,
     /// Calls of models that were logged.
     pub(crate) calls: u32,
-    /// The call that wrote the plan at hand.
+    /// The call that wrote the current plan.
     pub(crate) planning: Option<u32>,
     pub(crate) repairs_left: u32,
     pub(crate) reports: Vec<StepReport>,
     pub(crate) history: Vec<HistoryEntry>,
     pub(crate) usage: Usage,
     pub(crate) stuck: StuckDetector,
-    /// How far the last plan repeats former ones.
+    /// How often the last plan repeats earlier ones.
     pub(crate) stuck_now: Stuck,
     /// Replies of the planner so far.
     pub(crate) plans: u32,
-    /// What the planner's last reply wants back in the next request.
+    /// The planner's own state, for its next request.
     pub(crate) planner_state: Option<Value>,
     pub(crate) deadline: Deadline,
 }
@@ -60,7 +60,7 @@ impl Run {
         }
     }
 
-    /// A step of the last reply of the planner; none in a run that has its plan already.
+    /// A step of the planner's last reply; `None` in a run with a given plan.
     pub(crate) fn planned(&self, index: u32) -> Option<PlannedStep> {
         let plan = self.plans.checked_sub(1).filter(|_| matches!(self.request.work, Work::Task(_)))?;
         Some(PlannedStep { plan, step: index })

@@ -1,9 +1,9 @@
 //! Stuck detection: the same action on a page in the same state, again and again, alone or in a cycle.
 //!
 //! Invariants:
-//! - What a planner says about a step (its explanation, risk, confidence) is no part of it: other words for the same
-//!   action are the same action.
-//! - What one plan repeats in itself is its author's will; only the plans of one run are compared.
+//! - What a planner says about a step (its explanation, risk, confidence) does not count: the same action in other words
+//!   is the same action.
+//! - Only the plans of one run are compared; what one plan repeats within itself is intended.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -26,22 +26,22 @@ struct Move {
     kind: u64,
 }
 
-/// Remembers the moves of the last plans.
+/// Compares each plan with the last ones.
 #[derive(Debug, Default)]
 pub(crate) struct StuckDetector {
     past: VecDeque<Move>,
 }
 
-/// How many plans are remembered.
+/// Number of plans that are compared.
 const WINDOW: usize = 40;
-/// From how many equal moves on a planner is hinted at, warned and stopped, where nothing on the page changes…
+/// Numbers of equal moves that lead to a hint, a warning and a stop, if nothing on the page changes.
 const UNCHANGED: [usize; 3] = [3, 4, 6];
-/// … and where only what the fingerprint leaves out does: a quantity goes up, or a clock ticks.
+/// The same, if only what the fingerprint leaves out changes, such as a quantity or a clock.
 const SAME_KIND: [usize; 3] = [8, 12, 20];
 
 impl StuckDetector {
-    /// Notes the plan that was made for an observation. Repetition and cycles of any length are one thing here: a
-    /// move that keeps coming back.
+    /// Records the plan that was made for an observation. Repetition and cycles of any length count alike: a move that
+    /// recurs.
     pub(crate) fn note(&mut self, plan: &Plan, page: &Observation) -> Stuck {
         let now = Move {
             action: action_of(plan, page),
@@ -93,7 +93,7 @@ fn acted(step: &Step, page: &Observation) -> String {
     format!("{} {targets:?}", serde_json::to_string(&bare).unwrap_or_else(|_| verb.to_owned()))
 }
 
-/// Everything that is seen of the page, without the names that every observation gives anew.
+/// Everything that is seen of the page, without the ids that change with every observation.
 fn exact(page: &Observation) -> u64 {
     let mut seen = page.clone();
     seen.id = ObservationId::default();

@@ -1,6 +1,8 @@
 //! Secrets that a task names in words, before anything was typed.
 //!
-//! Invariant: what is left out is a guess on the careful side; no value is needed for it.
+//! Invariant: rather too much is left out than too little, and no known value is needed for it.
+
+use cuebook_grammar::secret::MASK;
 
 /// Words after which an instruction names a secret.
 const SECRET_WORDS: [&str; 9] =
@@ -41,7 +43,7 @@ fn split(task: &str) -> (String, Vec<&str>) {
         let (word, after) = word_on.split_at(end);
         let bare: String = word.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
         if hides_next && !matches!(bare.as_str(), "is" | "of" | "as" | "with" | "the" | "to" | "") {
-            out.push_str("[redacted]");
+            out.push_str(MASK);
             let quotes = |c: char| matches!(c, '"' | '\'' | '`' | '“' | '”' | '‘' | '’' | '«' | '»');
             hidden.push(word.trim_matches(quotes));
             // A mark of the sentence may stand after it, or be its own.

@@ -26,7 +26,7 @@ pub(crate) fn outside() -> Outside {
 
 /// Pages and policies of every kind that changes what may be written.
 pub(crate) fn ground() -> BoxedStrategy<(Observation, Policy)> {
-    (arbitrary::observation(), 0_usize..4, any::<bool>(), any::<bool>(), 0_u8..6)
+    (arbitrary::page(), 0_usize..4, any::<bool>(), any::<bool>(), 0_u8..6)
         .prop_map(|(mut observation, tabs, raw, wide, dialog)| {
             observation.viewport = Viewport { width: 1280.0, height: 720.0, ..Viewport::default() };
             observation.tabs = (0..tabs)

@@ -71,7 +71,7 @@ impl Run<'_> {
                 let Some(wanted) = &query.schema else {
                     return failed(Stage::Act, Cause::InvalidArgument, "the step names no schema");
                 };
-                self.by_schema(&world, &id, wanted).await?
+                self.by_schema(&world, &id, &Value::Object(wanted.clone())).await?
             }
         };
         Ok(Acted { data: Some(data), ..self.untargeted() })

@@ -1,4 +1,4 @@
-//! Binding: one step against the observation of the moment in which its turn comes.
+//! Binding: one step against the observation at the moment when it is about to run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -52,7 +52,7 @@ pub struct BoundStep {
 }
 
 impl BoundStep {
-    /// Its position in its plan.
+    /// 0-based position in its plan.
     #[must_use]
     pub const fn plan_index(&self) -> usize {
         self.plan_index
@@ -82,12 +82,12 @@ impl BoundStep {
     pub fn main_target(&self) -> Option<(&TargetRef, &BoundTarget)> {
         self.step.action.target().and_then(|target| self.targets.get_key_value(target))
     }
-    /// What it risks, by what was observed. Declared targets are judged again when they are resolved.
+    /// Its risk, judged by what was observed. Declared targets are judged again when they are resolved.
     #[must_use]
     pub const fn risk(&self) -> RiskClass {
         self.risk
     }
-    /// What repeating it would cost.
+    /// The cost of repeating it.
     #[must_use]
     pub fn effect(&self) -> EffectClass {
         self.risk.effect().max(self.step.action.kind().meta().effect)
@@ -97,7 +97,7 @@ impl BoundStep {
     pub fn origin(&self) -> &str {
         &self.origin
     }
-    /// What must happen before it runs.
+    /// The consent that it needs before it runs.
     #[must_use]
     pub const fn consent(&self) -> &Consent {
         &self.consent
@@ -112,8 +112,8 @@ impl BoundStep {
     pub const fn author(&self) -> Author {
         self.author
     }
-    /// How long it may take, if it says so itself. The time that a `waitFor` states is its condition's: to look at the
-    /// page and to answer takes up to a second more.
+    /// The step's own time limit. What a `waitFor` states is the limit of its condition; observing the page and
+    /// reporting may need up to a second more.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         const LOOKING: Duration = Duration::from_secs(1);
@@ -150,7 +150,7 @@ impl Plan {
                     targets.insert(name.clone(), BoundTarget::Observed(Box::new(candidate.clone())));
                 }
                 Some(candidate) => {
-                    let message = format!("expected a target that can be told apart, saw {}", candidate.title());
+                    let message = format!("expected an unambiguous target, saw {}", candidate.title());
                     violations.push(Violation::new(ViolationCode::AmbiguousTarget, &path, message));
                 }
                 None => {

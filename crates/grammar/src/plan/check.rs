@@ -1,4 +1,4 @@
-//! The static check: everything that can be known to be wrong before a browser is touched.
+//! The static check: every fault of a plan that can be found without a browser.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,12 +40,12 @@ pub struct Plan {
     pub(super) candidates: BTreeMap<TargetRef, Locator>,
     pub(super) steps: Vec<CheckedStep>,
     pub(super) policy: Policy,
-    /// Steps that are no longer as their author wrote them: consent to the plan does not cover them.
+    /// Steps that were changed after their author wrote them: consent to the plan does not cover them.
     pub(super) amended: BTreeSet<usize>,
 }
 
 impl Plan {
-    /// The same plan with another step at `index`, as a repair wants it. Declared names stay valid; consent
+    /// The same plan with another step at `index`, for a repair. Declared names stay valid; consent
     /// that was given to the plan does not extend to the new step.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Plan {
         &self.steps
     }
 
-    /// The policy that the plan was checked under, lowered to what it asked for itself.
+    /// The policy under which the plan was checked, with the plan's own profile if that is more careful.
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
@@ -82,7 +82,20 @@ impl Plan {
 }
 
 impl PlanDraft {
-    /// Judges the whole plan against what was observed and what is allowed. Pure; costs microseconds a step.
+    /// Checks the whole plan against what was observed and what is allowed. Pure; costs microseconds a step.
+    ///
+    /// ```
+    /// use cuebook_grammar::action::Click;
+    /// use cuebook_grammar::id::PageId;
+    /// use cuebook_grammar::observation::Observation;
+    /// use cuebook_grammar::plan::{Author, PlanDraft, ViolationCode};
+    /// use cuebook_grammar::policy::Policy;
+    ///
+    /// let page = Observation::blank(PageId::new("tab"), "https://shop.test/");
+    /// let draft = PlanDraft::of(Author::Model, vec![Click::on("c1").into()]);
+    /// let violations = draft.check(&page, &Policy::default()).unwrap_err();
+    /// assert_eq!(violations[0].code, ViolationCode::UnknownTarget);
+    /// ```
     ///
     /// # Errors
     /// Every [`Violation`], in the order of the steps.
@@ -216,8 +229,7 @@ impl StepCheck<'_> {
                 .filter(|other| other.ambiguous && other.role == candidate.role && other.name == candidate.name)
                 .map(|other| other.id.to_string())
                 .collect();
-            let message =
-                format!("expected a target that can be told apart, saw {} ({})", twins.join(", "), candidate.title());
+            let message = format!("expected an unambiguous target, saw {} ({})", twins.join(", "), candidate.title());
             self.report(ViolationCode::AmbiguousTarget, "", message);
         }
         if let Some(step) = left_page_at {
@@ -319,14 +331,14 @@ impl StepCheck<'_> {
         }
     }
 
-    /// What reaches beyond what a person could do with the page: the profile opens it, whoever wrote the plan,
-    /// and then only what the operator declared.
+    /// Actions beyond what a person could do with the page need a profile that opens them, even in an operator's plan,
+    /// and are then limited to what the operator declared.
     fn outside(&mut self, step: &Step) {
         let kind = step.action.kind();
         let is_outside = kind.meta().owner == Owner::Handler;
         if is_outside && !(step.pre.is_empty() && step.post.is_empty()) {
             let message =
-                format!("expected no conditions of the page on `{}`, which is no part of it", kind.meta().name);
+                format!("`{}` acts outside the page, so it cannot have conditions on the page", kind.meta().name);
             let field = if step.pre.is_empty() { "post" } else { "pre" };
             self.report(ViolationCode::InvalidCondition, field, message);
         }
@@ -388,20 +400,19 @@ impl StepCheck<'_> {
             self.condition(&format!("{field}/{index}"), condition);
             for (later, other) in conditions.iter().enumerate().skip(index + 1) {
                 if condition.contradicts(other) {
-                    let message =
-                        format!("expected conditions that can hold together, saw {index} and {later} contradict");
+                    let message = format!("conditions {index} and {later} contradict each other");
                     self.report(ViolationCode::ContradictoryConditions, &format!("{field}/{later}"), message);
                 }
             }
         }
     }
 
-    /// Only postconditions and `waitFor` wait; elsewhere a limit would be ignored.
+    /// Only postconditions and `waitFor` wait; elsewhere a time limit would be ignored.
     fn without_limit(&mut self, what: &str, field: &str, condition: &Condition) {
         if condition.limit().is_some() {
             let message = format!(
-                "{what} is judged at once, so its `timeoutMs` has no effect; drop it, or wait with a `waitFor` step \
-                 or a postcondition"
+                "{what} is judged at once, so `timeoutMs` would have no effect; remove it, or use a `waitFor` step or a \
+                 postcondition to wait"
             );
             self.report(ViolationCode::InvalidCondition, field, message);
         }
@@ -412,14 +423,14 @@ impl StepCheck<'_> {
             return self.report(ViolationCode::InvalidCondition, field, error.to_string());
         }
         if condition.is_vacuous() {
-            let message = format!("expected a condition that can fail, saw `{}` that always holds", condition.tag());
+            let message = format!("expected a condition that can fail: this `{}` always holds", condition.tag());
             self.report(ViolationCode::VacuousCondition, field, message);
         }
         if let Condition::AllOf(group) = condition {
             let pairs = group.conditions.iter().enumerate();
             let contradictory = pairs.clone().any(|(i, a)| pairs.clone().skip(i + 1).any(|(_, b)| a.contradicts(b)));
             if contradictory {
-                let message = "expected conditions that can hold together, saw a contradiction in `allOf`".to_owned();
+                let message = "conditions in `allOf` contradict each other".to_owned();
                 self.report(ViolationCode::ContradictoryConditions, field, message);
             }
         }

@@ -1,7 +1,7 @@
 //! What a planner proposes, and how it is read.
 //!
 //! Reading is lenient in form and strict in content: member names may be in snake_case, a target may be
-//! written `@c1` or `ref=c1`; a member that means nothing is an error, and every error is reported.
+//! written `@c1` or `ref=c1`; an unknown member is an error, and every error is reported.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ use crate::profile::Profile;
 use crate::step::Step;
 use crate::wire::{self, LongText, Object, ShortText};
 
-/// The version of the plan format. Raised in its first part when a plan of the former version would mean
-/// something else, in its second when a member was added.
+/// The version of the plan format. The major version is raised when an older plan would change its
+/// meaning, the minor version when a member is added.
 pub const PLAN_VERSION: &str = "1.0";
 
-/// The most steps of a plan.
+/// Upper bound of the steps of a plan.
 pub const MAX_STEPS: usize = 200;
 
-/// Who wrote a plan. It is never on the wire: whoever hands the draft over says it.
+/// Who wrote a plan. Never on the wire: the caller states it when a draft is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Author {
     /// A person, by a file: may declare locators, css and xpath, and grants what is written.
@@ -51,7 +51,7 @@ pub struct PlanContext {
     pub viewport: Option<ViewportSize>,
 }
 
-/// A plan as proposed: nothing in it is to be trusted before [`PlanDraft::check`].
+/// A proposed plan. Nothing in it can be trusted before [`PlanDraft::check`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlanDraft {
@@ -127,7 +127,7 @@ impl PlanDraft {
     ///
     /// # Errors
     /// [`ViolationCode::Malformed`] with a JSON pointer for each value that does not fit;
-    /// [`ViolationCode::UnsupportedVersion`] if the version is another one.
+    /// [`ViolationCode::UnsupportedVersion`] for another version.
     pub fn read(text: &str, author: Author) -> Result<Self, Violations> {
         let value = wire::parse(text)
             .map_err(|error| vec![Violation::new(ViolationCode::Malformed, error.path, error.message)])?;
@@ -207,7 +207,7 @@ impl PlanDraft {
 }
 
 pub(super) mod lenient {
-    //! Habits that a reader puts up with: snake_case members, `@c1` and `ref=c1`, a missing version.
+    //! Deviations that the reader accepts: snake_case members, `@c1` and `ref=c1`, a missing version.
 
     use super::{Object, PLAN_VERSION, Value};
 

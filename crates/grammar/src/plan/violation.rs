@@ -3,70 +3,46 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The kinds of violation. Codes are stable: tools match on them, so they are added to, never renamed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum ViolationCode {
-    /// The text is no JSON, or a value has not the shape that it must have.
-    Malformed,
-    /// The version is not one that this program reads.
-    UnsupportedVersion,
-    /// No steps.
-    EmptyPlan,
-    /// More steps than a plan may have.
-    TooManySteps,
-    /// A target that is neither in the observation nor declared.
-    UnknownTarget,
-    /// A target with a twin that nothing tells apart.
-    AmbiguousTarget,
-    /// The target does not support the verb.
-    UnsupportedVerb,
-    /// The target does not have the option.
-    OptionNotFound,
-    /// A condition that holds on every page.
-    VacuousCondition,
-    /// Conditions that cannot hold together.
-    ContradictoryConditions,
-    /// A condition, a locator or a pattern that cannot be judged.
-    InvalidCondition,
-    /// A locator that cannot be used.
-    InvalidLocator,
-    /// A parameter outside its meaning, such as a URL that does not parse.
-    InvalidArgument,
-    /// A step that names observed candidates after one that leaves their page.
-    AfterPageChange,
-    /// A model declared locators, css or xpath.
-    DeclaredByModel,
-    /// An action that is not registered.
-    UnknownAction,
-    /// The policy forbids it.
-    PolicyBlocked,
-}
+use crate::wire::words;
 
-impl ViolationCode {
-    /// The code as it stands on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Malformed => "malformed",
-            Self::UnsupportedVersion => "unsupportedVersion",
-            Self::EmptyPlan => "emptyPlan",
-            Self::TooManySteps => "tooManySteps",
-            Self::UnknownTarget => "unknownTarget",
-            Self::AmbiguousTarget => "ambiguousTarget",
-            Self::UnsupportedVerb => "unsupportedVerb",
-            Self::OptionNotFound => "optionNotFound",
-            Self::VacuousCondition => "vacuousCondition",
-            Self::ContradictoryConditions => "contradictoryConditions",
-            Self::InvalidCondition => "invalidCondition",
-            Self::InvalidLocator => "invalidLocator",
-            Self::InvalidArgument => "invalidArgument",
-            Self::AfterPageChange => "afterPageChange",
-            Self::DeclaredByModel => "declaredByModel",
-            Self::UnknownAction => "unknownAction",
-            Self::PolicyBlocked => "policyBlocked",
-        }
+words! {
+    /// The kinds of violation. Codes are stable: tools match on them, so they are added to, never renamed.
+    #[non_exhaustive]
+    pub enum ViolationCode {
+        /// Not JSON, or a value of the wrong shape.
+        Malformed = "malformed",
+        /// The version is not one that this program reads.
+        UnsupportedVersion = "unsupportedVersion",
+        /// A plan without steps.
+        EmptyPlan = "emptyPlan",
+        /// More steps than a plan may have.
+        TooManySteps = "tooManySteps",
+        /// A target that is neither in the observation nor declared.
+        UnknownTarget = "unknownTarget",
+        /// A target that cannot be distinguished from another candidate.
+        AmbiguousTarget = "ambiguousTarget",
+        /// The target does not support the verb.
+        UnsupportedVerb = "unsupportedVerb",
+        /// The target does not have the option.
+        OptionNotFound = "optionNotFound",
+        /// A condition that holds on every page.
+        VacuousCondition = "vacuousCondition",
+        /// Conditions that cannot hold together.
+        ContradictoryConditions = "contradictoryConditions",
+        /// A condition, a locator or a pattern that cannot be judged.
+        InvalidCondition = "invalidCondition",
+        /// A locator that cannot be used.
+        InvalidLocator = "invalidLocator",
+        /// A parameter outside its meaning, such as a URL that does not parse.
+        InvalidArgument = "invalidArgument",
+        /// A step that names observed candidates after one that leaves their page.
+        AfterPageChange = "afterPageChange",
+        /// A model declared locators, css or xpath.
+        DeclaredByModel = "declaredByModel",
+        /// An action that is not registered.
+        UnknownAction = "unknownAction",
+        /// The policy forbids it.
+        PolicyBlocked = "policyBlocked",
     }
 }
 
@@ -87,12 +63,12 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// A violation of no policy rule. Of a path or message that quotes a long input, beginning and end are kept.
+    /// A violation without a policy rule. Of a long path or message, only the beginning and the end are kept.
     pub fn new(code: ViolationCode, path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code, path: shortened(path.into()), message: shortened(message.into()), rule: None }
     }
 
-    /// It for people, who count steps from 1: `step 2 (/steps/1/post/0): expected … (vacuousCondition)`.
+    /// For people, with 1-based steps: `step 2 (/steps/1/post/0): expected … (vacuousCondition)`.
     #[must_use]
     pub fn in_words(&self) -> String {
         let place = self.path.strip_prefix("/steps/").and_then(|rest| rest.split('/').next()?.parse::<usize>().ok());
@@ -101,7 +77,7 @@ impl Violation {
     }
 }
 
-/// Everything that is wrong with a plan or a step: at least one violation. Displays all of them, a line each.
+/// Everything that is wrong with a plan or a step: at least one violation. Displays one violation a line.
 ///
 /// ```
 /// use cuebook_grammar::plan::{Author, PlanDraft};
@@ -166,10 +142,10 @@ impl IntoIterator for Violations {
     }
 }
 
-/// Characters that are kept of the beginning and of the end of a text that is longer.
+/// Characters kept at either end of a longer text.
 const KEPT: usize = 600;
 
-/// What was expected often stands behind what was seen, so a long text loses its middle.
+/// Drops the middle of a long text: what was expected often follows what was seen.
 fn shortened(text: String) -> String {
     let boundary = |(at, _)| at;
     let head = text.char_indices().nth(KEPT).map(boundary);

@@ -11,14 +11,14 @@ use crate::policy::outside::{BadCommand, CommandRule};
 use crate::policy::{BadOriginRule, OriginRule, Policy};
 use crate::wire::{self, LongText, ReadError, ShortText};
 
-/// What holds for what no list names.
+/// What holds for origins and verbs that no list names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Otherwise {
-    /// It is refused.
+    /// Denied.
     #[default]
     Deny,
-    /// It is open, as far as the profile opens it; private addresses stay closed.
+    /// Allowed, as far as the profile does; private addresses stay denied.
     Allow,
 }
 
@@ -52,7 +52,7 @@ pub struct PolicyFile {
     /// Where a person is asked before anything is changed, and before which verbs. This holds for plans from files too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirm: Vec<ShortText>,
-    /// Origins that `fetch` may ask, besides those of `allow`.
+    /// Origins that `fetch` may request, besides those of `allow`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<ShortText>,
     /// The directories that `readFile`, `writeFile` and `upload` may use.
@@ -77,7 +77,7 @@ pub enum BadPolicy {
         source: ReadError,
     },
     /// A list of what is allowed that allows nothing.
-    #[error("expected `allow` to name something, saw an empty list; leave it out to allow what the flags say only")]
+    #[error("`allow` is empty; name an origin or a verb, or leave it out to allow only what the flags say")]
     AllowsNothing,
     /// An entry that is neither a verb nor an origin.
     #[error("{list}/{index}: {source}")]

@@ -1,4 +1,4 @@
-//! What lies outside of the page and is open to a run: hosts to fetch from, directories, commands.
+//! What a run may use outside the page: hosts to fetch from, directories, commands.
 //!
 //! Invariants:
 //! - Nothing is open that an operator did not declare.
@@ -11,14 +11,15 @@ use std::path::{Component, Path};
 use url::Url;
 
 use crate::policy::{Denied, OriginRule, Rule};
+use crate::render::excerpt;
 
 /// The most words of a command line.
 const MAX_WORDS: usize = 200;
 
-/// What is declared.
+/// What an operator declared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outside {
-    /// Origins that `fetch` may ask, besides those that a run may act on.
+    /// Origins that `fetch` may request, besides those that a run may act on.
     pub hosts: Vec<OriginRule>,
     /// Directories whose files may be read.
     pub read_roots: Vec<String>,
@@ -51,15 +52,15 @@ pub enum CommandLine {
     Shell(String),
 }
 
-/// A command that is not words.
+/// A command that is not a list of words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadCommand {
-    /// A quote that nothing closes, or a backslash at the end.
-    #[error("expected quotes that are closed")]
+    /// An unclosed quote, or a backslash at the end.
+    #[error("a quote is not closed, or the line ends in a backslash")]
     Open,
     /// Something that a shell would act on.
-    #[error("expected words, saw `{0}`, which only a shell understands; quote it, or declare the line for a shell")]
+    #[error("`{0}` needs a shell; quote it, or declare the whole line in `shellLines`")]
     Shell(char),
     /// Nothing, or more words than there may be.
     #[error("expected 1 to {MAX_WORDS} words, saw {0}")]
@@ -86,7 +87,7 @@ impl CommandRule {
 }
 
 impl Outside {
-    /// The command that `line` is, if it was declared.
+    /// The declared command that `line` runs.
     ///
     /// # Errors
     /// [`Denied`] with rule `command`.
@@ -101,8 +102,7 @@ impl Outside {
             let program = words.next().unwrap_or_default();
             return Ok(CommandLine::Program { program, args: words.collect() });
         }
-        let shown: String = line.chars().take(100).flat_map(char::escape_debug).collect();
-        Err(denied(format!("expected a declared command, saw `{shown}`")))
+        Err(denied(format!("`{}` is not a declared command", excerpt(line, 100))))
     }
 
     /// Whether `file` lies below a directory that is open for reading, by its path alone: the executor follows links
@@ -134,8 +134,7 @@ impl Outside {
             }
         };
         let parent = path.parent().filter(|_| path.is_absolute()).and_then(Path::to_str).unwrap_or("DIR");
-        let shown = |text: &str| text.chars().take(200).flat_map(char::escape_debug).collect::<String>();
-        let (file, seen, parent) = (shown(file), shown(&seen), shown(parent));
+        let (file, seen, parent) = (excerpt(file, 200), excerpt(&seen, 200), excerpt(parent, 200));
         let how = format!("add \"roots\": {{\"read\": [\"{parent}\"]}} to the policy, or --root {parent}");
         Err(Denied { rule: Rule::Root, message: format!("upload of {file} is not allowed: {seen} ({how})") })
     }

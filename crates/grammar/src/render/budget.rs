@@ -1,4 +1,4 @@
-//! How many tokens a text takes, and which candidates are kept when not all fit.
+//! Token estimates, and which candidates are kept when not all fit.
 //!
 //! Invariant: the most useful are kept: controls in view, then what else is in view, then what is off view,
 //! then what is covered; the order of reading decides among equals.
@@ -16,7 +16,7 @@ pub fn estimate_tokens(text: &str) -> usize {
     let mut run = 0_usize;
     for c in text.chars() {
         let next = Class::of(c);
-        // An upper-case letter after a lower-case one begins a word of its own.
+        // An upper-case letter after a lower-case one begins a word.
         if next == class || (class == Class::Upper && next == Class::Lower) {
             run += 1;
         } else {

@@ -10,6 +10,27 @@ pub fn cut(text: &str, characters: usize) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
+/// The first `characters` of a text, with control characters, quotes and backslashes escaped, for a message.
+///
+/// ```
+/// use cuebook_grammar::render::excerpt;
+///
+/// assert_eq!(excerpt("two\nlines", 6), "two\\nli");
+/// ```
+#[must_use]
+pub fn excerpt(text: &str, characters: usize) -> String {
+    text.chars().take(characters).flat_map(char::escape_debug).collect()
+}
+
+/// A text of at most `characters`, which ends in `…` if it was cut.
+pub(crate) fn shortened(text: &str, characters: usize) -> String {
+    let mut short = cut(text, characters);
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
 /// Whether a character may change how the text around it is read or shown: control characters, line and paragraph
 /// separators, and the invisible ones of Unicode (direction marks, zero widths, tags).
 #[must_use]

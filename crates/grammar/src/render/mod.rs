@@ -18,7 +18,8 @@ mod yaml;
 
 pub use budget::estimate_tokens;
 pub use delta::delta;
-pub use escape::{cut, is_disruptive, json_line, one_line, quoted};
+pub(crate) use escape::shortened;
+pub use escape::{cut, excerpt, is_disruptive, json_line, one_line, quoted};
 pub use json::{fit, json};
 pub use text::{Boxes, Overflow, TextOptions, text};
 pub use yaml::yaml;

@@ -49,7 +49,7 @@ pub struct TextOptions {
 }
 
 impl TextOptions {
-    /// All candidates, whatever they cost.
+    /// All candidates, at any cost.
     pub const WHOLE: Self =
         Self { budget: usize::MAX, overflow: Overflow::LeftOut, boxes: Boxes::Omitted, options: 12 };
 }

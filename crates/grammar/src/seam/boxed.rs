@@ -68,286 +68,89 @@ impl Error for BoxError {
     }
 }
 
-/// A [`PageModeler`] of any type, with [`BoxError`] for its errors.
-pub trait BoxedPageModeler: Send {
-    /// [`PageModeler::observe`].
-    fn observe<'a>(
-        &'a mut self,
-        page: &'a PageId,
-        scope: Scope,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<Observation, BoxError>>;
-
-    /// [`PageModeler::explore`].
-    fn explore<'a>(
-        &'a mut self,
-        page: &'a PageId,
-        query: &'a Query,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<Finding, BoxError>>;
-
-    /// [`PageModeler::picture`].
-    fn picture<'a>(
-        &'a mut self,
-        page: &'a PageId,
-        observation: &'a Observation,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<Option<Image>, BoxError>>;
+/// How an argument of a boxed method is passed, its reference named.
+macro_rules! argument {
+    ($lifetime:lifetime [] $type:ty) => { $type };
+    ($lifetime:lifetime [&] $type:ty) => { &$lifetime $type };
+    ($lifetime:lifetime [&mut] $type:ty) => { &$lifetime mut $type };
 }
 
-impl<T: PageModeler> BoxedPageModeler for T {
-    fn observe<'a>(
-        &'a mut self,
-        page: &'a PageId,
-        scope: Scope,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<Observation, BoxError>> {
-        Box::pin(async move { PageModeler::observe(self, page, scope, deadline).await.map_err(BoxError::new) })
-    }
+/// Declares the boxed form of a seam, implements it for every implementation of the seam, and the seam for its box.
+/// `[&]` and `[&mut]` stand before the type of an argument that is a reference, `[]` before one that is a value.
+macro_rules! boxed {
+    ($(
+        $boxed:ident for $seam:ident: $($bound:ident)+ {
+            $( sync fn $plain:ident() -> $plain_output:ty; )?
+            $( fn $method:ident([$($own:tt)+] $(, $name:ident: [$($by:tt)*] $type:ty)*) -> $output:ty; )+
+        }
+    )+) => { $(
+        #[doc = concat!("A [`", stringify!($seam), "`] of any type, with [`BoxError`] for its errors.")]
+        pub trait $boxed: $($bound +)+ {
+            $(
+                #[doc = concat!("[`", stringify!($seam), "::", stringify!($plain), "`].")]
+                fn $plain(&self) -> $plain_output;
+            )?
+            $(
+                #[doc = concat!("[`", stringify!($seam), "::", stringify!($method), "`].")]
+                fn $method<'a>(
+                    self: argument!('a [$($own)+] Self),
+                    $($name: argument!('a [$($by)*] $type)),*
+                ) -> BoxFuture<'a, Result<$output, BoxError>>;
+            )+
+        }
 
-    fn explore<'a>(
-        &'a mut self,
-        page: &'a PageId,
-        query: &'a Query,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<Finding, BoxError>> {
-        Box::pin(async move { PageModeler::explore(self, page, query, deadline).await.map_err(BoxError::new) })
-    }
+        impl<T: $seam> $boxed for T {
+            $( fn $plain(&self) -> $plain_output { $seam::$plain(self) } )?
+            $(
+                fn $method<'a>(
+                    self: argument!('a [$($own)+] Self),
+                    $($name: argument!('a [$($by)*] $type)),*
+                ) -> BoxFuture<'a, Result<$output, BoxError>> {
+                    Box::pin(async move { $seam::$method(self, $($name),*).await.map_err(BoxError::new) })
+                }
+            )+
+        }
 
-    fn picture<'a>(
-        &'a mut self,
-        page: &'a PageId,
-        observation: &'a Observation,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<Option<Image>, BoxError>> {
-        Box::pin(async move { PageModeler::picture(self, page, observation, deadline).await.map_err(BoxError::new) })
-    }
+        impl $seam for Box<dyn $boxed> {
+            type Error = BoxError;
+
+            $( fn $plain(&self) -> $plain_output { $boxed::$plain(&**self) } )?
+            $(
+                async fn $method(self: $($own)+ Self, $($name: $($by)* $type),*) -> Result<$output, BoxError> {
+                    $boxed::$method($($own)+ **self, $($name),*).await
+                }
+            )+
+        }
+    )+ };
 }
 
-impl PageModeler for Box<dyn BoxedPageModeler> {
-    type Error = BoxError;
-
-    async fn observe(&mut self, page: &PageId, scope: Scope, deadline: Deadline) -> Result<Observation, BoxError> {
-        BoxedPageModeler::observe(&mut **self, page, scope, deadline).await
+boxed! {
+    BoxedPageModeler for PageModeler: Send {
+        fn observe([&mut], page: [&] PageId, scope: [] Scope, deadline: [] Deadline) -> Observation;
+        fn explore([&mut], page: [&] PageId, query: [&] Query, deadline: [] Deadline) -> Finding;
+        fn picture([&mut], page: [&] PageId, seen: [&] Observation, deadline: [] Deadline) -> Option<Image>;
     }
-
-    async fn explore(&mut self, page: &PageId, query: &Query, deadline: Deadline) -> Result<Finding, BoxError> {
-        BoxedPageModeler::explore(&mut **self, page, query, deadline).await
+    BoxedPlanner for Planner: Send Sync {
+        fn plan([&], request: [&] PlanRequest<'_>, sink: [&mut] dyn PlanSink, deadline: [] Deadline) -> PlanReply;
     }
-
-    async fn picture(
-        &mut self,
-        page: &PageId,
-        observation: &Observation,
-        deadline: Deadline,
-    ) -> Result<Option<Image>, BoxError> {
-        BoxedPageModeler::picture(&mut **self, page, observation, deadline).await
+    BoxedExecutor for Executor: Send {
+        fn run_step(
+            [&mut], page: [&] PageId, step: [&] BoundStep, ground: [&] Observation, deadline: [] Deadline
+        ) -> StepOutcome;
     }
-}
-
-/// A [`Planner`] of any type, with [`BoxError`] for its errors.
-pub trait BoxedPlanner: Send + Sync {
-    /// [`Planner::plan`].
-    fn plan<'a>(
-        &'a self,
-        request: &'a PlanRequest<'a>,
-        sink: &'a mut dyn PlanSink,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<PlanReply, BoxError>>;
-}
-
-impl<T: Planner> BoxedPlanner for T {
-    fn plan<'a>(
-        &'a self,
-        request: &'a PlanRequest<'a>,
-        sink: &'a mut dyn PlanSink,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<PlanReply, BoxError>> {
-        Box::pin(async move { Planner::plan(self, request, sink, deadline).await.map_err(BoxError::new) })
+    BoxedActionHandler for ActionHandler: Send {
+        sync fn actions() -> Vec<RegisteredAction>;
+        fn handle([&mut], step: [&] BoundStep, deadline: [] Deadline) -> StepOutcome;
     }
-}
-
-impl Planner for Box<dyn BoxedPlanner> {
-    type Error = BoxError;
-
-    async fn plan(
-        &self,
-        request: &PlanRequest<'_>,
-        sink: &mut dyn PlanSink,
-        deadline: Deadline,
-    ) -> Result<PlanReply, BoxError> {
-        BoxedPlanner::plan(&**self, request, sink, deadline).await
+    BoxedStepLog for StepLog: Send {
+        fn open([&mut], header: [&] RunHeader) -> ();
+        fn begin([&mut], intent: [&] StepIntent) -> StepTicket;
+        fn commit([&mut], ticket: [] StepTicket, record: [&] StepRecord) -> ();
+        fn planned([&mut], record: [&] PlanningRecord) -> ();
+        fn close([&mut], end: [&] RunEnd) -> ();
     }
-}
-
-/// An [`Executor`] of any type, with [`BoxError`] for its errors.
-pub trait BoxedExecutor: Send {
-    /// [`Executor::run_step`].
-    fn run_step<'a>(
-        &'a mut self,
-        page: &'a PageId,
-        step: &'a BoundStep,
-        ground: &'a Observation,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<StepOutcome, BoxError>>;
-}
-
-impl<T: Executor> BoxedExecutor for T {
-    fn run_step<'a>(
-        &'a mut self,
-        page: &'a PageId,
-        step: &'a BoundStep,
-        ground: &'a Observation,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<StepOutcome, BoxError>> {
-        Box::pin(async move { Executor::run_step(self, page, step, ground, deadline).await.map_err(BoxError::new) })
-    }
-}
-
-impl Executor for Box<dyn BoxedExecutor> {
-    type Error = BoxError;
-
-    async fn run_step(
-        &mut self,
-        page: &PageId,
-        step: &BoundStep,
-        ground: &Observation,
-        deadline: Deadline,
-    ) -> Result<StepOutcome, BoxError> {
-        BoxedExecutor::run_step(&mut **self, page, step, ground, deadline).await
-    }
-}
-
-/// An [`ActionHandler`] of any type, with [`BoxError`] for its errors.
-pub trait BoxedActionHandler: Send {
-    /// [`ActionHandler::actions`].
-    fn actions(&self) -> Vec<RegisteredAction>;
-
-    /// [`ActionHandler::handle`].
-    fn handle<'a>(
-        &'a mut self,
-        step: &'a BoundStep,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<StepOutcome, BoxError>>;
-}
-
-impl<T: ActionHandler> BoxedActionHandler for T {
-    fn actions(&self) -> Vec<RegisteredAction> {
-        ActionHandler::actions(self)
-    }
-
-    fn handle<'a>(
-        &'a mut self,
-        step: &'a BoundStep,
-        deadline: Deadline,
-    ) -> BoxFuture<'a, Result<StepOutcome, BoxError>> {
-        Box::pin(async move { ActionHandler::handle(self, step, deadline).await.map_err(BoxError::new) })
-    }
-}
-
-impl ActionHandler for Box<dyn BoxedActionHandler> {
-    type Error = BoxError;
-
-    fn actions(&self) -> Vec<RegisteredAction> {
-        BoxedActionHandler::actions(&**self)
-    }
-
-    async fn handle(&mut self, step: &BoundStep, deadline: Deadline) -> Result<StepOutcome, BoxError> {
-        BoxedActionHandler::handle(&mut **self, step, deadline).await
-    }
-}
-
-/// A [`StepLog`] of any type, with [`BoxError`] for its errors.
-pub trait BoxedStepLog: Send {
-    /// [`StepLog::open`].
-    fn open<'a>(&'a mut self, header: &'a RunHeader) -> BoxFuture<'a, Result<(), BoxError>>;
-
-    /// [`StepLog::begin`].
-    fn begin<'a>(&'a mut self, intent: &'a StepIntent) -> BoxFuture<'a, Result<StepTicket, BoxError>>;
-
-    /// [`StepLog::commit`].
-    fn commit<'a>(&'a mut self, ticket: StepTicket, record: &'a StepRecord) -> BoxFuture<'a, Result<(), BoxError>>;
-
-    /// [`StepLog::planned`].
-    fn planned<'a>(&'a mut self, record: &'a PlanningRecord) -> BoxFuture<'a, Result<(), BoxError>>;
-
-    /// [`StepLog::close`].
-    fn close<'a>(&'a mut self, end: &'a RunEnd) -> BoxFuture<'a, Result<(), BoxError>>;
-}
-
-impl<T: StepLog> BoxedStepLog for T {
-    fn open<'a>(&'a mut self, header: &'a RunHeader) -> BoxFuture<'a, Result<(), BoxError>> {
-        Box::pin(async move { StepLog::open(self, header).await.map_err(BoxError::new) })
-    }
-
-    fn begin<'a>(&'a mut self, intent: &'a StepIntent) -> BoxFuture<'a, Result<StepTicket, BoxError>> {
-        Box::pin(async move { StepLog::begin(self, intent).await.map_err(BoxError::new) })
-    }
-
-    fn commit<'a>(&'a mut self, ticket: StepTicket, record: &'a StepRecord) -> BoxFuture<'a, Result<(), BoxError>> {
-        Box::pin(async move { StepLog::commit(self, ticket, record).await.map_err(BoxError::new) })
-    }
-
-    fn planned<'a>(&'a mut self, record: &'a PlanningRecord) -> BoxFuture<'a, Result<(), BoxError>> {
-        Box::pin(async move { StepLog::planned(self, record).await.map_err(BoxError::new) })
-    }
-
-    fn close<'a>(&'a mut self, end: &'a RunEnd) -> BoxFuture<'a, Result<(), BoxError>> {
-        Box::pin(async move { StepLog::close(self, end).await.map_err(BoxError::new) })
-    }
-}
-
-impl StepLog for Box<dyn BoxedStepLog> {
-    type Error = BoxError;
-
-    async fn open(&mut self, header: &RunHeader) -> Result<(), BoxError> {
-        BoxedStepLog::open(&mut **self, header).await
-    }
-
-    async fn begin(&mut self, intent: &StepIntent) -> Result<StepTicket, BoxError> {
-        BoxedStepLog::begin(&mut **self, intent).await
-    }
-
-    async fn commit(&mut self, ticket: StepTicket, record: &StepRecord) -> Result<(), BoxError> {
-        BoxedStepLog::commit(&mut **self, ticket, record).await
-    }
-
-    async fn planned(&mut self, record: &PlanningRecord) -> Result<(), BoxError> {
-        BoxedStepLog::planned(&mut **self, record).await
-    }
-
-    async fn close(&mut self, end: &RunEnd) -> Result<(), BoxError> {
-        BoxedStepLog::close(&mut **self, end).await
-    }
-}
-
-/// An [`ArtifactSink`] of any type, with [`BoxError`] for its errors.
-pub trait BoxedArtifactSink: Send + Sync {
-    /// [`ArtifactSink::store`].
-    fn store<'a>(
-        &'a self,
-        kind: ArtifactKind,
-        media_type: &'a str,
-        bytes: Vec<u8>,
-    ) -> BoxFuture<'a, Result<ArtifactRef, BoxError>>;
-}
-
-impl<T: ArtifactSink> BoxedArtifactSink for T {
-    fn store<'a>(
-        &'a self,
-        kind: ArtifactKind,
-        media_type: &'a str,
-        bytes: Vec<u8>,
-    ) -> BoxFuture<'a, Result<ArtifactRef, BoxError>> {
-        Box::pin(async move { ArtifactSink::store(self, kind, media_type, bytes).await.map_err(BoxError::new) })
-    }
-}
-
-impl ArtifactSink for Box<dyn BoxedArtifactSink> {
-    type Error = BoxError;
-
-    async fn store(&self, kind: ArtifactKind, media_type: &str, bytes: Vec<u8>) -> Result<ArtifactRef, BoxError> {
-        BoxedArtifactSink::store(&**self, kind, media_type, bytes).await
+    BoxedArtifactSink for ArtifactSink: Send Sync {
+        fn store([&], kind: [] ArtifactKind, media_type: [&] str, bytes: [] Vec<u8>) -> ArtifactRef;
     }
 }
 

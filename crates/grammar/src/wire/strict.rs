@@ -1,7 +1,7 @@
 //! Reading JSON as its author meant it.
 //!
 //! Invariants:
-//! - An object is read from an object. What serde derives takes a list for a struct, as its fields in order, so
+//! - An object is read from an object. serde's derive accepts a list of the fields for a struct, so
 //!   `"roots": [["/tmp"], []]` would open a directory.
 //! - No member of an object counts silently for another of the same name.
 
@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use serde_json::{Error, Map, Value};
 
 use super::shape;
+use crate::render::excerpt;
 
 /// A value that reads structs, struct variants and maps from objects only, at every depth.
 pub(super) struct Strict(pub(super) Value);
@@ -154,7 +155,7 @@ impl<'de> Visitor<'de> for AnyValue {
         let mut read = Map::new();
         while let Some((name, Unambiguous(value))) = members.next_entry::<String, _>()? {
             if read.contains_key(&name) {
-                let name: String = name.chars().take(60).flat_map(char::escape_debug).collect();
+                let name = excerpt(&name, 60);
                 return Err(A::Error::custom(format!("expected each member once, saw `{name}` twice")));
             }
             read.insert(name, value);

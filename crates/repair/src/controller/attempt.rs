@@ -47,8 +47,8 @@ impl<S: Seams> Controller<S> {
         self.attempt_bound(run, &bound, &ground, place).instrument(span).await
     }
 
-    /// A step that no longer binds. If the candidate was valid a short while ago, repair may find it again; if
-    /// the page is another one, the rest of the plan is dropped.
+    /// A step that no longer binds. If the candidate was valid until recently, a repair may find it again; if the page is
+    /// another one, the rest of the plan is dropped.
     async fn unbound(
         &mut self,
         run: &mut Run,
@@ -95,8 +95,7 @@ impl<S: Seams> Controller<S> {
         });
         let intent = recording::intent(place, shown);
         let began = (intent.ts_ms, Instant::now());
-        let ticket =
-            self.layers.log().begin(&intent).await.map_err(|error| Stop::broken(ErrorCode::LogUnavailable, &error))?;
+        let ticket = self.layers.log().begin(&intent).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         let deadline = run.deadline.within(began.1, self.budgets.time_for(bound.timeout()));
         let outcome = self.dispatch(run, bound, ground, deadline).await?;
         self.settle(run, bound, ground, place, outcome, Some((ticket, began))).await
@@ -114,7 +113,7 @@ impl<S: Seams> Controller<S> {
             Owner::Executor => {
                 // Boxed: the futures of several layers in one another exceed what a compiler lays out by default.
                 let acting = Box::pin(self.layers.executor().run_step(&run.page, bound, ground, deadline));
-                self.interrupt.guard(acting).await?.map_err(|error| Stop::broken(ErrorCode::ExecutorBroken, &error))
+                self.interrupt.guard(acting).await?.map_err(Stop::broken(ErrorCode::ExecutorBroken))
             }
             Owner::Modeler => {
                 let query = match bound.action() {
@@ -125,11 +124,7 @@ impl<S: Seams> Controller<S> {
                     _ => return Ok(unsupported(bound.action().kind())),
                 };
                 let exploring = Box::pin(self.layers.modeler().explore(&run.page, &query, deadline));
-                let finding = self
-                    .interrupt
-                    .guard(exploring)
-                    .await?
-                    .map_err(|error| Stop::broken(ErrorCode::ModelerBroken, &error))?;
+                let finding = self.interrupt.guard(exploring).await?.map_err(Stop::broken(ErrorCode::ModelerBroken))?;
                 Ok(match finding {
                     Finding::Data(data) => {
                         StepOutcome::Succeeded(StepSuccess { data: Some(data), ..Default::default() })
@@ -146,13 +141,13 @@ impl<S: Seams> Controller<S> {
             Owner::Handler => {
                 let Some(handler) = &mut self.handler else { return Ok(unsupported(bound.action().kind())) };
                 let handling = handler.handle(bound, deadline);
-                self.interrupt.guard(handling).await?.map_err(|error| Stop::broken(ErrorCode::HandlerBroken, &error))
+                self.interrupt.guard(handling).await?.map_err(Stop::broken(ErrorCode::HandlerBroken))
             }
             Owner::Controller => Ok(unsupported(bound.action().kind())),
         }
     }
 
-    /// Asks for consent where the policy wants it; the failure if nobody gives it.
+    /// Asks for consent if the policy requires it; the failure if it is not given.
     async fn consent(&mut self, run: &Run, bound: &BoundStep) -> Result<Option<StepFailure>, Stop> {
         let Consent::Ask { grant } = bound.consent() else { return Ok(None) };
         let target = bound.main_target().and_then(|(_, target)| target.candidate()).map(|candidate| candidate.title());
@@ -167,7 +162,7 @@ impl<S: Seams> Controller<S> {
         let why = match reply {
             ConfirmReply::Yes(_) => return Ok(None),
             ConfirmReply::No => "it was denied",
-            ConfirmReply::NoOne => "nobody is there to ask",
+            ConfirmReply::NoOne => "there was no one to ask",
         };
         let message = format!("expected consent or --grant {grant}, and {why}");
         let mut failure = StepFailure::new(Stage::Confirm, Cause::ConfirmationDenied, message);
@@ -176,7 +171,7 @@ impl<S: Seams> Controller<S> {
         Ok(Some(failure))
     }
 
-    /// Writes the record and tells everybody.
+    /// Writes the record and reports the end of the step.
     async fn settle(
         &mut self,
         run: &mut Run,
@@ -211,18 +206,10 @@ impl<S: Seams> Controller<S> {
             Some((ticket, _)) => ticket,
             None => {
                 let intent = recording::intent(place, step.clone());
-                self.layers
-                    .log()
-                    .begin(&intent)
-                    .await
-                    .map_err(|error| Stop::broken(ErrorCode::LogUnavailable, &error))?
+                self.layers.log().begin(&intent).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?
             }
         };
-        self.layers
-            .log()
-            .commit(ticket, &record)
-            .await
-            .map_err(|error| Stop::broken(ErrorCode::LogUnavailable, &error))?;
+        self.layers.log().commit(ticket, &record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         self.listener.event(RunEvent::StepEnded(&record));
         let planned = place.plan_index.and_then(|index| run.planned(index));
         run.history.push(history::entry(step, bound, &outcome, planned));
@@ -242,6 +229,6 @@ impl<S: Seams> Controller<S> {
 }
 
 fn unsupported(kind: ActionKind) -> StepOutcome {
-    let message = format!("expected an action that this program carries out, saw `{}`", kind.meta().name);
+    let message = format!("this program cannot perform `{}`", kind.meta().name);
     StepOutcome::Failed(Box::new(StepFailure::new(Stage::Act, Cause::Unsupported, message)))
 }

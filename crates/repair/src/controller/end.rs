@@ -7,7 +7,7 @@ use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 
 use crate::request::Interrupted;
 
-/// Why the loop left its way.
+/// Why the loop stopped.
 pub(super) enum Stop {
     Interrupted,
     Broken { code: ErrorCode, message: String },
@@ -21,14 +21,17 @@ impl From<Interrupted> for Stop {
 }
 
 impl Stop {
-    pub(super) fn broken(code: ErrorCode, error: &dyn std::error::Error) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            message.push_str(&format!(": {cause}"));
-            source = cause.source();
+    /// For `map_err`: an error of a layer, with its sources in the message.
+    pub(super) fn broken<E: std::error::Error>(code: ErrorCode) -> impl FnOnce(E) -> Self {
+        move |error| {
+            let mut message = error.to_string();
+            let mut source = error.source();
+            while let Some(cause) = source {
+                message.push_str(&format!(": {cause}"));
+                source = cause.source();
+            }
+            Self::Broken { code, message }
         }
-        Self::Broken { code, message }
     }
 
     pub(super) fn failed(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
@@ -38,7 +41,7 @@ impl Stop {
 
 /// How a step ended for the plan that it belongs to.
 pub(super) enum StepEnd {
-    /// It did what it said; whether the page is another one now.
+    /// It succeeded; whether the page changed.
     Done { changed_page: bool },
     /// The page is not the one that the plan was made for: the rest of the plan is dropped.
     GroundGone,

@@ -30,7 +30,7 @@ pub trait Seams: Send {
     fn repair(&mut self) -> &mut Self::Repair;
     /// The log.
     fn log(&mut self) -> &mut Self::Log;
-    /// Whoever confirms.
+    /// Asks a person.
     fn confirm(&mut self) -> &mut Self::Confirm;
 }
 

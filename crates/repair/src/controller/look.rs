@@ -1,4 +1,4 @@
-//! Looking at the page, no more often than it changes.
+//! Observing the page, no more often than it changes.
 
 use std::time::Instant;
 
@@ -15,12 +15,11 @@ use super::run::Controller;
 use crate::request::{RunEvent, Sight};
 use crate::state::{Ground, Run};
 
-/// How often one look may be tried.
+/// Attempts at one observation.
 const LOOKS: u32 = 2;
 
 impl<S: Seams> Controller<S> {
-    /// The observation to bind to: the one at hand if nothing happened since, else a new one that is as wide as the
-    /// plan at hand needs.
+    /// The observation to bind to: the last one if it is current, else a new one in the scope that the plan needs.
     pub(super) async fn current(&mut self, run: &mut Run) -> Result<Observation, Stop> {
         match &run.ground {
             Some(ground) if ground.is_current => Ok(ground.observation.clone()),
@@ -37,11 +36,11 @@ impl<S: Seams> Controller<S> {
                 Box::pin(self.layers.modeler().observe(&run.page, scope, deadline)).instrument(info_span!("observe"));
             match self.interrupt.guard(observing).await? {
                 Ok(observation) => break observation,
-                // A page may go away under the look: the next one sees what came after it.
+                // The page may navigate away while it is observed; the next attempt sees the new page.
                 Err(error) if left > 0 && !deadline.has_passed(Instant::now()) => {
                     debug!(%error, "looking again");
                 }
-                Err(error) => return Err(Stop::broken(ErrorCode::ModelerBroken, &error)),
+                Err(error) => return Err(Stop::broken(ErrorCode::ModelerBroken)(error)),
             }
         };
         self.listener.event(RunEvent::Observed(&observation));
@@ -49,7 +48,7 @@ impl<S: Seams> Controller<S> {
         Ok(observation)
     }
 
-    /// Pictures of the page for the planner, where the run has any. One that cannot be taken ends nothing.
+    /// Pictures of the page for the planner, if the run wants any. A picture that fails does not end the run.
     pub(super) async fn pictures(&mut self, run: &Run, observation: &Observation) -> Result<Vec<Image>, Stop> {
         if run.request.sight == Sight::Words {
             return Ok(Vec::new());

@@ -3,7 +3,7 @@
 //! Invariants:
 //! - A step sends input only after the log holds its intent; success is reported only after the log holds its
 //!   record. The first error of the log ends the run.
-//! - Every way round the loop takes from a budget, so the loop ends.
+//! - Every iteration of the loop spends a budget, so the loop ends.
 //! - An interrupted step stays open in the log: nothing is claimed about it.
 
 mod attempt;

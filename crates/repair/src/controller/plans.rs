@@ -1,4 +1,4 @@
-//! Plans: given ones, and those that a planner makes from look to look.
+//! Running a given plan, and planning from one observation to the next.
 
 use std::time::Instant;
 
@@ -102,7 +102,7 @@ impl<S: Seams> Controller<S> {
                 ));
             }
             match self.run_plan(run, &plan).await? {
-                // Nobody goes on with what an operator wrote: a script is run to its end, or was not run.
+                // No one continues an operator's plan: it runs to its end, or it has failed.
                 PlanEnd::Dropped if draft.author == Author::Operator => return Err(dropped()),
                 PlanEnd::Completed | PlanEnd::Dropped => last_failure = None,
                 PlanEnd::Failed(failure) if failure.cause.is_block() || is_final(failure.cause) => {
@@ -122,7 +122,7 @@ impl<S: Seams> Controller<S> {
         ))
     }
 
-    /// Asks for a plan. Whatever comes of it, the log then holds every call of a model that it took.
+    /// Requests a plan. Every call of a model is logged, even if planning fails.
     async fn ask_planner(
         &mut self,
         run: &mut Run,
@@ -162,17 +162,13 @@ impl<S: Seams> Controller<S> {
                 observation: Some(observation.id),
                 call: call.kept(&|text| clean.clean(text)),
             };
-            self.layers
-                .log()
-                .planned(&record)
-                .await
-                .map_err(|error| Stop::broken(ErrorCode::LogUnavailable, &error))?;
+            self.layers.log().planned(&record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
             if record.call.end == CallEnd::Accepted {
                 run.planning = Some(run.calls);
             }
             run.calls = run.calls.saturating_add(1);
         }
-        reply?.map_err(|error| Stop::broken(ErrorCode::PlannerUnavailable, &error))
+        reply?.map_err(Stop::broken(ErrorCode::PlannerUnavailable))
     }
 
     /// Ends a run whose time is up, before a layer is asked for something it has no time for.

@@ -1,4 +1,4 @@
-//! A run from its first to its last line.
+//! A run from start to end.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::state::{Ground, Run};
 use crate::stuck::StuckDetector;
 use crate::task_words;
 
-/// The controller of one run after another.
+/// Runs tasks and plans, one after another.
 pub struct Controller<S> {
     pub(super) layers: S,
     pub(super) budgets: Budgets,
@@ -36,7 +36,7 @@ pub struct Controller<S> {
     pub(super) listener: Box<dyn Listener>,
     pub(super) handler: Option<Box<dyn BoxedActionHandler>>,
     pub(super) opening: Option<PlanDraft>,
-    /// The tab where the last run ended.
+    /// The tab in which the last run ended.
     page: Option<PageId>,
 }
 
@@ -50,8 +50,8 @@ impl<S: fmt::Debug> fmt::Debug for Controller<S> {
 }
 
 impl<S: Seams> Controller<S> {
-    /// A controller over these layers. `digest` is the run's key for what must not be kept; `redactor` is shared
-    /// with every sink.
+    /// A controller over these layers. `digest` is the key of the digests that replace sensitive text; `redactor` is
+    /// shared with every sink.
     pub fn new(layers: S, digest: DigestKey, redactor: Arc<dyn Redactor>) -> Self {
         Self {
             layers,
@@ -66,7 +66,7 @@ impl<S: Seams> Controller<S> {
         }
     }
 
-    /// Carries out what lies outside of the page with `handler`. Without one, such steps fail as `unsupported`.
+    /// Performs actions outside the page with `handler`. Without one, such steps fail as `unsupported`.
     #[must_use]
     pub fn with_handler(mut self, handler: impl ActionHandler + 'static) -> Self {
         self.handler = Some(Box::new(handler));
@@ -80,14 +80,14 @@ impl<S: Seams> Controller<S> {
         self
     }
 
-    /// With other budgets.
+    /// Replaces the budgets.
     #[must_use]
     pub fn with_budgets(mut self, budgets: Budgets) -> Self {
         self.budgets = budgets;
         self
     }
 
-    /// Tells `listener` what happens.
+    /// Sends events to `listener`.
     #[must_use]
     pub fn with_listener(mut self, listener: impl Listener + 'static) -> Self {
         self.listener = Box::new(listener);
@@ -101,23 +101,18 @@ impl<S: Seams> Controller<S> {
         self
     }
 
-    /// The layers, between runs: a log of its own for each run, or a look at the page.
+    /// The layers, for changes between runs, such as a new log.
     pub const fn layers_mut(&mut self) -> &mut S {
         &mut self.layers
     }
 
-    /// The tab where the last run ended: a step may open another one. None before the first run.
+    /// The tab in which the last run ended, as a step may open another one; `None` before the first run.
     #[must_use]
     pub const fn page(&self) -> Option<&PageId> {
         self.page.as_ref()
     }
 
-    /// The layers, once the run is over.
-    pub fn into_layers(self) -> S {
-        self.layers
-    }
-
-    /// Runs to the end. Whatever happens, there is a report.
+    /// Runs to the end. There is always a report.
     pub async fn run(&mut self, request: RunRequest) -> RunReport {
         let run_id = request.run_id.clone();
         let span = info_span!("run", run_id = %run_id);
@@ -197,7 +192,7 @@ impl<S: Seams> Controller<S> {
             task,
             url: run.request.start_url.clone(),
         };
-        self.layers.log().open(&header).await.map_err(|error| Stop::broken(ErrorCode::LogUnavailable, &error))?;
+        self.layers.log().open(&header).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         match run.request.work.clone() {
             Work::Plan(draft) => {
                 let judged = self.judged_unseen(run, &draft)?;

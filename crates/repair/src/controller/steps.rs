@@ -76,7 +76,7 @@ impl<S: Seams> Controller<S> {
                 return Ok(StepEnd::Failed(failure));
             }
             if budget.step_attempts_left == 0 || budget.run_repairs_left == 0 {
-                // A policy that asks for more than there is gets nothing: the loop ends whatever it says.
+                // A repair policy cannot exceed the budget: the loop ends even if the policy goes on.
                 return Ok(StepEnd::Failed(failure));
             }
             self.listener.event(RunEvent::Repairing(&repair));
@@ -89,7 +89,7 @@ impl<S: Seams> Controller<S> {
         }
     }
 
-    /// Applies a repair and gives the plan to go on with; `None` if the repair itself is no good.
+    /// Applies a repair and returns the plan to continue with; `None` if the repair itself fails the check.
     async fn apply(&mut self, run: &mut Run, plan: &Plan, index: usize, repair: Repair) -> Result<Option<Plan>, Stop> {
         match repair {
             Repair::Insert(steps) => {

@@ -169,7 +169,7 @@ async fn a_plan_that_lost_its_page_is_dropped_and_planned_again() {
     assert_eq!(report.result, RunResult::Ok);
     assert_eq!(lock(&shop).acted(), ["click c1"]);
 
-    // Nobody plans again for `exec`; steps that name no candidate go on.
+    // `exec` never plans again; steps that name no candidate continue.
     let (report, shop) = leaving(Fake::new(&[SAVE, BACK])).exec(json!([click(1), click(2)])).await;
     assert_eq!(report.error.unwrap().code, ErrorCode::TargetStale);
     assert_eq!(lock(&shop).acted(), ["click c1"]);
