@@ -52,7 +52,6 @@ pub trait Generate: Debug + Sized + 'static {
 /// let step = arbitrary::any::<Step>().new_tree(&mut TestRunner::default()).unwrap().current();
 /// assert!(serde_json::to_value(&step).unwrap().get("type").is_some());
 /// ```
-#[must_use]
 pub fn any<T: Generate>() -> BoxedStrategy<T> {
     T::strategy()
 }
@@ -341,7 +340,6 @@ structs! {
 }
 
 /// Pages of one frame, whose candidates are `c1`, `c2`, …
-#[must_use]
 pub fn page() -> BoxedStrategy<Observation> {
     let candidates = (0_usize..6).prop_flat_map(|count| vec(any::<Candidate>(), count));
     (any::<Observation>(), candidates)

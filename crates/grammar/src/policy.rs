@@ -5,10 +5,12 @@
 //! - URLs are compared as (scheme, host, port) after WHATWG parsing, never as text.
 //! - A rule that does not parse is an error: nothing is skipped.
 
+mod address;
 mod file;
+mod origin;
 mod outside;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::path::Component;
 
 use schemars::JsonSchema;
@@ -26,7 +28,9 @@ use crate::risk::RiskClass;
 use crate::step::RiskLevel;
 use crate::wire::{ShortText, words};
 
+use address::{is_metadata, is_private, is_private_ip};
 pub use file::{BadPolicy, Otherwise, PolicyFile, Roots};
+pub use origin::{BadOriginRule, OriginRule};
 pub use outside::{BadCommand, CommandLine, CommandRule, Outside};
 
 /// A refusal by the policy: which rule, and why. The rule is a stable code.
@@ -72,179 +76,6 @@ words! {
         /// A command that was not declared.
         Command = "command",
     }
-}
-
-/// An origin or a family of hosts.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OriginRule {
-    scheme: String,
-    host: String,
-    subdomains: bool,
-    port: Option<u16>,
-}
-
-/// An entry of an allowlist that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "expected a host, `*.host` with a host that is not a public suffix, or an origin such as https://host:port, saw `{seen}`"
-)]
-pub struct BadOriginRule {
-    /// The start of what was seen, escaped.
-    pub seen: String,
-}
-
-impl OriginRule {
-    /// Reads an entry; `default_scheme` (that of the run's start URL) applies where the entry has none.
-    ///
-    /// # Errors
-    /// [`BadOriginRule`] for paths, user names, wildcards elsewhere than in front, and what is no host.
-    pub fn parse(entry: &str, default_scheme: &str) -> Result<Self, BadOriginRule> {
-        let bad = || BadOriginRule { seen: excerpt(entry, 100) };
-        let trimmed = entry.trim();
-        let (scheme, rest) = trimmed.split_once("://").unwrap_or((default_scheme, trimmed));
-        let (subdomains, authority) = match rest.strip_prefix("*.") {
-            Some(rest) => (true, rest),
-            None => (false, rest),
-        };
-        if authority.is_empty() || authority.contains(['/', '?', '#', '@', '*', '\\']) && !authority.ends_with('/') {
-            return Err(bad());
-        }
-        let authority = authority.strip_suffix('/').unwrap_or(authority);
-        let url = Url::parse(&format!("{scheme}://{authority}/")).map_err(|_| bad())?;
-        if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.path() != "/" {
-            return Err(bad());
-        }
-        let host = canonical_host(url.host_str().ok_or_else(bad)?);
-        if subdomains && is_public_suffix(&host) {
-            return Err(bad());
-        }
-        Ok(Self { scheme: url.scheme().to_owned(), host, subdomains, port: url.port_or_known_default() })
-    }
-
-    /// Whether the URL's origin falls under the rule.
-    #[must_use]
-    pub fn covers(&self, url: &Url) -> bool {
-        let Some(host) = url.host_str().map(canonical_host) else {
-            return false;
-        };
-        let host_fits = if self.subdomains {
-            host.strip_suffix(&self.host).is_some_and(|front| front.len() > 1 && front.ends_with('.'))
-        } else {
-            host == self.host
-        };
-        host_fits && url.scheme() == self.scheme && url.port_or_known_default() == self.port
-    }
-
-    /// Whether the rule names this address itself, not a name that leads to it.
-    fn names(&self, ip: IpAddr) -> bool {
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        !self.subdomains && host.parse::<IpAddr>().is_ok_and(|named| named == ip)
-    }
-}
-
-/// Suffixes of two labels under which anyone can register a host. The registries list thousands; these are common.
-const SHARED_SUFFIXES: &[&str] = &[
-    "co.uk",
-    "org.uk",
-    "me.uk",
-    "ltd.uk",
-    "plc.uk",
-    "gov.uk",
-    "ac.uk",
-    "com.au",
-    "net.au",
-    "org.au",
-    "edu.au",
-    "gov.au",
-    "co.nz",
-    "org.nz",
-    "net.nz",
-    "co.jp",
-    "ne.jp",
-    "or.jp",
-    "ac.jp",
-    "go.jp",
-    "co.kr",
-    "or.kr",
-    "com.br",
-    "net.br",
-    "org.br",
-    "gov.br",
-    "com.mx",
-    "com.ar",
-    "com.co",
-    "com.cn",
-    "net.cn",
-    "org.cn",
-    "gov.cn",
-    "com.tw",
-    "com.hk",
-    "com.sg",
-    "com.my",
-    "co.in",
-    "net.in",
-    "org.in",
-    "firm.in",
-    "gen.in",
-    "co.id",
-    "co.th",
-    "com.vn",
-    "com.ph",
-    "com.pk",
-    "com.tr",
-    "com.ua",
-    "com.pl",
-    "net.pl",
-    "org.pl",
-    "com.ru",
-    "co.il",
-    "org.il",
-    "co.za",
-    "org.za",
-    "com.ng",
-    "co.ke",
-    "com.eg",
-    "com.sa",
-    "github.io",
-    "gitlab.io",
-    "gitlab.page",
-    "netlify.app",
-    "vercel.app",
-    "pages.dev",
-    "workers.dev",
-    "web.app",
-    "firebaseapp.com",
-    "herokuapp.com",
-    "appspot.com",
-    "run.app",
-    "azurewebsites.net",
-    "cloudfront.net",
-    "amazonaws.com",
-    "blogspot.com",
-    "wordpress.com",
-    "myshopify.com",
-    "ngrok.io",
-    "ngrok.app",
-    "ngrok-free.app",
-    "onrender.com",
-    "fly.dev",
-    "glitch.me",
-    "surge.sh",
-    "readthedocs.io",
-    "translate.goog",
-    "sslip.io",
-    "nip.io",
-    "duckdns.org",
-];
-
-/// Whether hosts below `host` may belong to unrelated owners.
-fn is_public_suffix(host: &str) -> bool {
-    (!host.contains('.') && host != "localhost") || SHARED_SUFFIXES.contains(&host)
-}
-
-/// One trailing dot names the same host.
-fn canonical_host(host: &str) -> String {
-    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
 }
 
 /// Consent given ahead: a class of risk on an origin, written `CLASS@ORIGIN`.
@@ -736,70 +567,6 @@ fn parse_url(text: &str) -> Result<Url, Denied> {
     }
 }
 
-/// Whether the host, judged by its name alone, is this machine, in a private network, or a cloud's metadata service.
-#[must_use]
-pub fn is_private(url: &Url) -> bool {
-    match url.host() {
-        None => false,
-        Some(Host::Ipv4(ip)) => is_private_ip(IpAddr::V4(ip)),
-        Some(Host::Ipv6(ip)) => is_private_ip(IpAddr::V6(ip)),
-        Some(Host::Domain(name)) => {
-            let name = canonical_host(name);
-            name == "localhost"
-                || name.ends_with(".localhost")
-                || name.ends_with(".local")
-                || name.ends_with(".internal")
-                || name.ends_with(".home.arpa")
-        }
-    }
-}
-
-/// Whether the address is that of a cloud's metadata service.
-fn is_metadata(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(ip) => ip.is_link_local(),
-        IpAddr::V6(ip) => {
-            ip == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
-                || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_link_local())
-        }
-    }
-}
-
-/// Whether the address is not on the public internet.
-#[must_use]
-pub fn is_private_ip(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(ip) => is_private_v4(ip),
-        IpAddr::V6(ip) => ip.to_ipv4_mapped().map_or_else(|| is_private_v6(ip), is_private_v4),
-    }
-}
-
-fn is_private_v4(ip: Ipv4Addr) -> bool {
-    let [a, b, ..] = ip.octets();
-    ip.is_loopback()
-        || ip.is_private()
-        || ip.is_link_local()
-        || ip.is_unspecified()
-        || ip.is_broadcast()
-        || ip.is_multicast()
-        || ip.is_documentation()
-        || a == 0
-        || (a == 100 && (64..128).contains(&b))
-        || (a == 198 && (18..20).contains(&b))
-        || a >= 240
-}
-
-fn is_private_v6(ip: Ipv6Addr) -> bool {
-    let [first, ..] = ip.segments();
-    ip.is_loopback()
-        || ip.is_unspecified()
-        || ip.is_multicast()
-        || (first & 0xfe00) == 0xfc00
-        || (first & 0xffc0) == 0xfe80
-        || first == 0x64
-        || first == 0x2002
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -896,7 +663,7 @@ mod tests {
     }
 
     #[test]
-    fn money_asks_for_the_grant_that_would_have_done() {
+    fn money_asks_for_the_grant_that_would_suffice() {
         let asked = policy().consent(RiskClass::Money, "https://shop.test", Author::Model, None);
         assert_eq!(asked, Consent::Ask { grant: "money@https://shop.test".into() });
         let granted = policy().granting("money@https://shop.test").unwrap();
@@ -909,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_are_no_origin_are_errors() {
+    fn entries_that_are_not_origins_are_errors() {
         for entry in ["", "https://", "a b", "*", "shop.*.test", "https://shop.test/path", "ftp://x", "user@host"] {
             assert!(OriginRule::parse(entry, "https").is_err(), "{entry}");
         }

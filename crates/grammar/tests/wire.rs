@@ -18,6 +18,7 @@ use std::sync::LazyLock;
 static PLAN: LazyLock<Validator> = LazyLock::new(|| validator(Document::Plan));
 static OBSERVATION: LazyLock<Validator> = LazyLock::new(|| validator(Document::Observation));
 static RECORD: LazyLock<Validator> = LazyLock::new(|| validator(Document::StepRecord));
+static REPORT: LazyLock<Validator> = LazyLock::new(|| validator(Document::Report));
 static PLANNING: LazyLock<Validator> = LazyLock::new(|| validator(Document::PlanningRecord));
 
 fn validator(document: Document) -> Validator {
@@ -76,7 +77,7 @@ fn the_login_plan_reads_and_is_a_plan_by_its_schema() {
 }
 
 #[test]
-fn a_list_of_its_fields_is_no_object() {
+fn a_list_of_fields_is_not_an_object() {
     let directories_opened = PolicyFile::read(r#"{ "roots": [["/tmp"], []] }"#).unwrap_err();
     assert_eq!(directories_opened.to_string(), "expected a policy: at /roots: expected an object, saw an array");
     for (plan, path) in [
@@ -93,7 +94,7 @@ fn a_list_of_its_fields_is_no_object() {
 }
 
 #[test]
-fn a_member_that_stands_twice_is_an_error_wherever_it_stands() {
+fn a_duplicate_member_is_an_error_at_any_depth() {
     for text in [r#"{ "roots": {}, "roots": { "read": ["/"] } }"#, r#"{ "roots": { "read": [], "read": ["/"] } }"#] {
         let error = PolicyFile::read(text).unwrap_err().to_string();
         assert!(error.contains("once, saw `") && error.contains("line 1"), "{error}");
@@ -145,7 +146,7 @@ fn members_of_a_later_minor_version_are_ignored_and_another_major_version_is_ref
 }
 
 #[test]
-fn a_member_that_no_plan_has_is_a_violation() {
+fn an_unknown_member_of_a_plan_is_a_violation() {
     for (plan, path) in [
         (r#"{ "version": "1.0", "steps": [{ "type": "press", "keys": "Enter" }], "later": 1 }"#, ""),
         (r#"{ "version": "1.0", "steps": [{ "type": "press", "keys": "Enter", "later": 1 }] }"#, "/steps/0"),
@@ -194,6 +195,13 @@ proptest! {
             }
         }
         prop_assert_eq!(again, record);
+    }
+
+    #[test]
+    fn reports_survive_the_wire(report in arbitrary::any::<RunReport>()) {
+        let value = serde_json::to_value(&report).unwrap();
+        prop_assert!(REPORT.is_valid(&value), "{value}");
+        prop_assert_eq!(wire::read::<RunReport>(value).unwrap(), report);
     }
 
     #[test]

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_was_rendered_anew_is_found_again_unless_the_step_destroys() {
+    fn a_rerendered_target_is_found_again_unless_the_step_is_destructive() {
         let (before, after) = (page(&[("c1", "button", "Save")]), page(&[("c7", "button", "Save")]));
         let step = bound(&before, json!({ "type": "click", "targetRef": "c1" }));
         let to = CandidateId(7);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_which_the_field_made_something_else_is_not_entered_again() {
+    fn text_that_the_field_transformed_is_not_entered_again() {
         let page = page(&[("c1", "textbox", "Notes")]);
         let step = bound(&page, json!({ "type": "type", "targetRef": "c1", "text": "## Notes" }));
         assert_eq!(after_entry(&step, "", "Notes", &page), Repair::Abandon);

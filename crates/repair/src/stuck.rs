@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_changes_is_progress_and_one_that_only_ticks_is_none_for_ever() {
+    fn a_changing_page_is_progress_and_one_that_only_ticks_is_not_for_long() {
         let mut detector = StuckDetector::default();
         let click = || json!([{ "type": "click", "targetRef": "c1" }]);
         let tiers: Vec<Stuck> = (0..20).map(|n| note(&mut detector, &page(&format!("12:{n}")), click())).collect();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_before_the_same_click_is_no_other_plan() {
+    fn a_wait_before_the_same_click_is_not_another_plan() {
         let mut detector = StuckDetector::default();
         let mut last = Stuck::No;
         for n in 1..=6 {

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_told_with_and_without_the_mark_after_it() {
+    fn passwords_are_listed_with_and_without_the_punctuation_after_them() {
         assert_eq!(passwords("Log in with password correct-horse!, then order"), ["correct-horse!,", "correct-horse"]);
         assert_eq!(passwords("password “one two” and pin 1234"), ["one two", "one two", "1234", "1234"]);
         assert_eq!(passwords("Click \"Ok\""), Vec::<&str>::new());

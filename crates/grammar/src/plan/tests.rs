@@ -164,7 +164,7 @@ fn reading_is_lenient_in_form() {
 }
 
 #[test]
-fn every_malformed_step_is_told_with_its_place() {
+fn every_malformed_step_is_reported_with_its_place() {
     let plan = json!({ "version": "1.0", "steps": [
         { "type": "fly" },
         { "type": "click" },
