@@ -154,13 +154,13 @@ impl Arrival {
         let main = page.main_frame().id;
         while let Some(event) = events.next().await {
             match event {
-                PageEvent::FrameNavigated { frame, document, .. } if frame == main => {
-                    if document == self.document || self.is_committed {
-                        self.document = document;
-                        self.is_committed = true;
-                        if wait == WaitUntil::Commit {
-                            return Ok(());
-                        }
+                PageEvent::FrameNavigated { frame, document, .. }
+                    if frame == main && (document == self.document || self.is_committed) =>
+                {
+                    self.document = document;
+                    self.is_committed = true;
+                    if wait == WaitUntil::Commit {
+                        return Ok(());
                     }
                 }
                 PageEvent::Lifecycle { frame, document, name }
