@@ -52,7 +52,6 @@ const PLAIN: &[(&str, &str)] = &[
     ("state", "hidden"),
     ("summary", "attributes"),
     ("this", "id role style"),
-    ("told", "action method name"),
     ("wanted", "id name"),
     ("watch", "focus scroll title"),
 ];

@@ -378,21 +378,22 @@ read.form = (id) =>
         consider(element, target ? scopeForm : formOf(element));
       }
     });
-    const tell = (form, elements) => {
-      const reported = { fields: elements.map(fieldOf) };
-      if (form) {
-        const name = cut(cb.nameOf(form) || attr(form, "name") || attr(form, "id") || "", 300);
-        if (name) reported.name = name;
-        reported.action = cut(String(formAction(form)), 2000);
-        reported.method = String(formMethod(form));
-      }
-      return reported;
+    const describe = (form, elements) => {
+      const fields = elements.map(fieldOf);
+      if (!form) return { fields };
+      const name = cut(cb.nameOf(form) || attr(form, "name") || attr(form, "id") || "", 300);
+      return {
+        fields,
+        ...(name && { name }),
+        action: cut(String(formAction(form)), 2000),
+        method: String(formMethod(form)),
+      };
     };
-    if (target) return { ...tell(scopeForm, forms.get(scopeForm) ?? []), left };
+    if (target) return { ...describe(scopeForm, forms.get(scopeForm) ?? []), left };
     return {
       forms: Array.from(forms)
         .slice(0, 100)
-        .map(([form, elements]) => tell(form, elements)),
+        .map(([form, elements]) => describe(form, elements)),
       left,
     };
   });
