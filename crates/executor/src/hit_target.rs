@@ -317,6 +317,7 @@ impl Run<'_> {
             }
         };
         let mut failure = self.act_failure(cause, message);
+        failure.facts.seen = (block.reason == BlockReason::Changed).then_some(by);
         failure.facts.blocker = blocker;
         failure.into()
     }

@@ -7,6 +7,7 @@ use cuebook_grammar::action::Action;
 use cuebook_grammar::candidate::About;
 use cuebook_grammar::id::{NodeKey, TargetRef};
 use cuebook_grammar::locator::{Locator, Strategy};
+use cuebook_grammar::outcome::{Cause, StepFailure};
 use cuebook_grammar::plan::BoundTarget;
 use cuebook_grammar::text_match::TextPattern;
 use serde_json::{Value, json};
@@ -48,6 +49,19 @@ impl Run<'_> {
             .into_iter()
             .filter_map(|(target, key)| self.was(target?, key?))
             .collect()
+    }
+
+    /// Whether the main target is found by its position among others, which is another one's as soon as the page
+    /// inserts an element before it.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.step
+            .main_target()
+            .is_some_and(|(_, bound)| matches!(bound, BoundTarget::Declared(locator) if counts(locator)))
+    }
+
+    /// Whether a target that was found by its position still exists, but another element has the position now.
+    pub(crate) fn is_displaced(&self, failure: &StepFailure) -> bool {
+        failure.cause == Cause::TargetStale && failure.facts.seen.is_some() && self.is_counted()
     }
 
     fn was(&self, target: &TargetRef, key: &NodeKey) -> Option<Meant> {

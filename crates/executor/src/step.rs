@@ -211,6 +211,7 @@ impl Run<'_> {
             Stop::Failed(failure)
                 if failure.cause == Cause::TargetStale
                     && is_declared
+                    && !self.is_displaced(&failure)
                     && !self.looking.has_acted()
                     && Instant::now() < self.until =>
             {

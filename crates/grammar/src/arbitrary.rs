@@ -5,20 +5,20 @@
 //! derive is not used: it fills a `String` from a regular expression, which holds no control character and has to be
 //! compiled for each text, and only an attribute on every such field could say otherwise.
 
-use std::collections::BTreeMap;
-use std::fmt::Debug;
-
-use proptest::collection::{btree_map, vec};
+use proptest::collection::vec;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, prop_oneof};
 use proptest::sample::{Index, select};
 use proptest::{bool, char, num, option};
 use serde_json::{Map, Value, json};
+
+pub use crate::generate::{Generate, any};
 
 use crate::action::*;
 use crate::candidate::{Candidate, ControlKind, Fingerprint, NameSource, Occlusion, Placement, SelectOption};
 use crate::condition::{Aspect, Scalar, TextOf};
 use crate::effect::EffectClass;
 use crate::facts::*;
+use crate::generate::structs;
 use crate::geometry::{Point, Rect, ViewportSize};
 use crate::id::*;
 use crate::locator::{Locator, StateFilter, ToggleFilter};
@@ -34,48 +34,6 @@ use crate::step::{RiskLevel, Step};
 use crate::text_match::{Pattern, TextPattern};
 use crate::verdict::Verdict;
 use crate::wire::{Bounded, Probability};
-
-/// A type of which property tests make values.
-pub trait Generate: Debug + Sized + 'static {
-    /// Any value of the type. A recursive type goes through a `Vec` or a `Box`, which build the strategy of what they
-    /// hold when it is needed.
-    fn strategy() -> BoxedStrategy<Self>;
-}
-
-/// Any value of a type.
-///
-/// ```
-/// use cuebook_grammar::{arbitrary, step::Step};
-/// use proptest::strategy::{Strategy, ValueTree};
-/// use proptest::test_runner::TestRunner;
-///
-/// let step = arbitrary::any::<Step>().new_tree(&mut TestRunner::default()).unwrap().current();
-/// assert!(serde_json::to_value(&step).unwrap().get("type").is_some());
-/// ```
-pub fn any<T: Generate>() -> BoxedStrategy<T> {
-    T::strategy()
-}
-
-/// Structs by their fields, each of which may be anything, or what follows its `=`.
-macro_rules! structs {
-    (@values) => { proptest::strategy::Just(()) };
-    (@values $field:ident = $own:expr, $($rest:tt)*) => { ($own, $crate::arbitrary::structs!(@values $($rest)*)) };
-    (@values $field:ident, $($rest:tt)*) => {
-        ($crate::arbitrary::any(), $crate::arbitrary::structs!(@values $($rest)*))
-    };
-    (@names) => { () };
-    (@names $field:ident $($rest:ident)*) => { ($field, $crate::arbitrary::structs!(@names $($rest)*)) };
-    ($( $name:ident { $( $field:ident $(= $own:expr)?, )* } )+) => { $(
-        impl $crate::arbitrary::Generate for $name {
-            fn strategy() -> proptest::strategy::BoxedStrategy<Self> {
-                use proptest::strategy::Strategy as _;
-                let values = $crate::arbitrary::structs!(@values $( $field $(= $own)?, )*);
-                values.prop_map(|$crate::arbitrary::structs!(@names $($field)*)| Self { $($field),* }).boxed()
-            }
-        }
-    )+ };
-}
-pub(crate) use structs;
 
 /// Enums without fields, by their variants: one that is not listed does not compile.
 macro_rules! enums {
@@ -179,36 +137,6 @@ const KEY: DigestKey = DigestKey::new([7; 32]);
 impl<const MAX: usize> Generate for Bounded<MAX> {
     fn strategy() -> BoxedStrategy<Self> {
         any::<String>().prop_map(|text| Self::cut(&text)).boxed()
-    }
-}
-
-impl<T: Generate> Generate for Option<T> {
-    fn strategy() -> BoxedStrategy<Self> {
-        option::of(any()).boxed()
-    }
-}
-
-impl<T: Generate> Generate for Box<T> {
-    fn strategy() -> BoxedStrategy<Self> {
-        Just(()).prop_flat_map(|()| any::<T>()).prop_map(Self::new).boxed()
-    }
-}
-
-impl<T: Generate> Generate for Vec<T> {
-    fn strategy() -> BoxedStrategy<Self> {
-        (0_usize..3).prop_flat_map(|length| vec(any(), length)).boxed()
-    }
-}
-
-impl<A: Generate, B: Generate> Generate for (A, B) {
-    fn strategy() -> BoxedStrategy<Self> {
-        (any(), any()).boxed()
-    }
-}
-
-impl<K: Generate + Ord, V: Generate> Generate for BTreeMap<K, V> {
-    fn strategy() -> BoxedStrategy<Self> {
-        btree_map(any(), any(), 0..3).boxed()
     }
 }
 

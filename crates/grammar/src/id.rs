@@ -31,10 +31,10 @@ macro_rules! opaque_id {
         }
 
         #[cfg(feature = "arbitrary")]
-        impl crate::arbitrary::Generate for $name {
+        impl crate::generate::Generate for $name {
             fn strategy() -> proptest::strategy::BoxedStrategy<Self> {
                 use proptest::strategy::Strategy as _;
-                crate::arbitrary::any().prop_map(Self).boxed()
+                crate::generate::any().prop_map(Self).boxed()
             }
         }
     };

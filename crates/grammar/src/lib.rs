@@ -39,6 +39,8 @@ pub mod risk;
 #[cfg(feature = "arbitrary")]
 pub mod arbitrary;
 #[cfg(feature = "arbitrary")]
+mod generate;
+#[cfg(feature = "arbitrary")]
 pub mod sample;
 
 mod handled;

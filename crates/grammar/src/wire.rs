@@ -259,10 +259,10 @@ macro_rules! tagged {
         }
 
         #[cfg(feature = "arbitrary")]
-        impl crate::arbitrary::Generate for $name {
+        impl crate::generate::Generate for $name {
             fn strategy() -> proptest::strategy::BoxedStrategy<Self> {
                 use proptest::strategy::{Strategy as _, Union};
-                Union::new([$( crate::arbitrary::any::<$body>().prop_map(Self::$variant).boxed() ),+]).boxed()
+                Union::new([$( crate::generate::any::<$body>().prop_map(Self::$variant).boxed() ),+]).boxed()
             }
         }
     };
@@ -288,7 +288,7 @@ macro_rules! bodies {
         }
 
         #[cfg(feature = "arbitrary")]
-        crate::arbitrary::structs! { $name { $($field,)* } }
+        crate::generate::structs! { $name { $($field,)* } }
     )+ };
 }
 pub(crate) use bodies;
@@ -318,7 +318,7 @@ macro_rules! words {
         }
 
         #[cfg(feature = "arbitrary")]
-        impl crate::arbitrary::Generate for $name {
+        impl crate::generate::Generate for $name {
             fn strategy() -> proptest::strategy::BoxedStrategy<Self> {
                 proptest::strategy::Strategy::boxed(proptest::sample::select(Self::ALL))
             }

@@ -91,11 +91,14 @@ impl Run<'_> {
             *tries += 1;
             let now = Instant::now();
             let is_over = now >= self.until || is_stale && now >= rendered_by;
-            if *tries >= most || (is_stale && !self.is_declared() && *tries >= ATTEMPTS) || is_over {
+            let is_last = *tries >= most || (is_stale && !self.is_declared() && *tries >= ATTEMPTS) || is_over;
+            if is_last || self.is_displaced(&failure) {
                 return Err(Stop::Failed(failure));
             }
-            // Resolve the target again, too.
-            self.main = None;
+            // Resolve the target again, too. By its position alone it could be another element.
+            if is_stale || !self.is_counted() {
+                self.main = None;
+            }
             missed = Some(failure);
         }
     }

@@ -26,6 +26,25 @@ async fn a_target_is_found_once_or_the_step_fails() {
 }
 
 #[tokio::test]
+async fn a_position_that_another_element_takes_is_stale() {
+    for moment in ["pointerover", "mousemove"] {
+        let page = format!(
+            "{LOGGING}<ul><li>Ann <button>Remove</button><li>Bob <button>Remove</button><li>Cleo <button>Remove</button></ul>
+            <script>
+            const list = document.querySelector('ul');
+            addEventListener('{moment}', () => list.prepend(list.lastElementChild), {{ once: true, capture: true }});
+            addEventListener('click', (e) => {{ document.title += e.target.parentNode.textContent; }});
+            </script>"
+        );
+        let mut lab = lab(&[("/", &page)]).await;
+        let target = json!({"it": {"strategy": "css", "selector": "li button", "nth": 1}});
+        let outcome = lab.step(target, json!({"type": "click", "targetRef": "it"})).await;
+        assert_eq!(failed(outcome).cause, Cause::TargetStale, "{moment}");
+        assert_eq!(lab.eval("document.title").await, "", "{moment}");
+    }
+}
+
+#[tokio::test]
 async fn a_target_that_comes_late_is_waited_for() {
     let page = "<script>setTimeout(() => { document.body.innerHTML = '<button id=go onclick=\"document.title = 1\">Go</button>'; }, 300);</script><body>";
     let mut lab = lab(&[("/", page)]).await;

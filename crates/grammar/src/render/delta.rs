@@ -8,7 +8,7 @@ use crate::observation::Observation;
 
 use super::budget::estimate_tokens;
 use super::line::{Context, Writer};
-use super::text::TextOptions;
+use super::options::TextOptions;
 
 /// The changes since the observation before; `None` if there was none. Ends with what the budget left out.
 #[must_use]

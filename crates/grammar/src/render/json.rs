@@ -3,7 +3,7 @@
 use crate::observation::Observation;
 
 use super::budget::{estimate_tokens, kept};
-use super::text::TextOptions;
+use super::options::TextOptions;
 
 /// The observation with the most useful candidates that the budget holds; those left out are counted in
 /// `truncated`, and candidates of the past are left out first.

@@ -9,7 +9,7 @@ use crate::observation::Observation;
 use crate::secret::FactText;
 
 use super::escape::quoted;
-use super::text::{Boxes, TextOptions};
+use super::options::{Boxes, TextOptions};
 
 /// How the context of a candidate is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod budget;
 mod delta;
 mod json;
 mod line;
+mod options;
 mod text;
 mod yaml;
 
@@ -21,7 +22,8 @@ pub use delta::delta;
 pub(crate) use escape::shortened;
 pub use escape::{cut, excerpt, is_disruptive, json_line, one_line, quoted};
 pub use json::{fit, json};
-pub use text::{Boxes, Overflow, TextOptions, text};
+pub use options::{Boxes, Overflow, TextOptions};
+pub use text::text;
 pub use yaml::yaml;
 
 #[cfg(test)]

@@ -13,52 +13,7 @@ use crate::observation::Observation;
 use super::budget::{estimate_tokens, kept, within};
 use super::escape::quoted;
 use super::line::{Context, Writer, brief, frame_title, left_out, named_by, place_line};
-
-/// Whether boxes are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Boxes {
-    /// No.
-    #[default]
-    Omitted,
-    /// `[box=x,y,width,height]` in whole pixels.
-    Written,
-}
-
-/// What becomes of a candidate that the budget does not hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Overflow {
-    /// It is left out and counted.
-    #[default]
-    LeftOut,
-    /// It keeps its role, the beginning of its name and its id: for readers that may name every candidate.
-    /// The budget is then exceeded by about 20 tokens for each.
-    Brief,
-}
-
-/// How an observation is rendered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TextOptions {
-    /// The most tokens, as [`estimate_tokens`] counts them.
-    pub budget: usize,
-    /// What becomes of candidates beyond the budget.
-    pub overflow: Overflow,
-    /// Whether boxes are written.
-    pub boxes: Boxes,
-    /// The most options of a select that are written.
-    pub options: usize,
-}
-
-impl TextOptions {
-    /// All candidates, at any cost.
-    pub const WHOLE: Self =
-        Self { budget: usize::MAX, overflow: Overflow::LeftOut, boxes: Boxes::Omitted, options: 12 };
-}
-
-impl Default for TextOptions {
-    fn default() -> Self {
-        Self { budget: 6_000, ..Self::WHOLE }
-    }
-}
+use super::options::{Overflow, TextOptions};
 
 /// Tokens that the last line may take.
 const FOOTER: usize = 50;

@@ -8,7 +8,7 @@ use crate::observation::Observation;
 use super::budget::{estimate_tokens, kept, within};
 use super::escape::quoted;
 use super::line::{Context, Writer, frame_title, left_out, place_line, value};
-use super::text::TextOptions;
+use super::options::TextOptions;
 
 /// The candidates as YAML, those of a frame under it, with values as scalars and all else that belongs to a
 /// candidate in its key. Within the budget as [`text`](super::text()); comments say what is off

@@ -131,7 +131,7 @@ macro_rules! bounded_integer {
         inline_schema!($name, { "type": "integer", "minimum": $min, "maximum": $max });
 
         #[cfg(feature = "arbitrary")]
-        impl crate::arbitrary::Generate for $name {
+        impl crate::generate::Generate for $name {
             fn strategy() -> proptest::strategy::BoxedStrategy<Self> {
                 use proptest::strategy::Strategy as _;
                 ($min as $int..=$max).prop_map(Self::clamped).boxed()
