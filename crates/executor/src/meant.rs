@@ -56,7 +56,7 @@ impl Run<'_> {
     pub(crate) fn is_counted(&self) -> bool {
         self.step
             .main_target()
-            .is_some_and(|(_, bound)| matches!(bound, BoundTarget::Declared(locator) if counts(locator)))
+            .is_some_and(|(_, bound)| matches!(bound, BoundTarget::Declared(locator) if locator.turns_on_position()))
     }
 
     /// Whether a target that was found by its position still exists, but another element has the position now.
@@ -69,7 +69,7 @@ impl Run<'_> {
             BoundTarget::Observed(candidate) => Was::About(candidate.about.clone()?),
             // Matches of several frames are counted together, which one of them cannot do.
             BoundTarget::Declared(locator)
-                if is_live(locator) && (self.is_main(&key.frame.as_str().into()) || !counts(locator)) =>
+                if is_live(locator) && (self.is_main(&key.frame.as_str().into()) || !locator.turns_on_position()) =>
             {
                 Was::Located(locator.clone())
             }
@@ -115,14 +115,6 @@ impl Meant {
 /// Elements that a locator may mean in one document; beyond them it is not compared.
 const MOST: u32 = 2_000;
 
-fn inner(locator: &Locator) -> impl Iterator<Item = &Locator> {
-    [&locator.within, &locator.has, &locator.has_not].into_iter().filter_map(|inner| inner.as_deref())
-}
-
-fn counts(locator: &Locator) -> bool {
-    locator.nth.is_some() || inner(locator).any(counts)
-}
-
 /// Whether more decides than what passes the script's own filter.
 fn is_raw(locator: &Locator) -> bool {
     let is_pattern = |text: &TextPattern| matches!(text, TextPattern::Regex(..));
@@ -131,5 +123,5 @@ fn is_raw(locator: &Locator) -> bool {
         || locator.has_not_text.is_some()
         || locator.has_text.as_ref().is_some_and(is_pattern)
         || locator.strategy.text().is_some_and(|(text, _)| is_pattern(text))
-        || inner(locator).any(is_raw)
+        || locator.inner().any(is_raw)
 }

@@ -329,6 +329,17 @@ impl Locator {
         self.has_text.is_some() || self.has_not_text.is_some() || matches!(self.strategy, Strategy::Text(_))
     }
 
+    /// Locators of other elements that this one depends on, in the same frame.
+    pub fn inner(&self) -> impl Iterator<Item = &Self> {
+        [&self.within, &self.has, &self.has_not].into_iter().filter_map(|inner| inner.as_deref())
+    }
+
+    /// Whether it picks a match by its position. It means another element once the page inserts a match before it.
+    #[must_use]
+    pub fn turns_on_position(&self) -> bool {
+        self.nth.is_some() || self.inner().any(Self::turns_on_position)
+    }
+
     /// Whether an element with these facts is a match, `nth` left aside.
     ///
     /// Unknown if the locator turns on something structural that was not looked at.

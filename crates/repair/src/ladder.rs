@@ -4,6 +4,8 @@
 //! - Pure: the same failure on the same observation gets the same repair.
 //! - A step that sent input is repeated only if it is idempotent.
 //! - A destructive step never gets another target.
+//! - A target that was found by its position and then moved is not looked up again: another element may have the
+//!   position.
 
 use cuebook_grammar::action::{self, Action, Click, SetValue};
 use cuebook_grammar::candidate::{Candidate, Placement};
@@ -39,6 +41,7 @@ impl RepairPolicy for Ladder {
 fn rung(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
     let settle = || Repair::Insert(vec![settle_step()]);
     match (case.failure.cause, case.attempt) {
+        (Cause::TargetStale | Cause::NotStable, _) if is_by_position(case) => None,
         (Cause::TargetStale | Cause::TargetNotFound, 0) => retarget(case, observation).or_else(|| Some(settle())),
         (Cause::TargetStale | Cause::TargetNotFound, 1) => Some(Repair::Reobserve(Scope::Full)),
         (Cause::TargetStale | Cause::TargetNotFound, 2) => retarget(case, observation),
@@ -54,6 +57,10 @@ fn rung(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
         (Cause::PostconditionFailed | Cause::EffectUnknown, 0) if !case.failure.evidence.input_sent => Some(settle()),
         _ => None,
     }
+}
+
+fn is_by_position(case: &RepairCase<'_>) -> bool {
+    matches!(case.step.main_target(), Some((_, BoundTarget::Declared(locator))) if locator.turns_on_position())
 }
 
 fn settle_step() -> Step {
@@ -289,6 +296,26 @@ mod tests {
         let (before, after) = (page(&[("c1", "button", "Delete")]), page(&[("c7", "button", "Delete")]));
         let step = bound(&before, json!({ "type": "click", "targetRef": "c1" }));
         assert!(!matches!(next(&step, Cause::TargetStale, false, 0, &after), Repair::Retarget { .. }));
+    }
+
+    #[test]
+    fn a_position_that_moved_is_not_looked_up_again() {
+        let page = page(&[]);
+        let on = |nth: Value| {
+            let draft = json!({
+                "version": "1.0",
+                "candidates": { "it": { "strategy": "css", "selector": "li button", "nth": nth } },
+                "steps": [{ "type": "click", "targetRef": "it" }]
+            });
+            let policy = Policy::default().starting_at("https://shop.test/").unwrap();
+            let draft = PlanDraft::read_value(draft, Author::Operator).unwrap();
+            draft.check(&page, &policy).unwrap().bind(0, &page).unwrap()
+        };
+        for cause in [Cause::TargetStale, Cause::NotStable] {
+            assert_eq!(next(&on(json!(1)), cause, false, 0, &page), Repair::Abandon, "{cause:?}");
+            assert_ne!(next(&on(Value::Null), cause, false, 0, &page), Repair::Abandon, "{cause:?}");
+        }
+        assert_ne!(next(&on(json!(1)), Cause::TargetNotFound, false, 0, &page), Repair::Abandon);
     }
 
     #[test]

@@ -29,7 +29,9 @@ async fn a_target_is_found_once_or_the_step_fails() {
 async fn a_position_that_another_element_takes_is_stale() {
     for moment in ["pointerover", "mousemove"] {
         let page = format!(
-            "{LOGGING}<ul><li>Ann <button>Remove</button><li>Bob <button>Remove</button><li>Cleo <button>Remove</button></ul>
+            "{LOGGING}<style>li {{ height: 50px }}</style>
+            <ul><li>Ann <button>Remove</button><li style='padding-left: 200px'>Bob <button>Remove</button>
+            <li style='padding-left: 400px'>Cleo <button>Remove</button></ul>
             <script>
             const list = document.querySelector('ul');
             addEventListener('{moment}', () => list.prepend(list.lastElementChild), {{ once: true, capture: true }});
