@@ -101,7 +101,7 @@ impl Agent {
     ///
     /// # async fn run(agent: &mut Agent) -> Result<(), Box<dyn std::error::Error>> {
     /// agent.act(SetValue::to("c1", "ann")).await.into_result()?;
-    /// agent.act(Step::from(Action::from(Click::on("c2"))).with_post(Condition::visible("c3"))).await.into_result()?;
+    /// agent.act(Step::from(Action::from(Click::on("c2"))).with_post(Condition::visible("c3".into()))).await.into_result()?;
     /// # Ok(())
     /// # }
     /// ```

@@ -1,4 +1,4 @@
-//! Readers of every form that a model writes a plan in. All return a [`PlanDraft`].
+//! Readers of every form that a model writes a plan in. All return a `PlanDraft`.
 //!
 //! Each reader is lenient in form and strict in content, and every error names a path, what was expected and
 //! what was seen. Nothing here is trusted: a draft is checked afterwards, even if its decoding was constrained.
