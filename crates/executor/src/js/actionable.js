@@ -57,10 +57,17 @@ const pointsOn = (found, position, effort) => {
     .flatMap((part) => SHARES.flatMap((down) => SHARES.map((across) => within(part, across, down))));
 };
 /**
+ * The result of a search for a point. `unsure`: something within the element may take the event, to judge by its looks
+ * alone.
+ * @typedef {{ fail?: string, by?: any, point?: { x: number, y: number }, unsure?: boolean }} Tried
+ */
+/**
  * The first of these points that receives the event. `effort`: `middle` of the element, of what is `shown` of it, or
- * `any` point. `unsure`: something within may take it that nothing but its looks tells.
+ * `any` point.
+ * @returns {Tried}
  */
 const tryPoints = (found, need, effort) => {
+  /** @type {Tried} */
   let failed = { fail: "notInView" };
   let unsure = null;
   const takes = (hit) =>
@@ -79,7 +86,10 @@ const tryPoints = (found, need, effort) => {
   }
   return unsure ?? failed;
 };
-/** The same, with a point elsewhere where the first is not sure, or not the target's own. */
+/**
+ * The same, with a point elsewhere where the first is not sure, or not the target's own.
+ * @returns {Tried}
+ */
 const tryBetter = (found, need, effort) => {
   const own = need.hover && !need.position ? tryPoints(found, { ...need, within: false }, "any") : null;
   if (own && !own.fail && !own.unsure) return own;
@@ -158,6 +168,10 @@ const standsStill = async (found) => {
   return isConnected(found) && sameBox(last, boxOf(found));
 };
 
+/**
+ * One round of checks.
+ * @returns {Promise<Tried & { ok?: boolean, x?: number, y?: number, box?: any, receiver?: number }>}
+ */
 const check = async (id, need, round) => {
   const found = element(id);
   if (!found) return { fail: "stale" };
