@@ -6,6 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::{Metadata, MetadataCommand, Package, PackageId};
 use xtask::commands::root;
 
+use crate::circles;
+
 /// What a crate must not reach, not even through others: the language does no I/O.
 const UNREACHABLE: [(&str, &[&str]); 1] =
     [("grammar", &["tokio", "reqwest", "hyper", "ureq", "tungstenite", "async-std"])];
@@ -18,7 +20,7 @@ type Table = BTreeMap<String, Option<BTreeSet<String>>>;
 /// Judges this workspace.
 ///
 /// # Errors
-/// If a crate depends on what it may not: every such edge, and how to change the rule.
+/// If a crate depends on what it may not, or files of a crate use each other: every such edge, and what to do.
 pub(crate) fn run() -> Result<()> {
     let path = root().join("ARCHITECTURE.md");
     let document = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -29,6 +31,10 @@ pub(crate) fn run() -> Result<()> {
             "{}\nto allow an edge, change the table of crates in ARCHITECTURE.md and say there why",
             broken.join("\n")
         );
+    }
+    let circles = circles::find()?;
+    if !circles.is_empty() {
+        bail!("{}\nmove what both need into a file that uses neither", circles.join("\n"));
     }
     println!("dependencies: as ARCHITECTURE.md says");
     Ok(())

@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore reports to the terminal that started it")]
 
 mod check_deps;
+mod circles;
 mod conformance;
 mod demo;
 mod gen_schema;
