@@ -26,9 +26,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     // The end-to-end tests run it from beside their own folder.
     build_cuebook()?;
     let runner: &[&str] = if has_subcommand("nextest") {
-        &["nextest", "run", "--workspace"]
+        &["nextest", "run", "--workspace", "--no-fail-fast"]
     } else {
-        &["test", "--workspace", "--all-targets"]
+        &["test", "--workspace", "--all-targets", "--no-fail-fast"]
     };
     stage("tests", cargo(runner).args(&arguments.runner).env("CHROME", &chrome))?;
     if arguments.runner.is_empty() {

@@ -223,6 +223,9 @@ pub enum PageError {
     /// The new page was not ready in time.
     #[error("the new page was not ready before the deadline")]
     DeadlineExceeded,
+    /// The page was still there at the deadline, though the browser had agreed to close it.
+    #[error("the page was not closed before the deadline")]
+    NotClosed,
     /// No dialog is open.
     #[error("expected an open dialog, saw none")]
     NoDialog,

@@ -82,7 +82,7 @@ pub(crate) fn probe_stop(error: ProbeError, stage: Stage) -> Stop {
 pub(crate) fn page_stop(error: PageError, stage: Stage) -> Stop {
     match error {
         PageError::Call(error) => call_stop(error, stage),
-        PageError::DeadlineExceeded => out_of_time(stage),
+        PageError::DeadlineExceeded | PageError::NotClosed => out_of_time(stage),
         PageError::NoDialog => StepFailure::new(stage, Cause::InvalidArgument, "no dialog is open").into(),
         _ => gone_stop(GoneReason::Detached, stage),
     }

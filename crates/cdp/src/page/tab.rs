@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -13,6 +13,9 @@ use crate::frames::{FrameTree, Record};
 use crate::ids::{DocumentId, FrameId, TargetId};
 use crate::queue::{Events, Lanes};
 use crate::session::{EventQueue, Session, Subscription};
+
+/// How long [`Page::close`] waits for a tab to go before it asks again.
+const CLOSE_AGAIN: Duration = Duration::from_millis(500);
 
 /// A snapshot of a frame's state.
 #[derive(Clone, Debug)]
@@ -204,14 +207,23 @@ impl Page {
     /// [`PageError`]
     pub async fn close(&self, until: Instant) -> Result<(), PageError> {
         let mut events = self.events();
-        let call = self.inner.root.call_raw("Target.closeTarget", json!({"targetId": self.inner.target}), until);
-        match call.await {
-            Ok(_) => {}
-            Err(_) if self.closed() => return Ok(()),
-            Err(error) => return Err(error.into()),
+        loop {
+            let call = self.inner.root.call_raw("Target.closeTarget", json!({"targetId": self.inner.target}), until);
+            match call.await {
+                Ok(_) => {}
+                Err(_) if self.closed() => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+            // A close that meets the commit of a navigation is acknowledged and then dropped (crbug.com/536385539), so
+            // it is requested again. A tab that is closing takes no notice.
+            let closed = async { while events.next().await.is_some() {} };
+            let again = until.min(Instant::now() + CLOSE_AGAIN);
+            match tokio::time::timeout_at(again.into(), closed).await {
+                Ok(()) => return Ok(()),
+                Err(_) if again == until => return Err(PageError::NotClosed),
+                Err(_) => {}
+            }
         }
-        let closed = async { while events.next().await.is_some() {} };
-        tokio::time::timeout_at(until.into(), closed).await.map_err(|_| PageError::DeadlineExceeded)
     }
 }
 
