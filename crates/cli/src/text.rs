@@ -2,7 +2,8 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
-use std::iter::successors;
+
+use cuebook_grammar::render;
 
 /// Escapes every character that could move the cursor, change colours or reorder text.
 pub(crate) fn plain(text: &str) -> String {
@@ -38,16 +39,9 @@ pub(crate) fn json_plain(document: &str) -> String {
     out
 }
 
-/// An error and its sources, in one line. A source that the text before quotes is left out.
+/// An error and its sources, in one line, escaped.
 pub(crate) fn with_sources(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    for source in successors(error.source(), |&error| error.source()).map(ToString::to_string) {
-        if !text.contains(&source) {
-            text.push_str(": ");
-            text.push_str(&source);
-        }
-    }
-    plain(&text)
+    plain(&render::with_sources(error))
 }
 
 /// Bidirectional controls, zero-width characters, variation selectors beyond emoji, tags.

@@ -22,6 +22,8 @@ use crate::script::FoundRows;
 pub(crate) struct Meant {
     key: NodeKey,
     was: Was,
+    /// Whether a drag ends there.
+    is_end: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -45,9 +47,9 @@ impl Run<'_> {
             Action::DragTo(drag) => Some(&drag.to),
             _ => None,
         };
-        [(action.target().filter(|_| !is_option), main), (to, end)]
+        [(action.target().filter(|_| !is_option), main, false), (to, end, true)]
             .into_iter()
-            .filter_map(|(target, key)| self.was(target?, key?))
+            .filter_map(|(target, key, is_end)| self.was(target?, key?, is_end))
             .collect()
     }
 
@@ -64,7 +66,7 @@ impl Run<'_> {
         failure.cause == Cause::TargetStale && failure.facts.seen.is_some() && self.is_counted()
     }
 
-    fn was(&self, target: &TargetRef, key: &NodeKey) -> Option<Meant> {
+    fn was(&self, target: &TargetRef, key: &NodeKey, is_end: bool) -> Option<Meant> {
         let was = match self.step.targets().get(target)? {
             BoundTarget::Observed(candidate) => Was::About(candidate.about.clone()?),
             // Matches of several frames are counted together, which one of them cannot do.
@@ -75,7 +77,7 @@ impl Run<'_> {
             }
             BoundTarget::Declared(_) => return None,
         };
-        Some(Meant { key: key.clone(), was })
+        Some(Meant { key: key.clone(), was, is_end })
     }
 }
 
@@ -86,14 +88,15 @@ impl Meant {
             return None;
         }
         Some(match &self.was {
-            Was::About(about) => json!({"id": self.key.node, "about": about}),
+            Was::About(about) => json!({"id": self.key.node, "about": about, "isEnd": self.is_end}),
             Was::Located(locator) => {
                 let mut filter = rough(locator);
                 if let Some(object) = filter.as_object_mut() {
                     object.insert("limit".into(), MOST.into());
                 }
                 let ask = json!({"text": locator.turns_on_text(), "testIds": test_ids});
-                json!({"id": self.key.node, "filter": filter, "ask": ask, "raw": is_raw(locator)})
+                let raw = is_raw(locator);
+                json!({"id": self.key.node, "filter": filter, "ask": ask, "raw": raw, "isEnd": self.is_end})
             }
         })
     }

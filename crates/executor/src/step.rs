@@ -9,7 +9,7 @@ use cuebook_grammar::facts::{DialogFact, Facts};
 use cuebook_grammar::id::{PageId, TargetRef};
 use cuebook_grammar::outcome::{Cause, EffectRecord, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
 use cuebook_grammar::plan::{BoundStep, BoundTarget};
-use cuebook_grammar::render::cut;
+use cuebook_grammar::render::{cut, with_sources};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, SecretSource};
 use cuebook_grammar::secret::WireText;
 use cuebook_grammar::verdict::Verdict;
@@ -44,14 +44,8 @@ impl Run<'_> {
     }
 
     fn unknown(&mut self, error: &ExecutorError) -> StepOutcome {
-        let mut words = error.to_string();
-        let mut source = std::error::Error::source(error);
-        while let Some(inner) = source {
-            words = format!("{words}: {inner}");
-            source = inner.source();
-        }
         let secrets = self.gathered.secrets().to_vec();
-        let words = scrub_text(&cut(&words, 500), &secrets);
+        let words = scrub_text(&cut(&with_sources(error), 500), &secrets);
         let message = format!("the effect of the input is unknown: {words}");
         let mut failure = StepFailure::new(Stage::Postcondition, Cause::EffectUnknown, message);
         self.evidence.input_sent = true;

@@ -1,7 +1,5 @@
 //! The result of an action, and whether the action reached the world.
 
-use std::error::Error;
-use std::iter::successors;
 use std::time::Duration;
 
 use cuebook_grammar::Delivery;
@@ -49,12 +47,7 @@ pub(crate) fn outcome(step: &BoundStep, done: Done, took: Duration) -> StepOutco
     }
 }
 
-pub(crate) use cuebook_grammar::render::excerpt as shown;
-
-/// An error and its sources, in one line.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    successors(Some(error), |&error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
+pub(crate) use cuebook_grammar::render::{excerpt as shown, with_sources};
 
 /// UTF-8 as a string, other bytes as `{"base64": …}`.
 pub(crate) fn content(bytes: Vec<u8>) -> Value {

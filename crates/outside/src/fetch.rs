@@ -16,7 +16,7 @@ use reqwest::{Client, Method, Response, redirect};
 use serde_json::{Map, Value, json};
 use url::{Host, Url};
 
-use crate::done::{Done, Failed, chain, content, refused, shown};
+use crate::done::{Done, Failed, content, refused, shown, with_sources};
 
 /// Upper bound of the redirects that are followed.
 const MAX_REDIRECTS: u32 = 10;
@@ -211,7 +211,7 @@ fn failed(error: &(dyn Error + 'static), before: Delivery) -> Failed {
     if error_of_client.is_some_and(reqwest::Error::is_timeout) {
         return Failed::late(delivery);
     }
-    Failed::new(delivery, Cause::NavigationFailed, format!("no response: {}", shown(&chain(error), 200)))
+    Failed::new(delivery, Cause::NavigationFailed, format!("no response: {}", shown(&with_sources(error), 200)))
 }
 
 /// Resolves the name of a URL's host to addresses that the policy lets the URL reach.

@@ -45,7 +45,7 @@ use cuebook_grammar::seam::ActionHandler;
 use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
-use crate::done::{Failed, chain, outcome, shown};
+use crate::done::{Failed, outcome, shown, with_sources};
 
 /// Timeout of an action whose step states none.
 const TIME: Duration = Duration::from_secs(30);
@@ -210,7 +210,8 @@ impl<H: ActionHandler> ActionHandler for Registry<H> {
                     Ok(Ok(data)) => Ok((Delivery::Sent, data)),
                     // Code that failed may have had an effect before.
                     Ok(Err(error)) => {
-                        let message = format!("`{}` failed: {}", action.name, shown(&chain(error.as_ref()), 400));
+                        let message =
+                            format!("`{}` failed: {}", action.name, shown(&with_sources(error.as_ref()), 400));
                         Err(Failed::new(Delivery::Unknown, Cause::PostconditionFailed, message))
                     }
                     Err(_) => {

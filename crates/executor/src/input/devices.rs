@@ -175,20 +175,27 @@ impl Held {
         self.button.is_none() && self.intercepting.is_empty() && self.drag.is_none()
     }
 
-    /// Releases all of it.
-    pub(crate) fn release(self, wire: &dyn Wire) {
-        for place in &self.intercepting {
-            drop(wire.send(place, "Input.setInterceptDrags", json!({"enabled": false})));
-        }
-        // A drag that began too late to be intercepted continues in the page.
-        let nothing = || json!({"items": [], "dragOperationsMask": 0});
+    /// Releases the button and what is dragged.
+    pub(crate) fn release(&mut self, wire: &dyn Wire) {
         let unknown = self.button.as_ref().filter(|_| self.drag.is_none() && !self.intercepting.is_empty());
-        let drag = self.drag.or_else(|| unknown.map(|(point, _)| (Place::Tab, *point, nothing())));
-        if let Some((place, point, data)) = drag {
+        let nothing = || json!({"items": [], "dragOperationsMask": 0});
+        let unknown = unknown.map(|(point, _)| (Place::Tab, *point, nothing()));
+        if let Some((place, point, data)) = self.drag.take().or(unknown) {
             drop(wire.send(&place, "Input.dispatchDragEvent", DragKind::Cancel.event(point, &data)));
         }
-        if let Some((_, release)) = self.button {
-            drop(wire.send(&Place::Tab, "Input.dispatchMouseEvent", release));
+        if let Some((_, release)) = &self.button {
+            drop(wire.send(&Place::Tab, "Input.dispatchMouseEvent", release.clone()));
+        }
+    }
+
+    /// Drags are the page's again, once the browser has answered all input: a busy page may begin one as late as that,
+    /// which is then released too.
+    pub(crate) fn stop_intercepting(mut self, wire: &dyn Wire) {
+        if !self.intercepting.is_empty() {
+            self.release(wire);
+        }
+        for place in &self.intercepting {
+            drop(wire.send(place, "Input.setInterceptDrags", json!({"enabled": false})));
         }
     }
 }
@@ -315,6 +322,8 @@ impl Wire for TabWire {
                 tokio::time::sleep(DIALOG_POLL).await;
             }
             held.release(&rest);
+            flight.reaches(|tally| tally.unanswered == 0).await;
+            held.stop_intercepting(&rest);
             loop {
                 flight.reaches(|tally| tally.unanswered == 0).await;
                 flight.tally.send_modify(|tally| tally.has_newcomers = false);
@@ -381,9 +390,10 @@ pub(crate) mod fake {
             Box::pin(std::future::ready(Ok(())))
         }
 
-        fn end(&mut self, held: Held) {
+        fn end(&mut self, mut held: Held) {
             let again = FakeWire(self.0.clone());
             held.release(&again);
+            held.stop_intercepting(&again);
             self.0.lock().unwrap().push("end".to_owned());
         }
     }
@@ -417,9 +427,15 @@ mod tests {
         sent.mouse(0).press(at, MouseButton::Left, 1).await.unwrap();
         sent.drag(&Place::Tab, DragKind::Enter, at, &Value::Null).await.unwrap();
         drop(sent);
-        let expected =
-            ["intercept true", "mousePressed", "dragEnter", "intercept false", "dragCancel", "mouseReleased", "end"];
-        assert_eq!(fake::drain(&log), expected);
+        let released = ["dragCancel", "mouseReleased"];
+        let expected = [
+            &["intercept true", "mousePressed", "dragEnter"][..],
+            &released,
+            &released,
+            &["intercept false"],
+            &["end"],
+        ];
+        assert_eq!(fake::drain(&log), expected.concat());
         let (mut sent, log) = fake::sent();
         sent.mouse(0).press(at, MouseButton::Left, 1).await.unwrap();
         sent.mouse(0).release(at, MouseButton::Left, 1).await.unwrap();

@@ -12,7 +12,7 @@ import {
 } from "./common.js";
 import { surveyed } from "./summary.js";
 import { watching } from "./watch.js";
-import { changedMeaning } from "./meant.js";
+import { changedEnd, changedMeaning } from "./meant.js";
 
 export const guard = Object.hasOwn(globalThis, "__cuebookGuard") ? globalThis.__cuebookGuard : null;
 const KEYS = new Set(["keydown", "keypress", "keyup", "beforeinput"]);
@@ -127,7 +127,11 @@ const objection = (event, target) => {
   const isFirst = !gesture.seen.length;
   const other = isFirst || event.type === "mousedown" || event.type === "click" ? changedMeaning(isFirst) : null;
   if (other) return { type: event.type, reason: "changed", by: other };
-  if (target !== gesture.target || (RELEASES.has(event.type) && gesture.ends)) return null;
+  if (RELEASES.has(event.type) && gesture.ends) {
+    const end = changedEnd();
+    return end && { type: event.type, reason: "changed", by: end };
+  }
+  if (target !== gesture.target) return null;
   if (KEYS.has(event.type) && !ACTIVATES.has(event.key)) return null;
   const change = changeOf(target);
   // What calls itself something else once it was pressed may have answered the press.

@@ -104,6 +104,7 @@ export const mean = (list) =>
         wanted.name = cb.nameOf(target);
         found.push({ id: wanted.id, ids: now.ids, target: now.target });
       }
+      if (wanted.isEnd) wanted.context = cb.contextKeyOf(target);
       meant.push(wanted);
     }
     if (found.length) for (const root of [document, ...cb.notedRoots()]) stirring.observe(root, ANY_CHANGE);
@@ -127,6 +128,17 @@ const firstChange = (isFirst) => {
  */
 export const changedMeaning = (isFirst) =>
   cb.once(() => firstChange(isFirst)) && cb.onArrival(before, !isFirst, () => firstChange(isFirst));
+/**
+ * What the place of a drop has become since the drag began, in words; null while its context is unchanged. It may call
+ * itself something else while a thing hovers over it.
+ */
+export const changedEnd = () => {
+  const end = meant.find(({ isEnd }) => isEnd);
+  const found = end && element(end.id);
+  if (!found) return null;
+  const isSame = cb.onArrival(before, true, () => cb.contextKeyOf(found) === end.context);
+  return isSame ? null : describeMeaning(found);
+};
 /** Whether an element still has this meaning, and what it is now, in words. */
 act.isAbout = (id, about) =>
   cb.once(() => {

@@ -138,6 +138,32 @@ async fn a_list_that_sorts_itself_during_a_drag_gets_the_release() {
 }
 
 #[tokio::test]
+async fn a_zone_that_moves_to_another_row_during_a_drag_gets_no_drop() {
+    let page = |over: &str| {
+        format!(
+            "<button id=card>Card</button><ul style='margin:90px'><li><span>Drafts</span> <b id=zone>Here</b>\
+             <li><span>Trash</span> <b>Here</b></ul><script>let held = false; window.log = [];\
+             card.onmousedown = () => {{ held = true; }};\
+             addEventListener('mouseup', (e) => {{ if (held) log.push(e.target === zone ? 'dropped' : 'left'); held = false; }});\
+             addEventListener('mousemove', () => {{ if (held) {{ {over} }} }});</script>"
+        )
+    };
+    let moved = page("document.querySelector('span').textContent = 'Trash'");
+    let called = page(
+        "if (zone.textContent === 'Here') { zone.textContent = 'Let go'; const a = document.createElement('i'); a.textContent = ' a card'; zone.after(a) }",
+    );
+    let mut lab = lab(&[("/", &moved), ("/called", &called)]).await;
+    let failure = failed(lab.step(ends(), drag(json!([]))).await);
+    assert_eq!(failure.cause, Cause::TargetStale, "{failure:?}");
+    assert_eq!(lab.eval("log.join()").await, "left");
+    // What the zone itself says to who hovers over it is no other place.
+    let url = lab.url("/called");
+    succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
+    succeeded(lab.step(ends(), drag(json!([]))).await);
+    assert_eq!(lab.eval("log.join()").await, "dropped");
+}
+
+#[tokio::test]
 async fn a_copy_that_follows_the_pointer_is_carried_to_the_end() {
     let page = |veil: &str| {
         format!(

@@ -39,7 +39,11 @@ pub fn delta(observation: &Observation, options: &TextOptions) -> Option<String>
         let _ = writeln!(out, "{one}");
     }
     if left_out > 0 {
-        let _ = writeln!(out, "left out: {left_out} changes beyond the budget");
+        let _ = writeln!(
+            out,
+            "left out: {left_out} {} beyond the budget",
+            if left_out == 1 { "change" } else { "changes" }
+        );
     }
     Some(out)
 }

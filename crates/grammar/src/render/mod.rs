@@ -14,6 +14,7 @@ mod delta;
 mod json;
 mod line;
 mod options;
+mod sources;
 mod text;
 mod yaml;
 
@@ -23,6 +24,7 @@ pub(crate) use escape::shortened;
 pub use escape::{cut, excerpt, is_disruptive, json_line, one_line, quoted};
 pub use json::{fit, json};
 pub use options::{Boxes, Overflow, TextOptions};
+pub use sources::with_sources;
 pub use text::text;
 pub use yaml::yaml;
 

@@ -147,6 +147,8 @@ const takesText = (element, tag) => {
   );
 };
 const ANSWERING_ROLES = new Set(["alert", "status", "log", "listbox"]);
+/** What says nothing about what it is in, for now. */
+let silent = null;
 /**
  * The visible text of a container without what can be acted on in it, and as far as its first field; `every` reads
  * what ticks and what its inner items say, too; `items` the latter alone.
@@ -160,6 +162,7 @@ const readWords = (container, limit, every, items = every) => {
       if (text.length > limit) return;
       if (nodeType(child) === 3) text += characterData(child).slice(0, limit);
       else if (isElement(child)) {
+        if (child === silent) continue;
         const tag = tagOf(child);
         const role = attr(child, "role");
         if (PRESSED_TAGS.has(tag) || role === "button" || role === "checkbox") {
@@ -340,7 +343,8 @@ const headedIn = (root) => {
   return known;
 };
 const headingFact = (element) => {
-  const text = isVisible(element) ? nameOf(element) || shortText(textHead(element), 200) : "";
+  const isShown = isVisible(element) && !hasAppeared(element, isTip);
+  const text = isShown ? nameOf(element) || shortText(textHead(element), 200) : "";
   return text ? { level: statesOf(element).level ?? 2, text, words: withoutTicks(element, "words", text) } : null;
 };
 /** The heading that an element gives to what follows it: itself, or the only one of the highest rank in it. */
@@ -538,16 +542,29 @@ const partOf = (element, up) => {
 };
 export const partText = (part, up) => (up > 0 ? itemText(part) : "");
 
+const placesAround = (element) => {
+  const places = [];
+  for (let up = flatParent(element), depth = 0; up && depth < 200; up = flatParent(up), depth++)
+    places.push(placeOf(up));
+  return places;
+};
 /** What an element is about, as a walk over the whole page would find it. */
 export const meaningOf = (element) =>
   once(() => {
     const role = roleOf(element);
-    const places = [];
-    for (let up = flatParent(element), depth = 0; up && depth < 200; up = flatParent(up), depth++)
-      places.push(placeOf(up));
     const tag = tagOf(element);
     const called = nameOf(element) || calledBy("", besideOf(element, tag, role), fallbackOf(element, tag, role));
-    return aboutOf(role, called, places, lineOf(element), ownOf(element, tag));
+    return aboutOf(role, called, placesAround(element), lineOf(element), ownOf(element, tag));
+  });
+/** What an element is about, whatever it says itself. */
+export const contextKeyOf = (element) =>
+  once(() => {
+    silent = element;
+    try {
+      return aboutOf("", "", placesAround(element), lineOf(element), "").key;
+    } finally {
+      silent = null;
+    }
   });
 /** Whether an element still has this meaning. */
 export const isAbout = (element, { key, part }) =>

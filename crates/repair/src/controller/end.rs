@@ -3,6 +3,7 @@
 use cuebook_grammar::outcome::{Cause, StepFailure};
 use cuebook_grammar::plan::{BoundStep, ViolationCode, Violations};
 use cuebook_grammar::record::StepRecord;
+use cuebook_grammar::render::with_sources;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 
 use crate::request::Interrupted;
@@ -22,16 +23,8 @@ impl From<Interrupted> for Stop {
 
 impl Stop {
     /// For `map_err`: an error of a layer, with its sources in the message.
-    pub(super) fn broken<E: std::error::Error>(code: ErrorCode) -> impl FnOnce(E) -> Self {
-        move |error| {
-            let mut message = error.to_string();
-            let mut source = error.source();
-            while let Some(cause) = source {
-                message.push_str(&format!(": {cause}"));
-                source = cause.source();
-            }
-            Self::Broken { code, message }
-        }
+    pub(super) fn broken<E: std::error::Error + 'static>(code: ErrorCode) -> impl FnOnce(E) -> Self {
+        move |error| Self::Broken { code, message: with_sources(&error) }
     }
 
     pub(super) fn failed(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
