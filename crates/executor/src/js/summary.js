@@ -74,13 +74,21 @@ export const MAX_WORDS = 10;
 const MAX_STATES = 50;
 export const ANY_CHANGE = { subtree: true, childList: true, attributes: true, characterData: true };
 
-/** Nodes that keep changing while no step is under way, and how often they did. */
-let restless = new WeakMap();
+/** Nodes that keep changing while nothing is done to the page, how often they did, and since which gesture. */
+const restless = new WeakMap();
 const RESTLESS = 3;
-const isRestless = (node) => (restless.get(node)?.count ?? 0) >= RESTLESS;
+let gestures = 0;
+/** Whether a node changed several times by itself, and has not been still for much longer than between two of them. */
+const isRestless = (node, now) => {
+  const seen = restless.get(node);
+  if (!seen || seen.count < RESTLESS) return false;
+  return now - seen.last < 1000 + (2 * (seen.last - seen.first)) / (seen.count - 1);
+};
 const fidgets = (node, now) => {
   const seen = restless.get(node);
-  if (!seen) restless.set(node, { count: 1, last: now });
+  // A gesture may have changed it, late; what is restless already stays so.
+  if (!seen || (seen.gestures !== gestures && !isRestless(node, now)))
+    restless.set(node, { count: 1, first: now, last: now, gestures });
   else if (now - seen.last > 10) {
     seen.count++;
     seen.last = now;
@@ -153,7 +161,6 @@ const lookedOn = (records) => {
 /** Looks on between two steps, for a while: what changes by itself there is no effect of the next one. */
 export const lookOn = () => {
   idle?.disconnect();
-  restless = new WeakMap();
   idleBudget = IDLE_ELEMENTS;
   const observer = (idle = new MutationObserver((records) => {
     lookedOn(records);
@@ -210,6 +217,14 @@ export const startSummary = (main, hovers) => {
   }
   let phase = DONE;
   let counted = false;
+  // Opening a page, or waiting, does nothing to it.
+  let acts = false;
+  /** From now on what changes may come from the step. */
+  summary.acts = () => {
+    acts = true;
+    gestures++;
+  };
+  if (main) summary.acts();
   const looks = new Map();
   /** What came with the pointer or the press to be looked at, such as a ripple: it goes as it came. */
   const passing = new WeakSet();
@@ -264,6 +279,21 @@ export const startSummary = (main, hovers) => {
       for (const [name, known] of seen) if (!known.includes(spelt(name, attr(found, name)))) return true;
     return false;
   };
+  /** What changed twice by itself, and then in the step: an effect unless it soon changes again. */
+  const doubted = new Map();
+  const isDoubtful = (node, now) => {
+    const seen = restless.get(node);
+    const pause = seen ? 1.5 * (seen.last - seen.first) + 50 : 0;
+    if (seen?.count !== RESTLESS - 1 || pause > 800 || now - seen.last > pause) return false;
+    seen.count++;
+    seen.last = now;
+    doubted.set(node, { since: now, until: now + pause });
+    return true;
+  };
+  const hasStayed = () => {
+    const now = performance.now();
+    return [...doubted.values()].some(({ until }) => now > until);
+  };
   let elseSince = Infinity;
   /** Whether something looks another way since the gesture, for as long as it takes to know that it stays. */
   const looksElse = () => {
@@ -284,7 +314,7 @@ export const startSummary = (main, hovers) => {
     if (phase === DONE && !drags)
       for (const [found, seen] of looks) for (const [name, known] of seen) known.push(spelt(name, attr(found, name)));
   };
-  summary.hasEffect = () => (counted ||= phase === DONE && looksElse());
+  summary.hasEffect = () => (counted ||= (phase === DONE && looksElse()) || hasStayed());
   const titled = (found, name) => {
     const role = cb.roleOf(found);
     return cb.cut(
@@ -318,10 +348,16 @@ export const startSummary = (main, hovers) => {
   summary.take = (record, visit) => {
     keepUp(record, visit);
     const nodes = record.type === "childList" ? [...record.addedNodes, ...record.removedNodes] : [];
-    if (isRestless(record.target) && !nodes.some(isNotable)) {
+    const now = performance.now();
+    const isText = nodes.every((node) => nodeType(node) === 3) && record.type !== "attributes";
+    const isBackground = isRestless(record.target, now) && !nodes.some(isNotable);
+    if (isBackground || (!acts && isText)) fidgets(record.target, now);
+    if (isBackground) {
+      if (now > doubted.get(record.target)?.since + 10) doubted.delete(record.target);
       summary.background++;
       return;
     }
+    if (acts && isText && isDoubtful(record.target, now)) return;
     const known = counted;
     counted = false;
     weigh(record);

@@ -302,6 +302,7 @@ act.arm = ({ watch, gesture: spec, by, ms, shut, meant: wanted }) => {
   const meaning = mean(wanted ?? []);
   const opened = openGesture(spec);
   if (shut) awaitInput();
+  if (spec) watching?.summary.acts();
   if (opened && watching && gesture?.target) {
     watching.hit = gesture.target;
     const decides = gesture.kind === "keys" || !!gesture.expects?.type.length;
