@@ -292,10 +292,10 @@ pub fn page() -> BoxedStrategy<Observation> {
         .boxed()
 }
 
-/// The same object with one change anywhere in it: a member dropped, added or retyped, or a list of its values in
-/// place of an object. For tests that the schema and [`wire::read`](crate::wire::read) refuse the same things.
+/// The same object with one change anywhere in it: a member dropped, added, retyped or out of bounds, or a list of its
+/// values in place of an object. For tests that the schema and [`wire::read`](crate::wire::read) refuse the same things.
 pub fn mutated(value: Value) -> BoxedStrategy<Value> {
-    (proptest::arbitrary::any::<Index>(), 0_u8..5)
+    (proptest::arbitrary::any::<Index>(), 0_u8..8)
         .prop_map(move |(index, how)| {
             let mut value = value.clone();
             let mut paths = Vec::new();
@@ -334,6 +334,9 @@ fn change(value: &mut Value, path: &[String], how: u8) {
             0 => drop(object.remove(last)),
             1 => drop(object.insert("unheardOf".to_owned(), Value::Null)),
             2 => drop(object.insert(last.clone(), Value::from(true))),
+            5 => drop(object.insert(last.clone(), Value::from(0))),
+            6 => drop(object.insert(last.clone(), Value::from(u32::MAX))),
+            7 => drop(object.insert(last.clone(), Value::from("x".repeat(60_000)))),
             _ => drop(object.insert(last.clone(), Value::from(-1))),
         },
         Some(Value::Array(items)) => {

@@ -1,7 +1,8 @@
 //! Boxes and points in CSS pixels of the tab's viewport: the origin is its top left corner, for every frame.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A point in CSS pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,9 +57,19 @@ impl Rect {
 #[serde(deny_unknown_fields)]
 pub struct ViewportSize {
     /// Width, at least 200.
+    #[serde(deserialize_with = "side")]
     #[schemars(range(min = 200, max = 20_000))]
     pub width: u32,
     /// Height, at least 200.
+    #[serde(deserialize_with = "side")]
     #[schemars(range(min = 200, max = 20_000))]
     pub height: u32,
+}
+
+fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let side = u32::deserialize(deserializer)?;
+    if (200..=20_000).contains(&side) {
+        return Ok(side);
+    }
+    Err(D::Error::custom(format_args!("expected a side of 200 to 20000 pixels, saw {side}")))
 }

@@ -86,6 +86,8 @@ pub enum Loss {
     Conditions,
     /// That a step that leaves the page is the last.
     LastStep,
+    /// That the engine keeps to the schema at all: its strict mode does not take one of this size.
+    Strictness,
 }
 
 /// How much of a limit is used.

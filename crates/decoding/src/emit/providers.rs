@@ -142,7 +142,7 @@ pub(super) fn anthropic(document: &Document) -> Emission {
         id_enums: false,
         ..REFERENCE
     };
-    let (definitions, lost) = super::merge::plain_tools(document, STYLE);
+    let (definitions, mut lost) = super::merge::plain_tools(document, STYLE);
     let optional: u64 = definitions.iter().map(|tool| tool.optional).sum();
     let tools: Vec<Value> = definitions
         .into_iter()
@@ -150,11 +150,15 @@ pub(super) fn anthropic(document: &Document) -> Emission {
         .collect();
     let count = tools.len() as u64;
     // Source: Anthropic, "Strict tool use", as of 2026; over these, tools go without `strict`.
-    let limits = vec![
+    let mut limits = vec![
         LimitUse { limit: "strict tools", used: count, allowed: 20 },
         LimitUse { limit: "optional parameters of strict tools", used: optional, allowed: 24 },
     ];
     let strict = limits.iter().all(LimitUse::is_within);
+    if !strict {
+        limits.clear();
+        lost.push(Loss::Strictness);
+    }
     let tools: Vec<Value> = tools
         .into_iter()
         .map(|mut tool| {

@@ -40,8 +40,7 @@ pub fn emit_within(
         (spec, emission)
     };
     let (spec, emission) = attempt(caps);
-    // Anthropic's tools are the same for every page: fewer candidates change nothing.
-    if emission.is_within_limits() || target == Target::Anthropic {
+    if emission.is_within_limits() {
         return (spec, emission, Degraded::Nothing);
     }
     let offered = spec.offered().len();

@@ -133,10 +133,10 @@ export const changedMeaning = (isFirst) =>
  * itself something else while a thing hovers over it.
  */
 export const changedEnd = () => {
-  const end = meant.find(({ isEnd }) => isEnd);
-  const found = end && element(end.id);
+  const wanted = meant.find(({ isEnd }) => isEnd);
+  const found = wanted && element(wanted.id);
   if (!found) return null;
-  const isSame = cb.onArrival(before, true, () => cb.contextKeyOf(found) === end.context);
+  const isSame = cb.onArrival(before, true, () => cb.contextKeyOf(found) === wanted.context);
   return isSame ? null : describeMeaning(found);
 };
 /** Whether an element still has this meaning, and what it is now, in words. */

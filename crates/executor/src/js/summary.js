@@ -284,7 +284,7 @@ export const startSummary = (main, hovers) => {
   const isDoubtful = (node, now) => {
     const seen = restless.get(node);
     const pause = seen ? 1.5 * (seen.last - seen.first) + 50 : 0;
-    if (seen?.count !== RESTLESS - 1 || pause > 800 || now - seen.last > pause) return false;
+    if (seen?.count !== RESTLESS - 1 || pause > 700 || now - seen.last > pause) return false;
     seen.count++;
     seen.last = now;
     doubted.set(node, { since: now, until: now + pause });
