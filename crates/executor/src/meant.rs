@@ -22,8 +22,8 @@ use crate::script::FoundRows;
 pub(crate) struct Meant {
     key: NodeKey,
     was: Was,
-    /// Whether a drag ends there.
-    is_end: bool,
+    /// Compared until the gesture ends: the place of a drop, and the field that is typed into.
+    lasts: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -47,9 +47,10 @@ impl Run<'_> {
             Action::DragTo(drag) => Some(&drag.to),
             _ => None,
         };
-        [(action.target().filter(|_| !is_option), main, false), (to, end, true)]
+        let is_typed = matches!(action, Action::Type(_));
+        [(action.target().filter(|_| !is_option), main, is_typed), (to, end, true)]
             .into_iter()
-            .filter_map(|(target, key, is_end)| self.was(target?, key?, is_end))
+            .filter_map(|(target, key, lasts)| self.was(target?, key?, lasts))
             .collect()
     }
 
@@ -66,7 +67,7 @@ impl Run<'_> {
         failure.cause == Cause::TargetStale && failure.facts.seen.is_some() && self.is_counted()
     }
 
-    fn was(&self, target: &TargetRef, key: &NodeKey, is_end: bool) -> Option<Meant> {
+    fn was(&self, target: &TargetRef, key: &NodeKey, lasts: bool) -> Option<Meant> {
         let was = match self.step.targets().get(target)? {
             BoundTarget::Observed(candidate) => Was::About(candidate.about.clone()?),
             // Matches of several frames are counted together, which one of them cannot do.
@@ -77,7 +78,7 @@ impl Run<'_> {
             }
             BoundTarget::Declared(_) => return None,
         };
-        Some(Meant { key: key.clone(), was, is_end })
+        Some(Meant { key: key.clone(), was, lasts })
     }
 }
 
@@ -88,7 +89,7 @@ impl Meant {
             return None;
         }
         Some(match &self.was {
-            Was::About(about) => json!({"id": self.key.node, "about": about, "isEnd": self.is_end}),
+            Was::About(about) => json!({"id": self.key.node, "about": about, "lasts": self.lasts}),
             Was::Located(locator) => {
                 let mut filter = rough(locator);
                 if let Some(object) = filter.as_object_mut() {
@@ -96,7 +97,7 @@ impl Meant {
                 }
                 let ask = json!({"text": locator.turns_on_text(), "testIds": test_ids});
                 let raw = is_raw(locator);
-                json!({"id": self.key.node, "filter": filter, "ask": ask, "raw": raw, "isEnd": self.is_end})
+                json!({"id": self.key.node, "filter": filter, "ask": ask, "raw": raw, "lasts": self.lasts})
             }
         })
     }

@@ -12,7 +12,7 @@ import {
 } from "./common.js";
 import { surveyed } from "./summary.js";
 import { watching } from "./watch.js";
-import { changedEnd, changedMeaning } from "./meant.js";
+import { changedItems, changedMeaning } from "./meant.js";
 
 export const guard = Object.hasOwn(globalThis, "__cuebookGuard") ? globalThis.__cuebookGuard : null;
 const KEYS = new Set(["keydown", "keypress", "keyup", "beforeinput"]);
@@ -127,10 +127,12 @@ const objection = (event, target) => {
   const isFirst = !gesture.seen.length;
   const other = isFirst || event.type === "mousedown" || event.type === "click" ? changedMeaning(isFirst) : null;
   if (other) return { type: event.type, reason: "changed", by: other };
-  if (RELEASES.has(event.type) && gesture.ends) {
-    const end = changedEnd();
-    return end && { type: event.type, reason: "changed", by: end };
+  const isRelease = RELEASES.has(event.type) && gesture.ends;
+  if (isRelease || (event.type === "beforeinput" && !isFirst)) {
+    const by = changedItems();
+    if (by) return { type: event.type, reason: "changed", by };
   }
+  if (isRelease) return null;
   if (target !== gesture.target) return null;
   if (KEYS.has(event.type) && !ACTIVATES.has(event.key)) return null;
   const change = changeOf(target);

@@ -104,10 +104,11 @@ export const mean = (list) =>
         wanted.name = cb.nameOf(target);
         found.push({ id: wanted.id, ids: now.ids, target: now.target });
       }
-      if (wanted.isEnd) wanted.context = cb.contextKeyOf(target);
+      if (wanted.lasts) wanted.items = cb.itemsKeyOf(target);
       meant.push(wanted);
     }
-    if (found.length) for (const root of [document, ...cb.notedRoots()]) stirring.observe(root, ANY_CHANGE);
+    if (found.length || meant.some(({ lasts }) => lasts))
+      for (const root of [document, ...cb.notedRoots()]) stirring.observe(root, ANY_CHANGE);
     return { changed: null, found };
   });
 const firstChange = (isFirst) => {
@@ -129,14 +130,14 @@ const firstChange = (isFirst) => {
 export const changedMeaning = (isFirst) =>
   cb.once(() => firstChange(isFirst)) && cb.onArrival(before, !isFirst, () => firstChange(isFirst));
 /**
- * What the place of a drop has become since the drag began, in words; null while its context is unchanged. It may call
- * itself something else while a thing hovers over it.
+ * What the place of a drop, or the field that is typed into, has become since the gesture began, in words; null while
+ * the rows, items and dialogs around it are unchanged. It may itself say something else meanwhile, and so may a heading.
  */
-export const changedEnd = () => {
-  const wanted = meant.find(({ isEnd }) => isEnd);
-  const found = wanted && element(wanted.id);
+export const changedItems = () => {
+  const wanted = meant.find(({ lasts }) => lasts);
+  const found = wanted && hasStirred() && element(wanted.id);
   if (!found) return null;
-  const isSame = cb.onArrival(before, true, () => cb.contextKeyOf(found) === wanted.context);
+  const isSame = cb.onArrival(before, true, () => cb.itemsKeyOf(found) === wanted.items);
   return isSame ? null : describeMeaning(found);
 };
 /** Whether an element still has this meaning, and what it is now, in words. */

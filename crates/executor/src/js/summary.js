@@ -279,12 +279,13 @@ export const startSummary = (main, hovers) => {
       for (const [name, known] of seen) if (!known.includes(spelt(name, attr(found, name)))) return true;
     return false;
   };
-  /** What changed twice by itself, and then in the step: an effect unless it soon changes again. */
+  /** What changed once or twice by itself, and then in the step: an effect unless it soon changes again. */
   const doubted = new Map();
   const isDoubtful = (node, now) => {
     const seen = restless.get(node);
-    const pause = seen ? 1.5 * (seen.last - seen.first) + 50 : 0;
-    if (seen?.count !== RESTLESS - 1 || pause > 700 || now - seen.last > pause) return false;
+    if (!seen || seen.count >= RESTLESS) return false;
+    const pause = seen.count > 1 ? 1.5 * (seen.last - seen.first) + 50 : 400;
+    if (pause > 700 || now - seen.last > pause) return false;
     seen.count++;
     seen.last = now;
     doubted.set(node, { since: now, until: now + pause });

@@ -343,8 +343,7 @@ const headedIn = (root) => {
   return known;
 };
 const headingFact = (element) => {
-  const isShown = isVisible(element) && !hasAppeared(element, isTip);
-  const text = isShown ? nameOf(element) || shortText(textHead(element), 200) : "";
+  const text = isVisible(element) ? nameOf(element) || shortText(textHead(element), 200) : "";
   return text ? { level: statesOf(element).level ?? 2, text, words: withoutTicks(element, "words", text) } : null;
 };
 /** The heading that an element gives to what follows it: itself, or the only one of the highest rank in it. */
@@ -556,12 +555,13 @@ export const meaningOf = (element) =>
     const called = nameOf(element) || calledBy("", besideOf(element, tag, role), fallbackOf(element, tag, role));
     return aboutOf(role, called, placesAround(element), lineOf(element), ownOf(element, tag));
   });
-/** What an element is about, whatever it says itself. */
-export const contextKeyOf = (element) =>
+/** The rows, items and dialogs that an element is in, without what it says itself. */
+export const itemsKeyOf = (element) =>
   once(() => {
     silent = element;
     try {
-      return aboutOf("", "", placesAround(element), lineOf(element), "").key;
+      const items = placesAround(element).filter(({ item }) => item);
+      return digestOf(items.map(({ near, far }, i) => (i ? far : near)).join(" "));
     } finally {
       silent = null;
     }

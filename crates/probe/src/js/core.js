@@ -19,8 +19,8 @@ export {
 } from "./visible.js";
 export { factsOf, testIdOf, textOf } from "./facts.js";
 export {
-  aboutOf, ACTABLE, beforeArrival, besideOf, calledBy, contextKeyOf, crowned, crownOf, digestOf, fallbackOf, headingIn,
-  isAbout, meaningOf, onArrival, ownOf, ownText, partText, placeOf, rankOf, shortText, textHead,
+  aboutOf, ACTABLE, beforeArrival, besideOf, calledBy, crowned, crownOf, digestOf, fallbackOf, headingIn, isAbout,
+  itemsKeyOf, meaningOf, onArrival, ownOf, ownText, partText, placeOf, rankOf, shortText, textHead,
 } from "./context.js";
 export { byCss } from "./css.js";
 export { locate, relativeTo } from "./locate.js";
