@@ -170,16 +170,17 @@ export const lookOn = () => {
   for (const root of cb.notedRoots()) idle.observe(root, ANY_CHANGE);
 };
 
-/** Before the first step: texts that keep changing, such as a clock. What a page builds as it loads is none. */
+/** Whether a text is another one now, and no element came or went. A first text is none: pages fill in as they load. */
+const isRetold = ({ type, addedNodes, removedNodes }) => {
+  if (type !== "childList") return type === "characterData";
+  // A page that loads adds elements, thousands of them: the first node decides for most.
+  for (const nodes of [addedNodes, removedNodes]) for (const node of nodes) if (nodeType(node) !== 3) return false;
+  return removedNodes.length > 0;
+};
+/** Before the first step: texts that keep changing, such as a clock. */
 const noteTexts = (records) => {
   const now = performance.now();
-  // A page that loads adds elements, thousands of them: the first node decides for most.
-  const isTexts = (nodes) => {
-    for (const node of nodes) if (nodeType(node) !== 3) return false;
-    return true;
-  };
-  for (const { target, addedNodes, removedNodes } of records)
-    if (isTexts(addedNodes) && isTexts(removedNodes)) fidgets(target, now);
+  for (const record of records) if (isRetold(record)) fidgets(record.target, now);
 };
 let first = new MutationObserver(noteTexts);
 first.observe(document, { subtree: true, childList: true, characterData: true });
@@ -289,6 +290,7 @@ export const startSummary = (main, hovers) => {
     seen.count++;
     seen.last = now;
     doubted.set(node, { since: now, until: now + pause });
+    if (changedIn.size < 50) changedIn.add(node);
     return true;
   };
   const hasStayed = () => {
@@ -350,15 +352,14 @@ export const startSummary = (main, hovers) => {
     keepUp(record, visit);
     const nodes = record.type === "childList" ? [...record.addedNodes, ...record.removedNodes] : [];
     const now = performance.now();
-    const isText = nodes.every((node) => nodeType(node) === 3) && record.type !== "attributes";
     const isBackground = isRestless(record.target, now) && !nodes.some(isNotable);
-    if (isBackground || (!acts && isText)) fidgets(record.target, now);
+    if (isBackground || (!acts && isRetold(record))) fidgets(record.target, now);
     if (isBackground) {
       if (now > doubted.get(record.target)?.since + 10) doubted.delete(record.target);
       summary.background++;
       return;
     }
-    if (acts && isText && isDoubtful(record.target, now)) return;
+    if (acts && isRetold(record) && isDoubtful(record.target, now)) return;
     const known = counted;
     counted = false;
     weigh(record);
