@@ -354,6 +354,9 @@ pub(crate) struct Focused {
 pub(crate) struct SetWhole {
     pub(crate) fits: bool,
     pub(crate) took: String,
+    /// What the target became since it was armed, in words.
+    #[serde(default)]
+    pub(crate) stale: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -367,6 +370,8 @@ pub(crate) struct Chosen {
     pub(crate) disabled: Option<usize>,
     /// The index of an option that changed since it was read.
     pub(crate) changed: Option<usize>,
+    /// What the target became since it was armed, in words.
+    pub(crate) stale: Option<String>,
     pub(crate) known: Vec<String>,
     /// The name and value of each choice.
     pub(crate) meaning: Vec<String>,

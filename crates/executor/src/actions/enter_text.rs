@@ -260,7 +260,8 @@ impl Run<'_> {
         let set: Option<SetWhole> =
             self.ask(&entry.ready.world, "(cb, id, value) => cb.act.setWhole(id, value)", &args, Stage::Act).await?;
         match set {
-            Some(SetWhole { fits: true, took }) => {
+            Some(SetWhole { stale: Some(now), .. }) => Err(self.became(&now).into()),
+            Some(SetWhole { fits: true, took, .. }) => {
                 let entered = (took != value && took.len() <= 100).then_some(Entered::Spelling(took));
                 Ok(Acted { entered, ..Acted::by(sent) })
             }
@@ -275,6 +276,13 @@ impl Run<'_> {
             }
             None => not_a_field(self),
         }
+    }
+
+    /// The target became something else before the script acted on it.
+    pub(crate) fn became(&self, now: &str) -> StepFailure {
+        let mut failure = self.act_failure(Cause::TargetStale, format!("the target became {now}; nothing was entered"));
+        failure.facts.seen = Some(now.to_owned());
+        failure
     }
 
     /// Calls a function of ours in a document.

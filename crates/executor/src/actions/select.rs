@@ -75,6 +75,9 @@ impl Run<'_> {
                 }
                 // The page may have reacted to the focus: the options are read once more.
             }
+            if let Some(now) = &chosen.stale {
+                return Err(self.became(now).into());
+            }
             if let Some(position) = chosen.changed {
                 let word = words.get(position).map_or("", String::as_str);
                 let message = format!("option {word} changed its name or value when its list got the focus");

@@ -10,6 +10,7 @@ import {
 } from "./common.js";
 import { scrollOffset, scrollToOffset } from "./actionable.js";
 import { isLate } from "./gesture.js";
+import { changedMeaning } from "./meant.js";
 import { watching } from "./watch.js";
 
 const selectInput = method(HTMLInputElement.prototype, "select");
@@ -152,6 +153,8 @@ act.setWhole = (id, value) => {
   const before = inputValue(field);
   const wanted = inputType(field) === "color" ? value.toLowerCase() : value;
   focusOf(field);
+  const stale = changedMeaning(true);
+  if (stale) return { fits: false, took: before, stale };
   setInputValue(field, wanted);
   const took = inputValue(field);
   const fits = took === wanted || (wanted !== "" && Number(took) === Number(wanted) && inputType(field) === "range");
@@ -223,6 +226,8 @@ act.choose = (id, choices, really, expected) => {
   watching?.begin();
   const before = options.map(isSelected).join();
   focusOf(field);
+  const stale = changedMeaning(true);
+  if (stale) return { native: true, stale, known };
   // The page may react to the focus by renaming or moving an option.
   const now = optionsNow();
   const isOther = (choice, at) => find(choice, now) !== chosen[at] || facts(chosen[at]) !== meaning[at];

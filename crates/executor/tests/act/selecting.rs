@@ -195,3 +195,28 @@ async fn an_option_that_is_not_shown_is_not_counted() {
     succeeded(lab.step(it, step).await);
     assert_eq!(lab.eval("s.value").await, "C");
 }
+
+#[tokio::test]
+async fn a_row_that_becomes_another_as_its_field_gets_the_focus_is_not_changed() {
+    let row = |name: &str| format!("<tr><td>{name}<td><select><option>Guest<option>Admin</select><input type=date>");
+    let page = format!(
+        "<table>{}{}</table><script>addEventListener('focusin', () => {{ const [a, b] = document.querySelectorAll('td:first-child');\
+         [a.textContent, b.textContent] = [b.textContent, a.textContent]; }});</script>",
+        row("Ann"),
+        row("Bob")
+    );
+    let of_bob = |selector: &str| {
+        let row = json!({"strategy": "byRole", "role": "row", "hasText": "Bob"});
+        json!({"it": {"strategy": "css", "selector": selector, "within": row}})
+    };
+    for (selector, step) in [
+        ("select", json!({"type": "select", "targetRef": "it", "option": "Admin"})),
+        ("input", json!({"type": "setValue", "targetRef": "it", "value": "2026-01-31"})),
+    ] {
+        let mut lab = lab(&[("/", &page)]).await;
+        let failure = failed(lab.step(of_bob(selector), step).await);
+        assert_eq!(failure.cause, Cause::TargetStale, "{failure:?}");
+        let values = "[...document.querySelectorAll('select, input')].map((field) => field.value).join()";
+        assert_eq!(lab.eval(values).await, "Guest,,Guest,");
+    }
+}
