@@ -34,6 +34,8 @@ pub(crate) enum Expression {
     Rule(String),
     /// A JSON string with this many characters.
     JsonString(u32, u32),
+    /// An integer of a range.
+    Integer(i64, i64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +59,8 @@ impl Expression {
         Self::Repeat(Box::new(self), 0, 1)
     }
 
-    /// An integer of a range.
-    pub(crate) fn integer(min: i64, max: i64) -> Self {
+    /// The integers of a range, digit by digit.
+    pub(crate) fn digits(min: i64, max: i64) -> Self {
         let shapes = integers::shapes(min, max).into_iter().map(|shape| {
             let mut parts = Vec::new();
             if shape.negative {

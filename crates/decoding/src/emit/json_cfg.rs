@@ -27,7 +27,7 @@ fn node(document: &Document, value: &Node) -> Expression {
         }
         Node::Text(Text::Free { min, max }) => Expression::JsonString(*min, *max),
         Node::Text(Text::Url { origins, max }) => Expression::url(origins, *max),
-        Node::Integer { min, max } => Expression::integer(*min, *max),
+        Node::Integer { min, max } => Expression::Integer(*min, *max),
         Node::Boolean => Expression::Choice(vec![Expression::literal("true"), Expression::literal("false")]),
         Node::Array { item, min, max } => array(node(document, item), *min, *max),
     }

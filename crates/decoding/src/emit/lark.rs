@@ -2,6 +2,7 @@
 
 use super::cfg::{Cfg, Class};
 use super::print::{Notation, print};
+use crate::integers;
 
 /// A grammar in Lark.
 pub(crate) fn write(cfg: &Cfg) -> String {
@@ -40,6 +41,15 @@ impl Notation for Lark {
         let class = characters(class);
         // No terminal may be empty.
         Some(if min == 0 { format!("(/{class}{{1,{max}}}/)?") } else { format!("/{class}{{{min},{max}}}/") })
+    }
+
+    /// One terminal: of `"10" [0-9]` and `[1-9] [0-9]` the lexer takes the longer terminal first and never goes back.
+    fn integer(&self, min: i64, max: i64) -> Option<String> {
+        let shapes = integers::shapes(min, max).into_iter().map(|shape| {
+            let places = shape.places.iter().map(|place| format!("[{}-{}]", place.from, place.to));
+            format!("{}{}", if shape.negative { "-" } else { "" }, places.collect::<String>())
+        });
+        Some(format!("/{}/", shapes.collect::<Vec<_>>().join("|")))
     }
 
     fn json_string(&self, min: u32, max: u32) -> (String, bool) {

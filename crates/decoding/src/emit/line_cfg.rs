@@ -54,7 +54,7 @@ impl Writer<'_> {
             Node::Enum(values) => Expression::Choice(values.iter().map(literal).collect()),
             Node::Text(Text::Free { min, max }) => Expression::JsonString(*min, *max),
             Node::Text(Text::Url { origins, max }) => Expression::url(origins, *max),
-            Node::Integer { min, max } => Expression::integer(*min, *max),
+            Node::Integer { min, max } => Expression::Integer(*min, *max),
             Node::Boolean => Expression::Choice(vec![Expression::literal("true"), Expression::literal("false")]),
             Node::Array { item, min, max } => json_cfg::array(self.value(item), *min, *max),
         }

@@ -18,6 +18,10 @@ pub(crate) trait Notation {
     fn characters(&self, class: Class, min: u32, max: u32) -> Option<String>;
     /// A JSON string of `min` to `max` characters; `true` with it if it wants parentheses under a repetition.
     fn json_string(&self, min: u32, max: u32) -> (String, bool);
+    /// An integer of a range, if the dialect has a form for it.
+    fn integer(&self, _min: i64, _max: i64) -> Option<String> {
+        None
+    }
 }
 
 pub(crate) fn print(cfg: &Cfg, notation: &impl Notation) -> String {
@@ -62,6 +66,10 @@ fn expression(value: &Expression, notation: &impl Notation, within: Within) -> S
         Expression::JsonString(min, max) => {
             let (text, is_sequence) = notation.json_string(*min, *max);
             if is_sequence && within == Within::Repeat { format!("({text})") } else { text }
+        }
+        Expression::Integer(min, max) => {
+            let digits = || expression(&Expression::digits(*min, *max), notation, within);
+            notation.integer(*min, *max).unwrap_or_else(digits)
         }
         Expression::Sequence(parts) => {
             let mut written: Vec<String> = Vec::new();

@@ -34,7 +34,9 @@ impl Shared {
             }
             Expression::Sequence(parts) => Expression::Sequence(self.all(parts)),
             Expression::Choice(parts) => Expression::Choice(self.all(parts)),
-            Expression::Literal(_) | Expression::Class(_) | Expression::Rule(_) => expression.clone(),
+            Expression::Literal(_) | Expression::Class(_) | Expression::Rule(_) | Expression::Integer(..) => {
+                expression.clone()
+            }
         }
     }
 
@@ -78,12 +80,13 @@ fn rules_of(expression: &Expression, greatest: &mut u64) -> u64 {
     match expression {
         Expression::Literal(_) | Expression::Class(_) => 0,
         Expression::Rule(_) => 1,
+        Expression::Integer(min, max) => rules_of(&Expression::digits(*min, *max), greatest),
         Expression::Sequence(parts) => parts.iter().map(|part| rules_of(part, greatest)).sum(),
         Expression::Choice(parts) => parts.iter().map(|part| rules_of(part, greatest)).sum::<u64>().saturating_add(1),
         Expression::Repeat(inner, min, max) => {
             let inside = rules_of(inner, greatest);
             // What is no group is one character or one rule.
-            let is_group = matches!(**inner, Expression::Sequence(_) | Expression::Choice(_));
+            let is_group = matches!(**inner, Expression::Sequence(_) | Expression::Choice(_) | Expression::Integer(..));
             let inside = if is_group { inside.saturating_add(1) } else { inside };
             times(if is_group { inside } else { 1 }, *max, greatest);
             inside.saturating_add(u64::from(max.saturating_sub(*min)))

@@ -15,11 +15,13 @@ use cuebook_decoding::mask::{self, Masks, Vocabulary};
 use cuebook_decoding::sample::Sampler;
 use cuebook_decoding::{GrammarSpec, PlanStream, emit, read, specialise_with, write_lines};
 use cuebook_grammar::arbitrary;
+use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::policy::{Policy, RegisteredAction};
 use ground::{caps, ground, outside};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn sentences(spec: &GrammarSpec, seed: u64, count: usize) -> Vec<Value> {
     // SplitMix64: https://prng.di.unimi.it/splitmix64.c
@@ -45,6 +47,23 @@ fn text_of(target: emit::Target, spec: &GrammarSpec) -> String {
 fn accepts(masks: &Masks, spec: &GrammarSpec, text: &str) -> bool {
     let mut mask = masks.start(spec, mask::Form::Json).unwrap();
     text.bytes().all(|byte| mask.accept(u32::from(byte)).is_ok()) && mask.is_whole()
+}
+
+/// A lexer that takes the longest terminal would take `10` for the beginning of `10x`.
+#[test]
+fn every_integer_of_a_range_can_be_written() {
+    let schema = json!({
+        "type": "object", "required": ["n"], "additionalProperties": false,
+        "properties": { "n": { "type": "integer", "minimum": -3, "maximum": 117 } },
+    });
+    let policy = Policy::default().registering(RegisteredAction::new("count", "Counts", EffectClass::ReadOnly, schema));
+    let spec = specialise_with(&cuebook_grammar::sample::page("button \"Go\""), &policy, &caps());
+    let masks = byte_masks();
+    for n in -5..=120 {
+        let last = json!({ "type": "call", "name": "count", "args": { "n": n } });
+        let text = format!(r#"{{"version":"1.0","last":{last}}}"#);
+        assert_eq!(accepts(&masks, &spec, &text), (-3..=117).contains(&n), "{text}");
+    }
 }
 
 fn byte_masks() -> Masks {
