@@ -131,7 +131,8 @@ export const changedMeaning = (isFirst) =>
   cb.once(() => firstChange(isFirst)) && cb.onArrival(before, !isFirst, () => firstChange(isFirst));
 /**
  * What the place of a drop, or the field that is typed into, has become since the gesture began, in words; null while
- * the rows, items and dialogs around it are unchanged. It may itself say something else meanwhile, and so may a heading.
+ * the rows, items and dialogs around it are unchanged. It may itself say something else meanwhile, and so may a
+ * heading.
  */
 export const changedItems = () => {
   const wanted = meant.find(({ lasts }) => lasts);
