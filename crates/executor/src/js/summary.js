@@ -359,7 +359,10 @@ export const startSummary = (main, hovers) => {
       summary.background++;
       return;
     }
-    if (acts && isRetold(record) && isDoubtful(record.target, now)) return;
+    if (acts && phase !== COMING && isRetold(record) && isDoubtful(record.target, now)) {
+      summary.texts++;
+      return;
+    }
     const known = counted;
     counted = false;
     weigh(record);
