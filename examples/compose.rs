@@ -58,6 +58,7 @@ async fn main() -> anyhow::Result<()> {
         sight: Sight::Words,
         program: "example".to_owned(),
         browser: None,
+        browser_path: None,
     };
     let report = Controller::new(layers, key, Arc::new(ValueRedactor::default())).run(request).await;
     println!("{}", serde_json::to_string_pretty(&report)?);

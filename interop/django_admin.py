@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Operates Django's admin end to end, and asks the database after each part of the job what came of it.
 
-Twice: with `cuebook run` in words, where every step acts on a candidate that was observed, and with `cuebook exec`
-and the plans `plans/django-*.json`, which name what they act on by role, name, label and row, as candidates are; one
-that names a selector is refused here. Standard library only; Django comes from its registry into a virtual
-environment of its own.
+With `cuebook exec` and the plans `plans/django-*.json`, which name what they act on by role, name, label and row, as
+candidates are; one that names a selector is refused here. Standard library only; Django comes from its registry into a
+virtual environment of its own.
 """
 
 import argparse
@@ -57,48 +56,36 @@ class World:
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the job: a plan, the same in words, and the world that either leaves."""
+    """A part of the job: a plan, and the world that it leaves."""
 
     plan: str
-    words: str
     told: str
     after: World
 
 
 ANALYSTS = {"Analysts": ("view_user",)}
-LOG_IN = f"Log in with username {SUPERUSER[0]} and password {SUPERUSER[1]}"
 STAGES = (
     Stage(
         "django-create-user",
-        "open Users, click Add user, type ada.lovelace into Username, type Analytical-engine-1842 into Password, "
-        "type Analytical-engine-1842 into Password confirmation, then press Save",
         "the user exists, without name or rights",
         World({"ada.lovelace": ("", "", "", False, ())}, {}),
     ),
     Stage(
         "django-create-group",
-        'open Groups, click Add group, type Analysts into Name, select "Authentication and Authorization | user | Can '
-        'view user" in Available permissions, click Choose selected permissions, then press Save',
         "the group exists, with the one permission",
         World({"ada.lovelace": ("", "", "", False, ())}, ANALYSTS),
     ),
     Stage(
         "django-edit-user",
-        "open Users, type lovelace into Search, press the Search button, click ada.lovelace, type Ada into First name, "
-        "type Lovelace into Last name, type ada@example.com into Email address, check Staff status, select Analysts in "
-        "Available groups, click Choose selected groups, then press Save",
         "she has names and an address, is staff, and is in the group",
         World({"ada.lovelace": ("Ada", "Lovelace", "ada@example.com", True, ("Analysts",))}, ANALYSTS),
     ),
     Stage(
         "django-delete-user",
-        "open Users, type lovelace into Search, press the Search button, check ada.lovelace, select Delete selected "
-        "users in Action, press Go, then press Yes, I'm sure",
         "she is gone, and nothing else is",
         World({}, ANALYSTS),
     ),
 )
-GRANTS = ("write", "credential", "send", "destructive")
 
 
 def python_with_django() -> Path:
@@ -189,13 +176,6 @@ def refuse_selectors(plan: Path) -> None:
         raise HarnessError(f"expected no selectors in {plan.name}, saw {', '.join(sorted(found))}")
 
 
-def in_words(stage: Stage, url: str) -> list[str]:
-    """The embedded planner makes plans of observed candidates; what it may do is granted ahead, on this origin."""
-    origin = url.removesuffix("/admin/")
-    grants = [word for kind in GRANTS for word in ("--grant", f"{kind}@{origin}")]
-    return ["run", f"{LOG_IN}, {stage.words}", "--url", url, "--planner", "lexical", *grants]
-
-
 def by_plan(stage: Stage, url: str) -> list[str]:
     """The plan of a person, without selectors."""
     plan = PLANS / f"{stage.plan}.json"
@@ -207,7 +187,6 @@ def by_plan(stage: Stage, url: str) -> list[str]:
 class Result:
     """What came of a part of the job."""
 
-    way: str
     stage: Stage
     answer: Answer
     after: World
@@ -241,17 +220,16 @@ def serving(python: Path) -> Iterator[tuple[str, subprocess.Popen, Path]]:
 
 
 def operate(python: Path, cuebook: str, chrome: str) -> list[Result]:
-    """Does the job in each way, with a new application, until a part of it fails."""
+    """Does the job with a new application, until a part of it fails."""
     results = []
-    for way, arguments_of in (("run", in_words), ("exec", by_plan)):
-        with serving(python) as (url, _, database):
-            for stage in STAGES:
-                began = time.monotonic()
-                arguments = [*arguments_of(stage, url), "--json", "--out", str(WORK / "runs" / "django")]
-                answer = run_cuebook(cuebook, arguments, chrome, RUN_LIMIT)
-                results.append(Result(way, stage, answer, world(database), time.monotonic() - began))
-                if not results[-1].reached:
-                    break
+    with serving(python) as (url, _, database):
+        for stage in STAGES:
+            began = time.monotonic()
+            arguments = [*by_plan(stage, url), "--json", "--out", str(WORK / "runs" / "django")]
+            answer = run_cuebook(cuebook, arguments, chrome, RUN_LIMIT)
+            results.append(Result(stage, answer, world(database), time.monotonic() - began))
+            if not results[-1].reached:
+                break
     return results
 
 
@@ -279,11 +257,10 @@ def main() -> int:
             return server.wait()
     results = operate(python, cuebook, chrome)
 
-    wanted = 2 * len(STAGES)
+    wanted = len(STAGES)
     reached = sum(result.reached for result in results)
     parts = [
         {
-            "way": result.way,
             "part": result.stage.plan,
             "exitCode": result.answer.exit_code,
             "result": result.answer.result,
@@ -301,9 +278,9 @@ def main() -> int:
         stage = result.stage
         told = stage.told if result.after == stage.after else f"**expected** {stage.told}; saw {result.after}"
         steps = (result.answer.report or {}).get("steps") or []
-        overview.append([stage.plan, result.way, result.answer.result, told, len(steps), round(result.seconds, 1)])
+        overview.append([stage.plan, result.answer.result, told, len(steps), round(result.seconds, 1)])
     text = f"Django {version}: {reached} of {wanted} parts ended with `ok` and left the database as they should.\n\n"
-    text += table(["part", "`cuebook`", "result", "the database says", "steps", "s"], overview)
+    text += table(["part", "result", "the database says", "steps", "s"], overview)
     for result in results:
         if result.answer.why():
             text += f"\n\n{result.answer.why()}"
@@ -311,7 +288,6 @@ def main() -> int:
     steps = [
         [result.stage.plan, *told_of(step)]
         for result in results
-        if result.way == "exec"
         for step in (result.answer.report or {}).get("steps") or []
     ]
     text += table(["part", "action", "target", "result", "postconditions", "ms"], steps) if steps else "none"

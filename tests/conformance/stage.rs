@@ -18,7 +18,9 @@ use cuebook_grammar::outcome::{ArtifactRef, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::profile::Profile;
-use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, Executor as _, SecretRefusal, SecretScope, SecretSource};
+use cuebook_grammar::seam::{
+    ArtifactKind, ArtifactSink, Executor as _, NobodyConfirms, SecretRefusal, SecretScope, SecretSource,
+};
 use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_probe::Probe;
@@ -42,7 +44,7 @@ const USUAL_VIEWPORT: Viewport = Viewport { width: 1280, height: 720 };
 struct NoSecrets;
 
 impl SecretSource for NoSecrets {
-    async fn resolve(&self, reference: &CredentialRef, _: &SecretScope) -> Result<Secret, SecretRefusal> {
+    async fn resolve(&self, reference: &CredentialRef, _: &SecretScope, _: Deadline) -> Result<Secret, SecretRefusal> {
         Err(SecretRefusal::Unknown(reference.clone()))
     }
 }
@@ -173,9 +175,12 @@ impl Stage {
             Err(violations) => return Ok(refused(violations.into_vec())),
         };
         let deadline = Deadline::after(Instant::now(), PATIENCE * 2);
-        let outcome = tokio::time::timeout(PATIENCE * 3, self.executor.run_step(&page, &bound, &ground, deadline))
-            .await
-            .context("expected the step to end by its deadline")??;
+        let outcome = tokio::time::timeout(
+            PATIENCE * 3,
+            self.executor.run_step(&page, &bound, &ground, &mut NobodyConfirms, deadline),
+        )
+        .await
+        .context("expected the step to end by its deadline")??;
         Ok(Stepped::Ended(outcome))
     }
 

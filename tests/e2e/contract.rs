@@ -1,6 +1,7 @@
 //! The contract of the command line: one document, exit codes, errors that say what to do.
 
-use std::process::{Command, Stdio};
+use std::net::TcpListener;
+use std::process::{Command, Output, Stdio};
 
 use anyhow::Result;
 use cuebook_tests::{Shop, command, cuebook};
@@ -134,6 +135,76 @@ fn another_origin_needs_to_be_allowed() -> Result<()> {
     Ok(())
 }
 
+/// Without the right to make a namespace, one that is asked for is an error, and otherwise the flags do.
+#[test]
+#[expect(clippy::print_stderr, reason = "what is skipped has to be in plain sight")]
+fn without_the_right_to_a_namespace_only_a_run_that_asks_for_one_ends() -> Result<()> {
+    let shop = Shop::open()?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("plan.json");
+    std::fs::write(&path, json!({ "version": "1.0", "steps": [{ "type": "reload" }] }).to_string())?;
+    let out = folder.path().join("runs");
+    let run = |isolation: &str| -> Result<Output> {
+        let plain = command()?;
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]).arg(plain.get_program());
+        command.arg("exec").arg(&path).args([
+            "--json",
+            "--isolation",
+            isolation,
+            "--url",
+            &shop.url("/login"),
+            "--out",
+        ]);
+        Ok(command.arg(&out).stderr(Stdio::null()).output()?)
+    };
+    let Some(flags) = run("auto").ok().filter(|flags| !flags.stdout.is_empty()) else {
+        eprintln!("skipped: setpriv is missing, or needs root");
+        return Ok(());
+    };
+    let report: serde_json::Value = serde_json::from_slice(&flags.stdout)?;
+    assert_eq!((&report["result"], &report["isolation"]), (&json!("ok"), &json!("flags")), "{report:#}");
+    let refused = run("namespace")?;
+    let report: serde_json::Value = serde_json::from_slice(&refused.stdout)?;
+    assert_eq!((refused.status.code(), &report["error"]["code"]), (Some(3), &json!("noBrowser")), "{report:#}");
+    let message = report["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("CAP_SYS_ADMIN") && message.contains("unshare"), "{message}");
+    Ok(())
+}
+
+#[test]
+fn a_report_says_what_the_policy_was_enforced_on_and_explain_which_rule_decides() -> Result<()> {
+    let shop = Shop::open()?;
+    let plan = json!({ "version": "1.0", "steps": [{ "type": "reload" }] });
+    let contained = shop.exec("/login", &plan, &[])?.json()?;
+    assert_eq!((&contained["result"], &contained["enforcement"]), (&json!("ok"), &json!("egress")), "{contained:#}");
+    // Which of the two depends on the rights of the one who runs the tests.
+    assert!(
+        ["namespace", "flags"].map(|isolation| json!(isolation)).contains(&contained["isolation"]),
+        "{contained:#}"
+    );
+    let flags = shop.exec("/login", &plan, &["--isolation", "flags"])?.json()?;
+    assert_eq!((&flags["enforcement"], &flags["isolation"]), (&json!("egress"), &json!("flags")), "{flags:#}");
+    let asked = shop.exec("/login", &plan, &["--isolation", "namespace"])?;
+    match contained["isolation"] == "namespace" {
+        true => assert_eq!(asked.json()?["isolation"], "namespace", "{asked:?}"),
+        false => assert_eq!(asked.code, 3, "{asked:?}"),
+    }
+    let direct = shop.exec("/login", &plan, &["--direct"])?.json()?;
+    assert_eq!(direct["isolation"], serde_json::Value::Null);
+    assert_eq!(direct["enforcement"], "navigation");
+    assert!(direct["enforcementNote"].as_str().is_some_and(|note| note.contains("proxy")), "{direct:#}");
+    let url = "https://img.cdn.example/a.png";
+    let ground = ["--url", "https://shop.example", "--allow", "pay.example", "--json"];
+    let explain = |more: &[&str]| cuebook(&[&["policy", "explain", url], &ground[..], more].concat());
+    let denied = explain(&[])?;
+    assert_eq!((denied.code, &denied.json()?["load"]["rule"]), (1, &json!("origin")), "{denied:?}");
+    let read = explain(&["--read", "*.cdn.example"])?;
+    assert_eq!((read.code, &read.json()?["load"]["rule"]), (0, &json!("read")), "{read:?}");
+    assert_eq!(read.json()?["act"]["allowed"], false);
+    Ok(())
+}
+
 #[test]
 fn an_endpoint_without_a_browser_is_exit_code_3() -> Result<()> {
     let ended = cuebook(&["observe", "http://127.0.0.1:9/", "--cdp", "http://127.0.0.1:9", "--json"])?;
@@ -219,5 +290,23 @@ fn a_page_in_a_file_is_open_below_its_declared_directory() -> Result<()> {
     let shop = Shop::open()?;
     let ran = shop.cuebook(&["run", "Click \"Go\"", "--url", &url, "--file-root", &root])?;
     assert_eq!(ran.code, 0, "{ran:?}");
+    Ok(())
+}
+
+#[test]
+fn a_page_that_is_only_observed_reaches_nothing_private_either() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let pages = folder.path().canonicalize()?;
+    let server = TcpListener::bind("127.0.0.1:0")?;
+    server.set_nonblocking(true)?;
+    let image = format!("<p>Seen</p><img src='http://{}/'>", server.local_addr()?);
+    std::fs::write(pages.join("page.html"), image)?;
+    let (url, root) = (format!("file://{}/page.html", pages.display()), pages.to_string_lossy().into_owned());
+    for (flags, arrives) in [(&[][..], false), (&["--direct"], true)] {
+        let observed = cuebook(&[&["observe", &url, "--file-root", &root], flags].concat())?;
+        assert_eq!(observed.code, 0, "{observed:?}");
+        assert_eq!(server.accept().is_ok(), arrives, "{flags:?}");
+        while server.accept().is_ok() {}
+    }
     Ok(())
 }

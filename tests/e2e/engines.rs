@@ -96,6 +96,7 @@ async fn carry_out(stage: &Stage, planner: impl Planner) -> Result<(RunReport, M
         sight: Sight::Words,
         program: "test".to_owned(),
         browser: None,
+        browser_path: None,
     };
     let report = Controller::new(layers, key, Arc::new(ValueRedactor::default())).run(request).await;
     Ok((report, log))

@@ -17,7 +17,7 @@ use cuebook_grammar::outcome::{Cause, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::profile::Profile;
-use cuebook_grammar::seam::{Executor as _, NoSecrets, PageModeler as _};
+use cuebook_grammar::seam::{Executor as _, NoSecrets, NobodyConfirms, PageModeler as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_tests::Stage;
@@ -357,9 +357,13 @@ impl Bench {
 
     /// Writes a new document; `0` keeps the value of the script from the answer.
     async fn write(&self, html: &str) {
-        let html = json!(format!("<!doctype html><body>{html}</body>"));
-        self.eval(&format!("document.open(); document.write({html}); document.close(); 0")).await;
+        let document = json!(format!("<!doctype html><body>{html}</body>"));
+        self.eval(&format!("document.open(); document.write({document}); document.close(); 0")).await;
         self.eval(&format!("{{{SCRIPT}}} 0")).await;
+        if html.contains(":hover") {
+            // The pointer of the step before rests somewhere on this document, which Chrome finds out by a timer.
+            self.eval("new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 300))").await;
+        }
     }
 
     async fn observe(&mut self) -> Observation {
@@ -370,7 +374,7 @@ impl Bench {
         let plan = json!({ "version": "1.0", "candidates": candidates, "steps": [step] });
         let draft = PlanDraft::read(&plan.to_string(), Author::Operator).unwrap();
         let bound = draft.check(seen, &Policy::new(Profile::Unleashed)).unwrap().bind(0, seen).unwrap();
-        self.executor.run_step(&self.page, &bound, seen, soon()).await.unwrap()
+        self.executor.run_step(&self.page, &bound, seen, &mut NobodyConfirms, soon()).await.unwrap()
     }
 
     /// The button that is about the target.

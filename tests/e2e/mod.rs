@@ -1,15 +1,29 @@
 //! `cuebook` as a user runs it, on the built-in site, with the server as the oracle.
 
+mod cases;
+mod consents;
 mod contract;
 mod durability;
+mod egress;
 mod engines;
+mod export;
 mod facade;
+mod faults;
+mod gate;
 mod hostile;
+mod html_report;
 mod identity;
 mod login;
 mod models;
 mod moments;
+mod offline;
 mod planners;
+mod replay;
 mod scripts;
+mod secrets;
+mod sharing;
 mod site;
+mod stats;
+mod suites;
 mod tasks;
+mod time_limits;

@@ -26,7 +26,7 @@ fn a_dry_run_shows_a_checked_plan_and_touches_nothing() -> Result<()> {
     let expected = [
         (json!("textbox \"Email\""), json!("write")),
         (json!("textbox \"Password\""), json!("credential")),
-        (json!("button \"Log in\""), json!("write")),
+        (json!("button \"Log in\""), json!("credential")),
     ];
     assert_eq!(reported, expected.iter().map(|(target, risk)| (target, risk)).collect::<Vec<_>>());
     // The password is a digest here as in every record, and no login was sent.

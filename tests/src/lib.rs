@@ -1,5 +1,6 @@
 //! What the end-to-end tests share: the built-in site in this process, and `cuebook` as a user runs it.
 
+pub mod faults;
 pub mod hostile;
 mod script;
 mod stage;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use cuebook_site::{Site, SiteHandle};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -74,7 +75,7 @@ impl Shop {
             if Instant::now() >= until {
                 return false;
             }
-            self.runtime.block_on(tokio::time::sleep(Duration::from_millis(20)));
+            self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(20)).await });
         }
         true
     }
@@ -115,7 +116,7 @@ impl Shop {
     /// # Errors
     /// If it cannot be run.
     pub fn cuebook(&self, args: &[&str]) -> Result<Ended> {
-        let keeps_runs = matches!(args.first(), Some(&("run" | "exec")));
+        let keeps_runs = matches!(args.first(), Some(&("run" | "exec" | "replay" | "test")));
         let out = self.runs().to_string_lossy().into_owned();
         let mut all: Vec<&str> = args.to_vec();
         if keeps_runs && !args.contains(&"--out") {
@@ -179,4 +180,18 @@ pub fn command() -> Result<Command> {
     let built = built.context("the test binary lies in no target folder")?;
     ensure!(built.is_file(), "expected {} (cargo build -p cuebook-cli makes it)", built.display());
     Ok(Command::new(built))
+}
+
+/// The port and path of the websocket, which Chrome writes into its profile.
+///
+/// # Errors
+/// If no profile below the folder is in use by a browser with a websocket.
+pub fn endpoint(profiles: &Path) -> Result<(u16, String)> {
+    for profile in std::fs::read_dir(profiles)? {
+        if let Ok(text) = std::fs::read_to_string(profile?.path().join("DevToolsActivePort")) {
+            let (port, path) = text.split_once('\n').context("expected a port and a path")?;
+            return Ok((port.trim().parse()?, path.trim().to_owned()));
+        }
+    }
+    bail!("expected DevToolsActivePort in a profile")
 }

@@ -11,7 +11,7 @@ use cuebook_executor::{ExecutorOptions, LiveExecutor};
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::report::{RunReport, RunResult};
-use cuebook_grammar::seam::{NoSecrets, NobodyConfirms};
+use cuebook_grammar::seam::{Confirm, NoSecrets, NobodyConfirms};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
@@ -140,6 +140,32 @@ impl Stage {
         self.play_in(&PageId::new(tab.target_id().as_str()), path, steps).await
     }
 
+    /// Plays a script from a URL on under a policy, with nobody to ask.
+    ///
+    /// # Errors
+    /// If no tab opens.
+    pub async fn play_under(&self, policy: Policy, url: &str, steps: &Value) -> Result<RunReport> {
+        self.play_asking(NobodyConfirms, policy, url, steps).await
+    }
+
+    /// The same, with this person to ask.
+    ///
+    /// # Errors
+    /// If no tab opens.
+    pub async fn play_asking(
+        &self,
+        person: impl Confirm,
+        policy: Policy,
+        url: &str,
+        steps: &Value,
+    ) -> Result<RunReport> {
+        let tab = self.browser.new_page("about:blank", Instant::now() + PATIENCE).await?;
+        let page = PageId::new(tab.target_id().as_str());
+        let report = self.play_from(&page, url.to_owned(), policy, steps, person).await;
+        tab.close(Instant::now() + PATIENCE).await?;
+        Ok(report)
+    }
+
     async fn play_in(&self, page: &PageId, path: &str, steps: &Value) -> Result<RunReport> {
         let url = self.site.url(path);
         let folder = self.files.path().to_str().context("expected a temporary folder with a name in UTF-8")?;
@@ -150,6 +176,17 @@ impl Stage {
                 policy = policy.granting(&format!("{class}@{origin}"))?;
             }
         }
+        Ok(self.play_from(page, url, policy, steps, NobodyConfirms).await)
+    }
+
+    async fn play_from(
+        &self,
+        page: &PageId,
+        url: String,
+        policy: Policy,
+        steps: &Value,
+        confirm: impl Confirm,
+    ) -> RunReport {
         let key = DigestKey::new([5; 32]);
         let options =
             ExecutorOptions { upload_roots: vec![self.files.path().to_owned()], ..ExecutorOptions::default() };
@@ -160,7 +197,7 @@ impl Stage {
             executor: LiveExecutor::new(self.browser.clone(), key.clone(), NoSecrets, artifacts, options),
             repair: Ladder,
             log: MemoryLog::default(),
-            confirm: NobodyConfirms,
+            confirm,
         };
         let request = RunRequest {
             run_id: RunId::new("stage"),
@@ -172,8 +209,9 @@ impl Stage {
             sight: Sight::Words,
             program: "test".to_owned(),
             browser: None,
+            browser_path: None,
         };
-        Ok(Controller::new(layers, key, Arc::new(ValueRedactor::default())).run(request).await)
+        Controller::new(layers, key, Arc::new(ValueRedactor::default())).run(request).await
     }
 
     /// Plays a script that must come to its end.

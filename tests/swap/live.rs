@@ -76,6 +76,7 @@ impl Live {
             sight: Sight::Words,
             program: "test".to_owned(),
             browser: None,
+            browser_path: None,
         };
         let report = Controller::new(layers, self.key.clone(), redactor).run(request).await;
         self.browser.close(Instant::now() + Duration::from_secs(5)).await.ok();

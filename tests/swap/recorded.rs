@@ -53,6 +53,7 @@ pub(super) fn request(shop: &Shop, work: Work) -> Result<RunRequest> {
         sight: Sight::Words,
         program: "test".to_owned(),
         browser: None,
+        browser_path: None,
     })
 }
 

@@ -8,7 +8,8 @@ use xtask::commands::root;
 /// The test that compares them also writes them, on request.
 pub(crate) fn run() -> Result<()> {
     let status = Command::new("cargo")
-        .args(["test", "--quiet", "--package", "cuebook-grammar", "--test", "wire", "published_schemas"])
+        // The whole workspace: of the package alone, the features of dependencies are others, and the order of members.
+        .args(["test", "--quiet", "--workspace", "--test", "wire", "published_schemas"])
         .env("UPDATE_SCHEMAS", "1")
         .current_dir(root())
         .status()?;

@@ -1,7 +1,9 @@
 //! Whether the repository is what `CONTRIBUTING.md` and the registry of crates want: paths that exist, verbs and
-//! conditions that stand in each of their places, and packages that are whole.
+//! conditions that stand in each of their places, packages that are whole, and security cases with tests that exist.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use cargo_metadata::MetadataCommand;
 use xtask::commands::root;
@@ -78,6 +80,18 @@ fn every_condition_stands_in_each_of_its_places() {
 }
 
 #[test]
+fn every_column_of_an_export_is_documented() {
+    let columns = text("crates/export/src/parquet/columns.txt");
+    let document = text("docs/export.md");
+    let names: Vec<&str> =
+        columns.lines().filter_map(|line| line.split_once(": ")?.0.split_once('.')).map(|(_, column)| column).collect();
+    assert!(names.len() > 150, "{names:?}");
+    let own = names.iter().filter(|name| !name.contains('.'));
+    let absent: Vec<_> = own.filter(|name| !document.contains(&format!("`{name}`"))).collect();
+    assert!(absent.is_empty(), "docs/export.md lacks {absent:?}");
+}
+
+#[test]
 fn every_package_is_whole() {
     let metadata = MetadataCommand::new().current_dir(root()).no_deps().exec().unwrap();
     let mut published = 0;
@@ -112,5 +126,63 @@ fn every_package_is_whole() {
             assert!(is_versioned, "{name} depends on {} by path alone", dependency.name);
         }
     }
-    assert_eq!(published, 16);
+    assert_eq!(published, 18);
+}
+
+/// Adds the names of the tests in the files below a folder.
+fn add_tests(folder: &Path, names: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() && entry.file_name() != "target" {
+            add_tests(&path, names);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let after_attributes = text.split("#[test]").skip(1).chain(text.split("#[tokio::test").skip(1));
+            names.extend(after_attributes.filter_map(|rest| {
+                let (_, rest) = rest.split_once("fn ")?;
+                Some(rest.split_once('(')?.0.to_owned())
+            }));
+        }
+    }
+}
+
+#[test]
+fn every_security_case_has_tests_that_exist_or_says_why_not() {
+    let mut tests = BTreeSet::new();
+    for folder in ["crates", "tests", "xtask"] {
+        add_tests(&root().join(folder), &mut tests);
+    }
+    assert!(tests.len() > 1_000, "{}", tests.len());
+    let page = text("docs/security-cases.md");
+    let mut numbers = Vec::new();
+    for row in page.lines().filter(|line| line.starts_with("| S-")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, number, attack, answer, shown, _] = cells[..] else { panic!("expected four cells, saw {row}") };
+        assert!(!attack.is_empty() && !answer.is_empty(), "{row}");
+        numbers.push(number.to_owned());
+        let named: Vec<&str> = shown.split('`').skip(1).step_by(2).collect();
+        let absent: Vec<_> = named.iter().filter(|name| !tests.contains(**name)).collect();
+        assert!(absent.is_empty(), "{number} names tests that do not exist: {absent:?}");
+        let reasons = ["**Not built**: ", "**Not tested**: ", "**Open**: "];
+        let has_reason = reasons.iter().any(|reason| answer.contains(reason));
+        assert!(!named.is_empty() || has_reason, "{number} has neither a test nor a reason");
+    }
+    let expected: Vec<String> = (1..=90).map(|number| format!("S-{number:02}")).collect();
+    assert_eq!(numbers, expected);
+    let model = text("docs/security.md");
+    let promises = model.lines().filter(|line| line.ends_with("` |") && line.matches(" | ").count() == 3);
+    let mut shown = 0;
+    for name in promises.flat_map(|row| row.rsplit(" | ").next().unwrap_or_default().split('`').skip(1).step_by(2)) {
+        shown += 1;
+        assert!(tests.contains(name), "docs/security.md names a test that does not exist: {name}");
+    }
+    assert!(shown > 20, "{shown}");
+    // A test that says which cases it shows is named by their rows.
+    for test in &tests {
+        let stated = test.split('_').map_while(|part| part.strip_prefix('s')?.parse::<u8>().ok().filter(|n| *n > 0));
+        for number in stated {
+            let row = page.lines().find(|line| line.starts_with(&format!("| S-{number:02} |"))).unwrap_or_default();
+            assert!(row.contains(&format!("`{test}`")) || test.contains("_to_"), "S-{number:02} does not name {test}");
+        }
+    }
 }

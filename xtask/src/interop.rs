@@ -1,5 +1,5 @@
 //! Runs `cuebook` on third-party pages, MiniWoB++ tasks and Django's admin, and on instructions that it should refuse,
-//! and checks the types of the page scripts with TypeScript.
+//! checks the types of the page scripts with TypeScript, and has other people's software read exports.
 //!
 //! Invariant: every harness runs even if another one fails; what a run achieved is judged by the
 //! applications themselves (a task's reward, a database), never by `cuebook`'s own report.
@@ -37,11 +37,13 @@ enum Harness {
     Django,
     /// Ordinary and hostile sentences on the built-in site, with the lexical planner
     Sentences,
+    /// Exports of runs on the built-in site, in the software that they are for
+    Exports,
 }
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 3] = [Self::Miniwob, Self::Django, Self::Sentences];
+    const DRIVING: [Self; 4] = [Self::Miniwob, Self::Django, Self::Sentences, Self::Exports];
 
     fn title(self) -> &'static str {
         match self {
@@ -49,6 +51,7 @@ impl Harness {
             Self::Miniwob => "MiniWoB++",
             Self::Django => "Django's admin",
             Self::Sentences => "Sentences",
+            Self::Exports => "Exports",
         }
     }
 
@@ -57,6 +60,7 @@ impl Harness {
         match self {
             Self::Types | Self::Miniwob | Self::Django => "docs/interop.md",
             Self::Sentences => "docs/lexical.md",
+            Self::Exports => "docs/export.md",
         }
     }
 
@@ -67,6 +71,7 @@ impl Harness {
             Self::Miniwob => "interop/miniwob.py",
             Self::Django => "interop/django_admin.py",
             Self::Sentences => "interop/sentences.py",
+            Self::Exports => "interop/exports.py",
         }
     }
 }

@@ -57,7 +57,7 @@ enum Chore {
     Conformance(conformance::Arguments),
     /// Kill cuebook again and again, and compare its log with what the server counted; or change pages under
     /// the pointer again and again, and count what reached a wrong target; or decode plans from noise and check
-    /// each
+    /// each; or read addresses as the policy and as Chrome do
     #[command(disable_help_flag = true)]
     Soak(Measured),
 }

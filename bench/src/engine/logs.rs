@@ -139,7 +139,10 @@ mod tests {
         counts.add(&json!({ "entry": "commit", "planning": 0, "result": "ok", "action": { "type": "click" } }));
         counts.add(&json!({ "entry": "commit", "result": "ok", "action": { "type": "navigate" } }));
         let json_counts = counts.to_json();
-        assert_eq!((&json_counts["planningCalls"], &json_counts["accepted"], &json_counts["invalid"]), (&json!(3), &json!(1), &json!(1)));
+        assert_eq!(
+            (&json_counts["planningCalls"], &json_counts["accepted"], &json_counts["invalid"]),
+            (&json!(3), &json!(1), &json!(1))
+        );
         assert_eq!((&json_counts["failed"], &json_counts["steps"]), (&json!({ "stalled": 1 }), &json!({ "ok": 1 })));
         assert_eq!((&json_counts["outputTokens"], &json_counts["promptTokens"]["most"]), (&json!(9), &json!(2)));
     }

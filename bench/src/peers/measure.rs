@@ -68,8 +68,8 @@ pub(super) fn read(printed: &str) -> Result<Metrics> {
 }
 
 /// Takes the batches of each side together: the median of their medians, the extremes of all rounds.
-pub(super) fn merge(batches: &[(Side, Metrics)]) -> BTreeMap<Side, Metrics> {
-    let mut grouped: BTreeMap<Side, BTreeMap<&str, Vec<Spread>>> = BTreeMap::new();
+pub(super) fn merge<S: Copy + Ord>(batches: &[(S, Metrics)]) -> BTreeMap<S, Metrics> {
+    let mut grouped: BTreeMap<S, BTreeMap<&str, Vec<Spread>>> = BTreeMap::new();
     for (side, metrics) in batches {
         for (name, spread) in metrics {
             grouped.entry(*side).or_default().entry(name).or_default().push(*spread);

@@ -7,6 +7,7 @@
 //! - Every side measures itself, in its own process, with a round of warming up that does not count.
 
 mod decoding;
+mod defences;
 mod document;
 mod measure;
 mod results;
@@ -47,6 +48,9 @@ pub(crate) struct Arguments {
     /// Measure grammars for decoders instead of pages: no Node is needed
     #[arg(long)]
     decoding: bool,
+    /// Measure what the proxy, the effect gate and masked pictures cost instead: no Node is needed
+    #[arg(long, conflicts_with = "decoding")]
+    defences: bool,
 }
 
 /// Where the sides find what they need.
@@ -68,19 +72,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     ensure!(arguments.batches > 0 && arguments.rounds > 0, "expected at least one batch of one round");
     let chrome = chrome::find_or_install()?;
     let packages = root().join("target/bench");
-    install(&packages, "playwright-core")?;
-    // Its package is optional: what cannot be measured here is left out of the table, not guessed.
-    let rival = install(&packages, "agent-browser").is_ok();
+    if !arguments.defences {
+        install(&packages, "playwright-core")?;
+    }
     let cuebook = build_cuebook_as(BuildProfile::Release)?;
     let site = Site::start(&cuebook)?;
     let tokenizer = o200k_base().context("cannot read the tokenizer")?;
     let mut bench = Bench { cuebook, chrome, packages, url: String::new(), rounds: arguments.rounds, tokenizer };
+    if arguments.defences {
+        return defences::run(&mut bench, &site, arguments);
+    }
+    // Its package is optional: what cannot be measured here is left out of the table, not guessed.
+    let rival = install(&bench.packages, "agent-browser").is_ok();
     let mut sides = vec![Side::Cuebook, Side::Playwright];
     if rival {
         sides.push(Side::AgentBrowser);
     }
     let mut rows = Vec::new();
-    let mut text = bench.setting(arguments)?;
+    let mut text = bench.setting(arguments, &["playwright-core", "agent-browser"])?;
     for elements in &arguments.elements {
         bench.url = format!("{}/grid?n={elements}", site.origin());
         let batches = bench.take_turns(&mut sides, arguments.batches, *elements)?;
@@ -100,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Every batch begins with another side.
-fn order(sides: &[Side], batch: u32) -> Vec<Side> {
+fn order<S: Copy>(sides: &[S], batch: u32) -> Vec<S> {
     let mut order = sides.to_vec();
     let shift = usize::try_from(batch).unwrap_or(0) % order.len().max(1);
     order.rotate_left(shift);
@@ -145,16 +154,18 @@ impl Bench {
         Ok(taken)
     }
 
+    /// `cuebook bench` with some flags.
+    fn cuebook(&self, flags: &[&str]) -> Command {
+        let mut command = Command::new(&self.cuebook);
+        command.args(["bench", "--json", "--quiet", "--viewport", VIEWPORT]).args(flags).arg("--out");
+        command.arg(self.packages.join("runs"));
+        command
+    }
+
     /// One batch of one side.
     fn measure(&self, side: Side) -> Result<Metrics> {
-        let rounds = self.rounds.to_string();
-        let mut command = match side {
-            Side::Cuebook => {
-                let mut command = Command::new(&self.cuebook);
-                command.args(["bench", "--json", "--quiet", "--viewport", VIEWPORT, "--out"]);
-                command.arg(self.packages.join("runs"));
-                command
-            }
+        let command = match side {
+            Side::Cuebook => self.cuebook(&["--direct"]),
             Side::Playwright | Side::AgentBrowser => {
                 let script = if side == Side::Playwright { "playwright.mjs" } else { "agent_browser.mjs" };
                 let mut command = Command::new("node");
@@ -163,6 +174,12 @@ impl Bench {
                 command
             }
         };
+        self.measured(command).with_context(|| format!("{} cannot be measured", side.name()))
+    }
+
+    /// Runs a command that measures itself.
+    fn measured(&self, mut command: Command) -> Result<Metrics> {
+        let rounds = self.rounds.to_string();
         command.args(["--url", &self.url, "--rounds", &rounds, "--chrome"]).arg(&self.chrome);
         let text = self.packages.join("observation.txt");
         command.arg("--text").arg(&text);
@@ -173,9 +190,9 @@ impl Bench {
             .with_context(|| format!("cannot run {command:?}"))?;
         let printed = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {
-            bail!("{} ended with {}: {}", side.name(), output.status, printed.trim());
+            bail!("it ended with {}: {}", output.status, printed.trim());
         }
-        let mut metrics = read(&printed).with_context(|| format!("{} printed no measurements", side.name()))?;
+        let mut metrics = read(&printed).context("it printed no measurements")?;
         let seen = fs::read_to_string(&text).with_context(|| format!("cannot read {}", text.display()))?;
         metrics.insert("observe.bytes".to_owned(), Spread::once(seen.len()));
         metrics.insert("observe.tokens".to_owned(), Spread::once(self.tokenizer.encode_ordinary(&seen).len()));
@@ -183,23 +200,21 @@ impl Bench {
     }
 
     /// What was measured with what, in a sentence or two.
-    fn setting(&self, arguments: &Arguments) -> Result<String> {
+    fn setting(&self, arguments: &Arguments, peers: &[&str]) -> Result<String> {
         let chrome = output_of(Command::new(&self.chrome).arg("--version"))?;
         // Distributions add what they are after Chrome's own name and version.
         let chrome: Vec<&str> = chrome.split_whitespace().take_while(|word| *word != "built").collect();
         let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
         let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
-        let packages: Vec<String> = ["playwright-core", "agent-browser"]
-            .into_iter()
-            .filter_map(|package| Some(format!("{package} {}", version_of(&self.packages, package)?)))
+        let packages: String = peers
+            .iter()
+            .filter_map(|package| Some(format!("{package} {}, ", version_of(&self.packages, package)?)))
             .collect();
         Ok(format!(
-            "{} batches of {} rounds a side; {cores} cores, {system}; {}; {}; cuebook in \
-             a release build.",
+            "{} batches of {} rounds a side; {cores} cores, {system}; {}; {packages}cuebook in a release build.",
             arguments.batches,
             arguments.rounds,
             chrome.join(" "),
-            packages.join(", "),
         ))
     }
 }

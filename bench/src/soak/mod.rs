@@ -1,12 +1,13 @@
 //! Large counts that a test run has no time for: `cuebook` is killed again and again, and its log and
 //! the server's count are compared; pages change under the pointer again and again; noise decodes plans under a
-//! grammar again and again.
+//! grammar again and again; addresses are read by the policy and by Chrome.
 //!
 //! Invariants:
 //! - The server counts clicks itself; `cuebook` is asked for nothing but its log.
 //! - What a killed process left behind is looked for after the next start that ends normally.
 //! - A broken promise does not stop the others from being tried; all of them are reported.
 
+mod faults;
 mod hostile;
 mod ledger;
 mod leftovers;
@@ -14,6 +15,7 @@ mod plans;
 mod races;
 mod random;
 mod trial;
+mod urls;
 
 use std::fs;
 use std::path::PathBuf;
@@ -44,13 +46,21 @@ pub(crate) struct Arguments {
     /// How many trials of each kind on pages that mislead instead; nothing is killed then
     #[arg(long, value_name = "N", conflicts_with_all = ["kills", "races", "plans"])]
     hostile: Option<u32>,
+    /// How many addresses the policy and Chrome read instead; nothing is killed then
+    #[arg(long, value_name = "N", conflicts_with_all = ["kills", "races", "plans", "hostile"])]
+    urls: Option<u32>,
+    /// How many runs under faults of browser, process, disk, model and server instead (200 unless stated)
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "200",
+        conflicts_with_all = ["kills", "races", "plans", "hostile", "urls"])]
+    faults: Option<u32>,
     /// What the moments of the kills are drawn from; the clock unless stated
     #[arg(long)]
     seed: Option<u64>,
 }
 
 /// Kills, compares, and writes `target/soak/kills.json`; races, and writes `bench/races.json`; decodes, and writes
-/// `bench/plans.json`; or misleads, and writes `bench/hostile.json`.
+/// `bench/plans.json`; misleads, and writes `bench/hostile.json`; reads addresses, and writes `bench/urls.json`; or breaks
+/// what is beneath, and writes `bench/faults.json`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Some(count) = arguments.races {
         return races::run(count, arguments.seed.unwrap_or_else(seed_of_now), &fresh_folder()?);
@@ -60,6 +70,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if let Some(count) = arguments.hostile {
         return hostile::run(count, arguments.seed.unwrap_or_else(seed_of_now));
+    }
+    if let Some(count) = arguments.urls {
+        return urls::run(count, arguments.seed.unwrap_or_else(seed_of_now));
+    }
+    if let Some(count) = arguments.faults {
+        return faults::run(count, arguments.seed.unwrap_or_else(seed_of_now));
     }
     let chrome = chrome::find_or_install()?;
     let cuebook = build_cuebook()?;

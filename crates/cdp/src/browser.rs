@@ -1,23 +1,26 @@
 //! A browser: launched and owned, or attached to and left alone.
 //!
 //! Invariants: dropping a launched one leaves no process and no profile; dropping one that was attached to leaves it
-//! running; either way all pending calls fail at once.
+//! running, and its tabs as they are; either way all pending calls fail at once.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::attach;
 use crate::browser_events::{BrowserEvent, BrowserEvents};
 use crate::connection::Connection;
-use crate::error::{AttachError, CallError, LaunchError, PageError};
-use crate::ids::TargetId;
-use crate::launch::{Chrome, LaunchOptions, Transport};
+use crate::error::{AttachError, CallError, GoneReason, LaunchError, PageError};
+use crate::ids::{SessionId, TargetId};
+use crate::launch::{Chrome, LaunchOptions, OPENED_TABS, Transport};
+use crate::opened::{OpenedTabs, leftovers};
 use crate::page::Page;
 use crate::session::Session;
+use crate::sharing::{AttachOptions, HandedOver, OpenTab, Ours, Targets};
 use crate::targets::{Hub, PageSetup, auto_attach};
 use crate::transport::{Tasks, websocket};
 
@@ -52,7 +55,10 @@ pub struct Browser {
 enum Downloads<'a> {
     Refused,
     Into(&'a Path),
-    AsConfigured,
+    /// Those of one context, or of the default one.
+    AsConfigured {
+        context: Option<String>,
+    },
 }
 
 impl Browser {
@@ -64,7 +70,15 @@ impl Browser {
     pub async fn launch(options: &LaunchOptions, until: Instant) -> Result<Self, LaunchError> {
         let (chrome, pipes) = Chrome::start(options)?;
         let (connection, outgoing) = Connection::new();
-        let hub = Hub::new(connection, PageSetup { viewport: Some(options.viewport) });
+        let hub = Hub::new(
+            connection,
+            PageSetup {
+                viewport: Some(options.viewport),
+                opened_tabs: options.opened_tabs,
+                download_bytes: Some(options.download_bytes),
+                page_script: options.page_script.clone(),
+            },
+        );
         let tasks = match pipes {
             #[cfg(unix)]
             Some((write, read)) => crate::transport::pipe::start(&hub, write, read, outgoing)
@@ -96,17 +110,41 @@ impl Browser {
         Ok(Self { hub, tasks, chrome: Some(chrome), version, transport: options.transport })
     }
 
-    /// Attaches to a running browser and to all its pages: `http://host:port`, or its `ws://` address.
+    /// Attaches to a running browser. Only tabs of ours are seen: those of a browser context of our own, or a tab that
+    /// is handed over and what it opens. Tabs that a killed process of ours left in this browser are closed first.
+    ///
+    /// A new tab of somebody else is held for a moment, until it is known not to be ours.
     ///
     /// # Errors
     /// [`AttachError`]; `wss://` fails as [`AttachError::WebSocket`], since no TLS is built in.
-    pub async fn attach(endpoint: &str, until: Instant) -> Result<Self, AttachError> {
-        let address = attach::resolve(endpoint, until).await?;
+    pub async fn attach(options: &AttachOptions, until: Instant) -> Result<Self, AttachError> {
+        let address = attach::resolve(&options.endpoint, until).await?;
         let socket = websocket::connect(&address, until).await?;
         let (connection, outgoing) = Connection::new();
-        let hub = Hub::new(connection, PageSetup::default());
+        let setup = PageSetup { viewport: None, opened_tabs: OPENED_TABS, download_bytes: None, page_script: None };
+        let hub = Hub::new(connection, setup);
         let tasks = websocket::start(&hub, socket, outgoing);
-        let version = begin(&hub, Downloads::AsConfigured, until).await.map_err(AttachError::Setup)?;
+        for leftover in leftovers(&options.records, &address) {
+            for tab in &leftover.tabs {
+                // It may have been closed since.
+                let _ = hub.root().call_raw("Target.closeTarget", json!({"targetId": tab}), until).await;
+            }
+            leftover.forget();
+        }
+        let context = match &options.tab {
+            Some(tab) => {
+                let opened = OpenedTabs::new(&options.records, &address);
+                let handed_over = hand_over(hub.root(), tab, opened, until).await?;
+                hub.with_ours(|ours| *ours = Ours::HandedOver(handed_over));
+                None
+            }
+            None => {
+                let context = new_context(hub.root(), until).await.map_err(AttachError::Setup)?;
+                hub.with_ours(|ours| *ours = Ours::Context(context.clone()));
+                Some(context)
+            }
+        };
+        let version = begin(&hub, Downloads::AsConfigured { context }, until).await.map_err(AttachError::Setup)?;
         Ok(Self { hub, tasks, chrome: None, version, transport: Transport::WebSocket })
     }
 
@@ -114,6 +152,31 @@ impl Browser {
     #[must_use]
     pub fn session(&self) -> &Session {
         self.hub.root()
+    }
+
+    /// Another session of the browser as a whole, with domains of its own: what it enables ends with it, and others do not
+    /// see its events. Ends by [`Browser::end_session`].
+    ///
+    /// # Errors
+    /// [`CallError`]
+    pub async fn begin_session(&self, until: Instant) -> Result<Session, CallError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Attached {
+            session_id: SessionId,
+        }
+        let method = "Target.attachToBrowserTarget";
+        let Attached { session_id } = self.session().call_raw(method, json!({}), until).await?.parse()?;
+        // The event comes before the reply.
+        let reason = GoneReason::Detached;
+        self.hub.session(&session_id).ok_or(CallError::SessionGone { method: method.into(), reason })
+    }
+
+    /// Ends a session of [`Browser::begin_session`]. The command is queued behind those that the session has sent.
+    pub fn end_session(&self, session: &Session) {
+        if let Some(id) = session.id() {
+            self.session().post("Target.detachFromTarget", &json!({ "sessionId": id }));
+        }
     }
 
     /// Opens a tab and waits until it is set up (not until it is loaded).
@@ -127,8 +190,28 @@ impl Browser {
             target_id: TargetId,
         }
         let mut events = self.events();
-        let reply = self.session().call_raw("Target.createTarget", json!({"url": url}), until).await?;
+        let context = self.hub.with_ours(|ours| match ours {
+            Ours::Context(context) => Some(context.clone()),
+            Ours::All | Ours::HandedOver(_) => None,
+        });
+        let mut wanted = json!({"url": url});
+        if let Some(context) = context {
+            wanted["browserContextId"] = json!(context);
+        }
+        let reply = self.session().call_raw("Target.createTarget", wanted, until).await?;
         let Created { target_id } = reply.parse()?;
+        let was_let_go = self.hub.with_ours(|ours| match ours {
+            Ours::HandedOver(HandedOver { opened, .. }) => {
+                opened.add(target_id.clone());
+                true
+            }
+            Ours::All | Ours::Context(_) => false,
+        });
+        if was_let_go {
+            // It was announced before it was known to be ours.
+            let again = json!({"targetId": target_id, "flatten": true});
+            self.session().call_raw("Target.attachToTarget", again, until).await?;
+        }
         let opened = async {
             loop {
                 if let Some(page) = self.page(&target_id) {
@@ -169,15 +252,25 @@ impl Browser {
         self.hub.add_script(source);
     }
 
-    /// Closes a launched browser in an orderly way, kills what is left at the deadline, and removes the profile. One
-    /// that was attached to is only disconnected.
+    /// The tab that was handed over by somebody else, who goes on using it: it is not ours to close.
+    #[must_use]
+    pub fn handed_over(&self) -> Option<TargetId> {
+        self.hub.with_ours(|ours| match ours {
+            Ours::HandedOver(HandedOver { tab, .. }) => Some(tab.clone()),
+            Ours::All | Ours::Context(_) => None,
+        })
+    }
+
+    /// Closes a launched browser in an orderly way, kills what is left at the deadline, and removes the profile. In one
+    /// that was attached to, our tabs are closed; it is disconnected from.
     ///
     /// # Errors
-    /// [`CallError::DeadlineExceeded`] if it had to be killed.
+    /// [`CallError::DeadlineExceeded`] if it had to be killed, or if a tab of ours was still open at the deadline.
     pub async fn close(&self, until: Instant) -> Result<(), CallError> {
         let Some(chrome) = &self.chrome else {
+            let left = self.leave(until).await;
             self.hub.gone();
-            return Ok(());
+            return left;
         };
         // Chrome may exit before its answer is out.
         let _ = self.session().call_raw("Browser.close", json!({}), until).await;
@@ -185,6 +278,30 @@ impl Browser {
         chrome.end();
         self.hub.gone();
         if exited { Ok(()) } else { Err(CallError::DeadlineExceeded { method: "Browser.close".into() }) }
+    }
+
+    /// Closes our tabs in a browser that runs on.
+    async fn leave(&self, until: Instant) -> Result<(), CallError> {
+        let context = self.hub.with_ours(|ours| match ours {
+            Ours::Context(context) => Some(context.clone()),
+            Ours::All | Ours::HandedOver(_) => None,
+        });
+        if let Some(context) = context {
+            let context = json!({"browserContextId": context});
+            return self.session().call_raw("Target.disposeBrowserContext", context, until).await.map(drop);
+        }
+        let Some(kept) = self.handed_over() else { return Ok(()) };
+        let pages = self.hub.all_pages().into_iter().filter(|page| *page.target_id() != kept);
+        let closed = join_all(pages.map(async |page| page.close(until).await)).await;
+        if closed.iter().any(Result::is_err) {
+            return Err(CallError::DeadlineExceeded { method: "Target.closeTarget".into() });
+        }
+        self.hub.with_ours(|ours| {
+            if let Ours::HandedOver(HandedOver { opened, .. }) = ours {
+                opened.forget();
+            }
+        });
+        Ok(())
     }
 
     /// Whether the connection is up.
@@ -197,6 +314,12 @@ impl Browser {
     #[must_use]
     pub fn version(&self) -> &BrowserVersion {
         &self.version
+    }
+
+    /// The program that was launched; `None` for a browser that was attached to.
+    #[must_use]
+    pub fn program(&self) -> Option<&Path> {
+        self.chrome.as_ref().map(Chrome::program)
     }
 
     /// The process that was launched; `None` for a browser that was attached to.
@@ -225,6 +348,31 @@ impl std::fmt::Debug for Browser {
     }
 }
 
+/// A browser context of our own. The browser disposes of it, and of its tabs, when the connection ends, however.
+async fn new_context(root: &Session, until: Instant) -> Result<String, CallError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Created {
+        browser_context_id: String,
+    }
+    let reply = root.call_raw("Target.createBrowserContext", json!({"disposeOnDetach": true}), until).await?;
+    Ok(reply.parse::<Created>()?.browser_context_id)
+}
+
+/// Takes over a tab that is open.
+async fn hand_over(
+    root: &Session,
+    tab: &OpenTab,
+    opened: OpenedTabs,
+    until: Instant,
+) -> Result<HandedOver, AttachError> {
+    let reply = root.call_raw("Target.getTargets", json!({}), until).await.map_err(AttachError::Setup)?;
+    let Targets { target_infos } = reply.parse().map_err(AttachError::Setup)?;
+    let tab = tab.find(&target_infos)?;
+    let others = target_infos.into_iter().map(|info| info.target_id).filter(|id| *id != tab).collect();
+    Ok(HandedOver { tab, others, opened })
+}
+
 /// The first commands on any connection.
 async fn begin(hub: &Arc<Hub>, downloads: Downloads<'_>, until: Instant) -> Result<BrowserVersion, CallError> {
     #[derive(Deserialize)]
@@ -241,7 +389,10 @@ async fn begin(hub: &Arc<Hub>, downloads: Downloads<'_>, until: Instant) -> Resu
         Downloads::Into(folder) => {
             json!({"behavior": "allowAndName", "downloadPath": folder, "eventsEnabled": true})
         }
-        Downloads::AsConfigured => json!({"behavior": "default", "eventsEnabled": true}),
+        Downloads::AsConfigured { context: None } => json!({"behavior": "default", "eventsEnabled": true}),
+        Downloads::AsConfigured { context: Some(context) } => {
+            json!({"behavior": "default", "eventsEnabled": true, "browserContextId": context})
+        }
     };
     let root = hub.root();
     let version = root.call_raw("Browser.getVersion", json!({}), until);

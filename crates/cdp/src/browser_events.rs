@@ -15,8 +15,15 @@ pub enum BrowserEvent {
     PageOpened {
         /// The page.
         page: Page,
-        /// The page that opened it, unless it was opened with `noopener`.
+        /// The page that opened it. Chromium 156 names it also where it was opened with `noopener`.
         opener: Option<TargetId>,
+    },
+    /// A page tried to open more tabs than may be open: this one was closed before anything of it loaded.
+    PageRefused {
+        /// What it would have shown.
+        url: String,
+        /// The page that opened it.
+        opener: TargetId,
     },
     /// A page is gone.
     PageClosed {

@@ -123,6 +123,12 @@ pub enum LaunchError {
         #[source]
         source: io::Error,
     },
+    /// Traffic would leave the browser past its proxy.
+    #[error("expected no argument that leads past the proxy, saw {argument}; leave it out, or set no proxy")]
+    PastProxy {
+        /// The argument.
+        argument: String,
+    },
     /// The binary could not be started.
     #[error("expected to start {binary}")]
     Spawn {
@@ -161,6 +167,9 @@ pub enum LaunchError {
     /// This transport does not exist on this system.
     #[error("the pipe transport needs a Unix system")]
     PipeUnsupported,
+    /// A websocket in a network namespace cannot be reached from outside.
+    #[error("expected the pipe transport for a browser in a network namespace, saw a websocket")]
+    PipeNeeded,
 }
 
 /// Why a running browser could not be attached to.
@@ -204,6 +213,17 @@ pub enum AttachError {
     DeadlineExceeded {
         /// The endpoint as given.
         endpoint: String,
+    },
+    /// The tab that was to be handed over cannot be identified. The other tabs are none of our business: they are
+    /// counted only.
+    #[error("expected one tab whose title or URL is, or contains, {wanted:?}; saw {matching} among {open} open tabs")]
+    NoSuchTab {
+        /// What the user named.
+        wanted: String,
+        /// How many tabs match.
+        matching: usize,
+        /// How many tabs are open.
+        open: usize,
     },
     /// One of the first commands failed.
     #[error("the browser refused a set-up command")]

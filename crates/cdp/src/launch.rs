@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +18,7 @@ use tokio::task::JoinHandle;
 
 use crate::discover::ChromeBinary;
 use crate::error::LaunchError;
+use crate::namespace::Namespace;
 use crate::profile_dir::{ProfileDir, await_group_end, kill_group};
 
 /// Whether there is a window.
@@ -72,16 +74,33 @@ pub struct LaunchOptions {
     pub extra_args: Vec<OsString>,
     /// The directory under which a fresh profile is made; created if missing.
     pub profile_root: PathBuf,
-    /// A proxy for everything, loopback included, as `--proxy-server` takes it.
-    pub proxy: Option<String>,
+    /// An HTTP proxy for everything, loopback included. Chrome then resolves no names and sends no UDP; arguments in
+    /// `extra_args` that would change this are refused.
+    pub proxy: Option<SocketAddr>,
+    /// The network namespace to start it in. The proxy has to listen there, and the transport has to be the pipe.
+    pub namespace: Option<Arc<Namespace>>,
     /// Where downloads go, each under its guid; none refuses them.
     pub accept_downloads: Option<PathBuf>,
+    /// The most tabs that pages may have open that they opened. A further one is closed before anything of it loads.
+    pub opened_tabs: usize,
+    /// The most bytes that all downloads of this browser together may write; the one that goes beyond is cancelled.
+    pub download_bytes: u64,
+    /// Environment variables that Chrome does not inherit, such as those that hold secrets.
+    pub withheld_variables: Vec<OsString>,
+    /// A script that runs in the world of the page itself, in every frame and dedicated worker, before its own scripts.
+    /// Shared workers, service workers and workers of workers do not get it.
+    pub page_script: Option<Arc<str>>,
+    /// The time zone of pages, such as `Europe/Berlin`; none for the system's.
+    pub timezone: Option<String>,
+    /// The language of pages, such as `en-US`; none for the system's.
+    pub locale: Option<String>,
     /// How to talk to it.
     pub transport: Transport,
 }
 
 impl LaunchOptions {
-    /// Headless, 1280 × 720, sandboxed where possible, no downloads, the system's best transport.
+    /// Headless, 1280 × 720, sandboxed where possible, no downloads (at most 1 GiB if they are accepted), the system's best
+    /// transport.
     #[must_use]
     pub fn new(binary: ChromeBinary, profile_root: impl Into<PathBuf>) -> Self {
         Self {
@@ -92,24 +111,35 @@ impl LaunchOptions {
             extra_args: Vec::new(),
             profile_root: profile_root.into(),
             proxy: None,
+            namespace: None,
             accept_downloads: None,
+            opened_tabs: OPENED_TABS,
+            download_bytes: 1 << 30,
+            withheld_variables: Vec::new(),
+            page_script: None,
+            timezone: None,
+            locale: None,
             transport: Transport::default(),
         }
     }
 }
 
+/// [`LaunchOptions::opened_tabs`], unless stated.
+pub(crate) const OPENED_TABS: usize = 20;
+
 /// Bytes of Chrome's standard error that are kept.
 const STDERR_CAP: usize = 8 << 10;
 const POLL: Duration = Duration::from_millis(10);
 
-/// Features that act on their own, or that move a page to another target behind our back.
+/// Features that act on their own, or that move a page to another target behind our back. The last two are a renderer for
+/// the list below the address bar, which is more than half of the time that a start of Chrome 156 takes of the processor.
 const DISABLED_FEATURES: &str = "--disable-features=AcceptCHFrame,AutoDeElevate,AutofillServerCommunication,\
 CertificateTransparencyComponentUpdater,DestroyProfileOnBrowserClose,DialMediaRouteProvider,GlobalMediaControls,\
 HttpsUpgrades,InterestFeedContentSuggestions,LensOverlay,MediaRouter,OptimizationHints,PaintHolding,\
-PasswordLeakDetection,Prerender2,ThirdPartyStoragePartitioning,Translate";
+PasswordLeakDetection,Prerender2,ThirdPartyStoragePartitioning,Translate,WebUIOmniboxAimPopup,WebUIOmniboxPopup";
 
 /// What makes a browser quiet and the same everywhere.
-const QUIET: [&str; 27] = [
+const QUIET: [&str; 26] = [
     "--no-first-run",
     "--no-default-browser-check",
     "--no-service-autorun",
@@ -129,7 +159,6 @@ const QUIET: [&str; 27] = [
     "--disable-extensions",
     "--disable-hang-monitor",
     "--disable-infobars",
-    "--disable-ipc-flooding-protection",
     "--disable-popup-blocking",
     "--disable-prompt-on-repost",
     "--disable-search-engine-choice-screen",
@@ -159,15 +188,55 @@ impl LaunchOptions {
         if self.sandbox == Sandbox::Off || is_root() {
             args.push("--no-sandbox".into());
         }
-        if let Some(proxy) = &self.proxy {
-            args.push(format!("--proxy-server={proxy}").into());
-            // By default, Chrome never sends loopback traffic through a proxy.
-            args.push("--proxy-bypass-list=<-loopback>".into());
-        }
+        args.extend(self.locale.iter().map(|locale| format!("--lang={locale}").into()));
+        args.extend(self.proxy.iter().flat_map(contained));
         args.extend(self.extra_args.iter().cloned());
         args.push("about:blank".into());
         args
     }
+}
+
+/// What makes Chrome reach the network through a proxy only. Each is needed:
+/// `--force-webrtc-ip-handling-policy` and `--disable-quic` of other tools are not.
+fn contained(proxy: &SocketAddr) -> [OsString; 4] {
+    [
+        format!("--proxy-server=http://{proxy}").into(),
+        // By default, Chrome never sends loopback traffic through a proxy.
+        "--proxy-bypass-list=<-loopback>".into(),
+        // STUN and TURN would send UDP past it.
+        "--webrtc-ip-handling-policy=disable_non_proxied_udp".into(),
+        // Chrome would look up the names of TURN servers by itself.
+        format!("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {}", proxy.ip()).into(),
+    ]
+}
+
+/// Arguments by which traffic would leave Chrome past its proxy.
+const UNDOING: [&str; 15] = [
+    "proxy-server",
+    "proxy-bypass-list",
+    "proxy-pac-url",
+    "proxy-auto-detect",
+    "no-proxy-server",
+    "webrtc-ip-handling-policy",
+    "force-webrtc-ip-handling-policy",
+    "host-resolver-rules",
+    "host-rules",
+    "dns-over-https-mode",
+    "dns-over-https-templates",
+    "origin-to-force-quic-on",
+    "load-extension",
+    "disable-extensions-except",
+    "user-data-dir",
+];
+
+/// The first argument that would undo the containment.
+fn undoing(args: &[OsString]) -> Option<&OsString> {
+    args.iter().find(|arg| {
+        // Chrome accepts one dash as well as two, and on Windows a slash and capitals.
+        let arg = arg.to_string_lossy();
+        let name = arg.trim_start_matches(['-', '/']).split('=').next().unwrap_or_default().to_ascii_lowercase();
+        arg.starts_with(['-', '/']) && UNDOING.contains(&name.as_str())
+    })
 }
 
 #[cfg(unix)]
@@ -183,6 +252,7 @@ fn is_root() -> bool {
 /// A running Chrome of ours.
 #[derive(Debug)]
 pub(crate) struct Chrome {
+    program: PathBuf,
     process_id: u32,
     child: Mutex<Option<Child>>,
     profile: Mutex<Option<ProfileDir>>,
@@ -200,13 +270,28 @@ pub(crate) type Pipes = std::convert::Infallible;
 impl Chrome {
     /// Starts the process. Must be called within a runtime.
     pub(crate) fn start(options: &LaunchOptions) -> Result<(Self, Option<Pipes>), LaunchError> {
+        if let Some(argument) = options.proxy.and_then(|_| undoing(&options.extra_args)) {
+            return Err(LaunchError::PastProxy { argument: argument.to_string_lossy().into_owned() });
+        }
+        if options.namespace.is_some() && options.transport == Transport::WebSocket {
+            return Err(LaunchError::PipeNeeded);
+        }
         let profile = ProfileDir::create(&options.profile_root)
             .map_err(|source| LaunchError::Profile { root: options.profile_root.clone(), source })?;
         let mut command = Command::new(&options.binary.path);
         command.args(options.args(profile.path())).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        for variable in &options.withheld_variables {
+            command.env_remove(variable);
+        }
+        command.envs(options.timezone.iter().map(|zone| ("TZ", zone)));
+        command.envs(options.locale.iter().map(|locale| ("LANGUAGE", locale)));
         let spawn_error = |source| LaunchError::Spawn { binary: options.binary.path.clone(), source };
         let pipes = own_group_and_pipes(&mut command, options.transport)?;
-        let mut child = command.spawn().map_err(spawn_error)?;
+        let spawned = match &options.namespace {
+            Some(namespace) => namespace.within(|| command.spawn()).and_then(|spawned| spawned),
+            None => command.spawn(),
+        };
+        let mut child = spawned.map_err(spawn_error)?;
         // The command holds Chrome's ends of the pipes; kept open, their end would never be seen.
         drop(command);
 
@@ -218,6 +303,7 @@ impl Chrome {
             .map(|pipe| tokio::spawn(keep_tail(pipe, stderr.clone())));
         let process_id = child.id();
         let chrome = Self {
+            program: options.binary.path.clone(),
             process_id,
             child: Mutex::new(Some(child)),
             profile_path: profile.path().to_owned(),
@@ -229,6 +315,10 @@ impl Chrome {
             profile.used_by(process_id).map_err(spawn_error)?;
         }
         Ok((chrome, pipes))
+    }
+
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
     }
 
     pub(crate) fn process_id(&self) -> u32 {
@@ -357,7 +447,7 @@ async fn keep_tail(mut pipe: tokio::process::ChildStderr, tail: Arc<Mutex<VecDeq
 mod tests {
     use std::path::Path;
 
-    use super::{LaunchOptions, Sandbox, Window};
+    use super::{LaunchOptions, Sandbox, Transport, Window};
     use crate::discover::{ChromeBinary, PlaceKind};
 
     fn options() -> LaunchOptions {
@@ -377,11 +467,39 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_gets_loopback_traffic_too() {
+    fn a_proxy_brings_the_flags_that_leave_no_way_past_it() {
         assert!(!has(&options(), "--proxy-bypass-list=<-loopback>"));
-        let proxied = LaunchOptions { proxy: Some("http://127.0.0.1:1".to_owned()), ..options() };
-        assert!(has(&proxied, "--proxy-server=http://127.0.0.1:1"));
-        assert!(has(&proxied, "--proxy-bypass-list=<-loopback>"));
+        let proxied = LaunchOptions { proxy: Some(([127, 0, 0, 1], 8080).into()), ..options() };
+        for flag in [
+            "--proxy-server=http://127.0.0.1:8080",
+            "--proxy-bypass-list=<-loopback>",
+            "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        ] {
+            assert!(has(&proxied, flag), "{flag}");
+        }
+    }
+
+    #[test]
+    fn an_argument_that_leads_past_the_proxy_is_found_in_every_spelling() {
+        let found = |arg: &str| super::undoing(&["--lang=de".into(), arg.into()]).is_some();
+        for arg in ["--no-proxy-server", "-proxy-server=direct://", "/Proxy-Bypass-List=*", "--host-rules=MAP * x"] {
+            assert!(found(arg), "{arg}");
+        }
+        for arg in ["--proxy-server-like=1", "proxy-server", "--mute-audio", ""] {
+            assert!(!found(arg), "{arg}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn s86_s89_no_port_is_opened_for_the_protocol_and_no_extension_is_loaded() {
+        assert!(has(&options(), "--remote-debugging-pipe") && has(&options(), "--disable-extensions"));
+        let is_port = |arg: &std::ffi::OsString| arg.to_string_lossy().contains("debugging-port");
+        assert!(!options().args(Path::new("p")).iter().any(is_port));
+        // Where a port is asked for, Chrome chooses it, on loopback.
+        let by_port = LaunchOptions { transport: Transport::WebSocket, ..options() };
+        assert!(has(&by_port, "--remote-debugging-port=0"));
     }
 
     #[test]

@@ -25,14 +25,20 @@ mod frames;
 mod ids;
 mod launch;
 mod message;
+mod namespace;
+mod opened;
 mod page;
+mod process;
 mod profile_dir;
 mod queue;
 mod session;
+mod sharing;
+mod target_info;
 mod targets;
 mod transport;
 mod world;
 
+pub mod paused;
 pub mod wire;
 
 pub use browser::{Browser, BrowserVersion};
@@ -43,6 +49,7 @@ pub use error::{AttachError, CallError, GoneReason, LaunchError, PageError, Worl
 pub use ids::{DocumentId, ExecutionContextId, FrameId, SessionId, TargetId};
 pub use launch::{LaunchOptions, Sandbox, Transport, Window};
 pub use message::RawReply;
+pub use namespace::Namespace;
 pub use page::{
     DetachKind, DialogAnswer, DialogKind, DomainGuard, Frame, GotoError, Navigated, OpenDialog, Page, PageEvent,
     PageEvents, WaitUntil,
@@ -50,6 +57,7 @@ pub use page::{
 pub use profile_dir::{SweepReport, sweep};
 pub use queue::Events;
 pub use session::{Call, Delivery, EventQueue, RawEvent, Session, SessionKind};
+pub use sharing::{AttachOptions, OpenTab};
 pub use world::World;
 
 /// The protocol's generated types, for parameters and small replies.

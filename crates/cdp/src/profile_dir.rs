@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::process::{self, Process};
+
 const PREFIX: &str = "profile-";
 const SUFFIX: &str = ".lock";
 
@@ -26,27 +28,6 @@ pub struct SweepReport {
     pub removed: usize,
     /// Profiles of live owners, left alone.
     pub in_use: usize,
-}
-
-/// Who a process is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Process {
-    pid: u32,
-    /// As the system reports it; unknown where it does not.
-    start: Option<String>,
-}
-
-impl Process {
-    fn of(pid: u32) -> Self {
-        Self { pid, start: process::start_time(pid) }
-    }
-
-    fn is_alive(&self) -> bool {
-        match &self.start {
-            Some(start) => process::start_time(self.pid).as_ref() == Some(start),
-            None => process::exists(self.pid),
-        }
-    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -211,157 +192,12 @@ fn sweep_one(lock_path: &Path, report: &mut SweepReport) {
 }
 
 #[cfg(unix)]
-mod process {
-    //! What Unix knows about processes, mostly through `/proc`.
-
-    use std::fs::{self, File};
-    use std::io;
-    use std::path::Path;
-
-    use rustix::fs::{FlockOperation, flock};
-    use rustix::process::{Pid, Signal, kill_process_group, test_kill_process, test_kill_process_group};
-
-    fn id(pid: u32) -> Option<Pid> {
-        Pid::from_raw(i32::try_from(pid).ok()?)
-    }
-
-    /// Holds the lock for as long as the file is open; the system releases it when the process ends.
-    pub(super) fn hold(file: &File) -> io::Result<()> {
-        Ok(flock(file, FlockOperation::LockExclusive)?)
-    }
-
-    pub(super) fn is_free(file: &File) -> bool {
-        flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
-    }
-
-    pub(super) fn exists(pid: u32) -> bool {
-        id(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
-    }
-
-    pub(super) fn kill_group(leader: u32) {
-        if let Some(pid) = id(leader).filter(|_| leader > 1) {
-            let _ = kill_process_group(pid, Signal::KILL);
-        }
-    }
-
-    #[cfg(target_os = "linux")]
-    struct Stat {
-        state: String,
-        group: u32,
-        start: String,
-    }
-
-    /// The fields of `/proc/PID/stat` after the command, which is in brackets and may hold anything.
-    #[cfg(target_os = "linux")]
-    fn stat(pid: u32) -> Option<Stat> {
-        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let (_, rest) = text.rsplit_once(") ")?;
-        let fields: Vec<&str> = rest.split(' ').collect();
-        Some(Stat {
-            state: (*fields.first()?).to_owned(),
-            group: fields.get(2)?.parse().ok()?,
-            start: (*fields.get(19)?).to_owned(),
-        })
-    }
-
-    #[cfg(target_os = "linux")]
-    fn all() -> impl Iterator<Item = u32> {
-        fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-    }
-
-    /// A process that has ended but was not reaped counts as ended.
-    #[cfg(target_os = "linux")]
-    pub(super) fn start_time(pid: u32) -> Option<String> {
-        stat(pid).filter(|stat| stat.state != "Z" && stat.state != "X").map(|stat| stat.start)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn start_time(pid: u32) -> Option<String> {
-        let output = std::process::Command::new("ps").args(["-o", "lstart=", "-p", &pid.to_string()]).output().ok()?;
-        let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-        (!text.is_empty()).then_some(text)
-    }
-
-    /// Orphans that are not reaped stay in their group as zombies: those do not count.
-    #[cfg(target_os = "linux")]
-    pub(super) fn group_is_alive(leader: u32) -> bool {
-        if id(leader).is_none_or(|pid| test_kill_process_group(pid).is_err()) {
-            return false;
-        }
-        all().filter_map(stat).any(|stat| stat.group == leader && stat.state != "Z" && stat.state != "X")
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn group_is_alive(leader: u32) -> bool {
-        id(leader).is_some_and(|pid| test_kill_process_group(pid).is_ok())
-    }
-
-    /// The groups of processes that were started on this very profile.
-    #[cfg(target_os = "linux")]
-    pub(super) fn using_profile(profile: &Path) -> Vec<u32> {
-        use std::os::unix::ffi::OsStrExt;
-        let wanted = [b"--user-data-dir=", profile.as_os_str().as_bytes()].concat();
-        let mut groups = Vec::new();
-        for pid in all() {
-            let Ok(command) = fs::read(format!("/proc/{pid}/cmdline")) else { continue };
-            if command.split(|byte| *byte == 0).any(|argument| argument == wanted)
-                && let Some(stat) = stat(pid)
-                && stat.group == pid
-            {
-                groups.push(pid);
-            }
-        }
-        groups
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn using_profile(_profile: &Path) -> Vec<u32> {
-        Vec::new()
-    }
-}
-
-#[cfg(not(unix))]
-mod process {
-    //! Elsewhere nothing is known about processes; the janitor then removes only what is not held open.
-
-    use std::fs::File;
-    use std::io;
-    use std::path::Path;
-
-    pub(super) fn hold(_file: &File) -> io::Result<()> {
-        Ok(())
-    }
-
-    pub(super) fn is_free(_file: &File) -> bool {
-        true
-    }
-
-    /// Unknown counts as alive: nothing is touched.
-    pub(super) fn exists(_pid: u32) -> bool {
-        true
-    }
-
-    pub(super) fn start_time(_pid: u32) -> Option<String> {
-        None
-    }
-
-    pub(super) fn kill_group(_leader: u32) {}
-
-    pub(super) fn group_is_alive(_leader: u32) -> bool {
-        false
-    }
-
-    pub(super) fn using_profile(_profile: &Path) -> Vec<u32> {
-        Vec::new()
-    }
-}
-
-#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::{Lock, Process, ProfileDir, SweepReport, sweep};
+    use super::{Lock, ProfileDir, SweepReport, sweep};
+    use crate::process::Process;
 
     #[test]
     fn a_live_owners_profile_is_left_alone() {

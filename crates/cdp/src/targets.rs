@@ -19,12 +19,21 @@ use crate::ids::{FrameId, SessionId, TargetId};
 use crate::page::Page;
 use crate::queue::{Events, Lanes};
 use crate::session::{Session, SessionInner, SessionKind};
+use crate::sharing::Ours;
+use crate::target_info::{TargetInfo, is_of_the_browser};
 
-/// What every page of a browser gets at its start.
-#[derive(Clone, Copy, Debug, Default)]
+/// What the pages of a browser get and may do.
+#[derive(Clone, Debug)]
 pub(crate) struct PageSetup {
     /// Width and height in CSS pixels; `None` keeps the window's.
     pub(crate) viewport: Option<(u32, u32)>,
+    /// The most tabs opened by pages that may be open at a time; those that are opened through [`crate::Browser`] do not
+    /// count.
+    pub(crate) opened_tabs: usize,
+    /// The most bytes that all downloads together may write; `None` in a browser of somebody else.
+    pub(crate) download_bytes: Option<u64>,
+    /// Runs in the world of the page itself, before its own scripts.
+    pub(crate) page_script: Option<Arc<str>>,
 }
 
 pub(crate) struct Hub {
@@ -36,10 +45,14 @@ pub(crate) struct Hub {
 
 #[derive(Default)]
 struct HubState {
-    sessions: HashMap<SessionId, (Session, Page)>,
+    /// Those of the browser as a whole have no page.
+    sessions: HashMap<SessionId, (Session, Option<Page>)>,
     pages: Vec<Page>,
     scripts: Vec<Arc<str>>,
+    ours: Ours,
     lanes: Lanes<BrowserEvent>,
+    /// Bytes of each download.
+    downloaded: HashMap<String, u64>,
     is_gone: bool,
 }
 
@@ -48,10 +61,6 @@ impl HubState {
         self.lanes.emit(event);
     }
 }
-
-/// Pages that belong to the browser and not to the web; extensions and developer tools likewise.
-const FOREIGN_PAGES: [&str; 5] =
-    ["chrome://newtab", "chrome://new-tab-page", "chrome-untrusted://", "chrome-extension://", "devtools://"];
 
 /// Attaches to targets of these types; all others run unobserved.
 pub(crate) fn auto_attach(types: &[&str]) -> Value {
@@ -74,6 +83,11 @@ impl Hub {
         &self.root
     }
 
+    /// A session of ours by its name.
+    pub(crate) fn session(&self, id: &SessionId) -> Option<Session> {
+        self.lock().sessions.get(id).map(|(session, _)| session.clone())
+    }
+
     pub(crate) fn connection(&self) -> &Arc<Connection> {
         &self.connection
     }
@@ -85,6 +99,16 @@ impl Hub {
     /// Whether an attached page has not reported its frames yet.
     pub(crate) fn has_pages_starting(&self) -> bool {
         self.lock().pages.iter().any(|page| !page.inner.is_listed())
+    }
+
+    /// Pages that are set up or starting.
+    pub(crate) fn all_pages(&self) -> Vec<Page> {
+        self.lock().pages.clone()
+    }
+
+    /// States or reads which pages are ours.
+    pub(crate) fn with_ours<T>(&self, then: impl FnOnce(&mut Ours) -> T) -> T {
+        then(&mut self.lock().ours)
     }
 
     pub(crate) fn add_script(&self, source: &str) {
@@ -104,7 +128,7 @@ impl Hub {
         let (session, page) = match event.session {
             None => (self.root.clone(), None),
             Some(id) => match self.lock().sessions.get(id) {
-                Some((session, page)) => (session.clone(), Some(page.clone())),
+                Some((session, page)) => (session.clone(), page.clone()),
                 None => return,
             },
         };
@@ -147,12 +171,16 @@ impl Hub {
         let info = event.target_info;
         let is_root = parent.kind() == SessionKind::Browser;
         let kind = match info.kind.as_str() {
+            // Only if it was asked for.
+            "browser" if is_root => Some(SessionKind::Browser),
             "page" if is_root => Some(SessionKind::Page),
             "iframe" if !is_root => Some(SessionKind::Frame),
             "worker" if !is_root => Some(SessionKind::Worker),
             _ => None,
         };
-        let kind = kind.filter(|_| !FOREIGN_PAGES.iter().any(|prefix| info.url.starts_with(prefix)));
+        let kind = kind
+            .filter(|_| !is_of_the_browser(&info.url))
+            .filter(|kind| *kind != SessionKind::Page || self.lock().ours.claim(&info));
         let session = Session::new(SessionInner::new(
             Some(event.session_id.clone()),
             Some(info.target_id.clone()),
@@ -162,9 +190,23 @@ impl Hub {
         ));
         let page = match kind {
             None => None,
+            Some(SessionKind::Browser) => {
+                self.lock().sessions.insert(event.session_id, (session, None));
+                return;
+            }
             Some(SessionKind::Page) => {
                 let mut state = self.lock();
                 if state.is_gone {
+                    return;
+                }
+                if let Some(opener) = info.opener_id.as_ref()
+                    && state.pages.iter().filter(|page| page.opener().is_some()).count() >= self.setup.opened_tabs
+                {
+                    // Paused, it would keep its opener waiting for ever. It may run, but none of its requests is let go.
+                    session.post("Fetch.enable", &json!({}));
+                    session.post("Runtime.runIfWaitingForDebugger", &json!({}));
+                    self.root.post("Target.closeTarget", &json!({"targetId": info.target_id}));
+                    state.emit(&BrowserEvent::PageRefused { url: info.url, opener: opener.clone() });
                     return;
                 }
                 let scripts = state.scripts.clone();
@@ -186,7 +228,7 @@ impl Hub {
             parent.post("Target.detachFromTarget", &json!({"sessionId": event.session_id}));
             return;
         };
-        self.lock().sessions.insert(event.session_id, (session.clone(), page.clone()));
+        self.lock().sessions.insert(event.session_id, (session.clone(), Some(page.clone())));
         if session.kind() == SessionKind::Frame {
             let id = FrameId::from(info.target_id.as_str());
             let parent_frame = info.parent_frame_id.or(info.parent_id);
@@ -196,7 +238,11 @@ impl Hub {
     }
 
     fn set_up(self: &Arc<Self>, session: &Session, page: &Page) {
+        let page_script = self.setup.page_script.as_deref();
         if session.kind() == SessionKind::Worker {
+            if let Some(script) = page_script {
+                session.post("Runtime.evaluate", &json!({"expression": script}));
+            }
             page.inner.set_up(session);
             session.post("Runtime.runIfWaitingForDebugger", &json!({}));
             return;
@@ -204,7 +250,8 @@ impl Hub {
         session.post("Page.enable", &json!({}));
         session.post("Inspector.enable", &json!({}));
         session.post("Page.setLifecycleEventsEnabled", &json!({"enabled": true}));
-        session.post("Target.setAutoAttach", &auto_attach(&["iframe", "worker"]));
+        // A worklet that is left out of the filter is paused all the same, and nothing would ever let it run.
+        session.post("Target.setAutoAttach", &auto_attach(&["iframe", "worker", "worklet"]));
         session.post("Page.setInterceptFileChooserDialog", &json!({"enabled": true}));
         if session.kind() == SessionKind::Page
             && let Some((width, height)) = self.setup.viewport
@@ -214,6 +261,9 @@ impl Hub {
             // A page in the background behaves as one in the foreground: there is no person whose focus
             // could be meant.
             session.post("Emulation.setFocusEmulationEnabled", &json!({"enabled": true}));
+        }
+        if let Some(script) = page_script {
+            session.post("Page.addScriptToEvaluateOnNewDocument", &json!({"source": script}));
         }
         page.inner.set_up(session);
         let (hub, of, page) = (self.clone(), session.clone(), page.clone());
@@ -231,8 +281,11 @@ impl Hub {
     }
 
     fn detached(self: &Arc<Self>, parent: &Session, event: &Detached) {
-        let Some((session, Page { inner: page })) = self.lock().sessions.get(&event.session_id).cloned() else {
-            return;
+        let known = self.lock().sessions.get(&event.session_id).cloned();
+        let (session, page) = match known {
+            Some((session, Some(page))) => (session, page.inner),
+            Some((session, None)) => return self.drop_session(&session, GoneReason::Detached),
+            None => return,
         };
         if session.kind() == SessionKind::Page {
             self.page_gone(&page, GoneReason::Detached);
@@ -289,14 +342,21 @@ impl Hub {
         for page in pages {
             self.page_gone(&page.inner, GoneReason::BrowserGone);
         }
-        self.root.inner.fail(GoneReason::BrowserGone);
+        let rest: Vec<Session> = self.lock().sessions.drain().map(|(_, (session, _))| session).collect();
+        for session in rest.iter().chain([&self.root]) {
+            session.inner.fail(GoneReason::BrowserGone);
+        }
         let mut state = self.lock();
-        state.sessions.clear();
         state.emit(&BrowserEvent::Gone);
         state.lanes.close();
     }
 
     fn download_started(&self, event: DownloadWillBegin) {
+        let is_ours = |page: &Page| page.frame(&event.frame_id).is_some();
+        // Somebody else's, in a browser that is shared.
+        if self.with_ours(|ours| !matches!(ours, Ours::All)) && !self.all_pages().iter().any(is_ours) {
+            return;
+        }
         self.lock().emit(&BrowserEvent::DownloadStarted {
             guid: event.guid,
             url: event.url,
@@ -305,12 +365,29 @@ impl Hub {
         });
     }
 
+    /// Cancels a download by which the downloads of this browser come to more bytes than it may write.
+    fn bound_downloads(&self, guid: &str, state: DownloadState, received: u64) {
+        let Some(most) = self.setup.download_bytes else { return };
+        let written = &mut self.lock().downloaded;
+        if state == DownloadState::Canceled {
+            written.remove(guid);
+            return;
+        }
+        written.insert(guid.to_owned(), received);
+        if state == DownloadState::InProgress
+            && written.values().fold(0, |sum: u64, one| sum.saturating_add(*one)) > most
+        {
+            self.root.post("Browser.cancelDownload", &json!({"guid": guid}));
+        }
+    }
+
     fn download_progress(&self, event: DownloadProgress) {
         let state = match event.state.as_str() {
             "completed" => DownloadState::Completed,
             "canceled" => DownloadState::Canceled,
             _ => DownloadState::InProgress,
         };
+        self.bound_downloads(&event.guid, state, whole(event.received_bytes));
         self.lock().emit(&BrowserEvent::DownloadProgress {
             guid: event.guid,
             state,
@@ -336,22 +413,6 @@ pub(crate) fn route(hub: &Arc<Hub>, message: &bytes::Bytes) {
 struct Attached {
     session_id: SessionId,
     target_info: TargetInfo,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TargetInfo {
-    target_id: TargetId,
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    url: String,
-    #[serde(default)]
-    opener_id: Option<TargetId>,
-    #[serde(default)]
-    parent_id: Option<FrameId>,
-    #[serde(default)]
-    parent_frame_id: Option<FrameId>,
 }
 
 #[derive(Deserialize)]

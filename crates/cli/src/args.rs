@@ -8,10 +8,14 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cuebook::Engine;
+use cuebook::{Containment, Engine};
+use cuebook_datalayer::traffic::Setting;
 use cuebook_decoding::emit::Target;
+use cuebook_export::{Format, Redaction};
 use cuebook_grammar::Document;
+use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::observation::Scope;
+use cuebook_grammar::policy::Gate;
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use cuebook_planner::OpenAiMode;
@@ -45,7 +49,6 @@ struct Line {
 }
 
 #[derive(Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "one value per process")]
 pub(crate) enum Command {
     /// Carry out a task given in words
     Run(RunArgs),
@@ -57,8 +60,21 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Print the schema of a document, or the grammar of a page
     Schema(SchemaArgs),
+    /// Say what a policy decides, and by which rule
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Run a recorded run again, without a planner, and say what differs
+    Replay(ReplayArgs),
+    /// Run the test cases of a suite: record them first, replay them from then on
+    Test(TestArgs),
     /// Judge a recorded run again, without a browser
     Judge(JudgeArgs),
+    /// Write a recorded run as one page of HTML
+    Report(ReportArgs),
+    /// Count how reliable recorded runs were, and what they cost
+    Stats(StatsArgs),
+    /// Write recorded runs in the formats of other software
+    Export(ExportArgs),
     /// Check that the browser can be found and started
     Doctor(DoctorArgs),
     /// Serve the built-in demo site
@@ -75,9 +91,14 @@ pub(crate) struct BrowserArgs {
     /// Executable of the browser [default: $CHROME, then the usual locations]
     #[arg(long, value_name = "FILE", env = "CUEBOOK_CHROME", conflicts_with = "cdp")]
     pub(crate) chrome: Option<PathBuf>,
-    /// Attach to a running browser, at http://host:port or ws://…; its window, viewport and sandbox stay as they are
+    /// Attach to a running browser, at http://host:port or ws://…; its window, viewport and sandbox stay as they are.
+    /// The tab is new, without the cookies of the browser's user
     #[arg(long, value_name = "URL", env = "CUEBOOK_CDP")]
     pub(crate) cdp: Option<String>,
+    /// Use an open tab of that browser instead, with its user's cookies: its title or URL, or a part of either. It
+    /// stays open
+    #[arg(long, value_name = "TITLE|URL", requires = "cdp", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) tab: Option<String>,
     /// Show the browser window
     #[arg(long, env = "CUEBOOK_HEADED", conflicts_with = "cdp")]
     pub(crate) headed: bool,
@@ -87,6 +108,17 @@ pub(crate) struct BrowserArgs {
     /// Start Chrome without its sandbox; implied for root
     #[arg(long, conflicts_with = "cdp")]
     pub(crate) no_sandbox: bool,
+    /// What the traffic of the run needs; no flag.
+    #[arg(skip)]
+    pub(crate) wire: Wire,
+}
+
+/// What the traffic of a run needs of its browser.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wire {
+    pub(crate) setting: Option<Setting>,
+    /// Nothing may reach the network.
+    pub(crate) is_offline: bool,
 }
 
 /// What is allowed on a page.
@@ -96,6 +128,14 @@ pub(crate) struct PolicyArgs {
     /// Allow acting on another origin: a host, *.host, or scheme://host:port; can be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow: Vec<String>,
+    /// Let pages load from another origin, where the run may not act; can be repeated. Without --allow and --policy, all
+    /// public origins are open
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) read: Vec<String>,
+    /// Hold every request that a step causes and that may change something until you agree: effects, or off. The
+    /// profiles assisted and semiAuto hold them for planners
+    #[arg(long, value_name = "GATE", value_parser = gate())]
+    pub(crate) gate: Option<Gate>,
     /// Policy file in JSON; `cuebook schema policy` prints its schema
     #[arg(long, value_name = "FILE", env = "CUEBOOK_POLICY")]
     pub(crate) policy: Option<PathBuf>,
@@ -110,21 +150,61 @@ pub(crate) struct PolicyArgs {
     pub(crate) profile: Profile,
 }
 
+/// What keeps Chrome behind the proxy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Isolation {
+    #[default]
+    Auto,
+    Namespace,
+    Flags,
+}
+
+/// How Chrome reaches the network.
+#[derive(Args, Clone)]
+pub(crate) struct ContainmentArgs {
+    /// Start Chrome without the proxy of the policy, which then holds for steps and navigations only
+    #[arg(long, conflicts_with_all = ["cdp", "isolation"])]
+    pub(crate) direct: bool,
+    /// What keeps Chrome behind the proxy: a network namespace of Linux, flags of Chrome, or the first that works
+    #[arg(long, value_enum, default_value_t, conflicts_with = "cdp", env = "CUEBOOK_ISOLATION")]
+    pub(crate) isolation: Isolation,
+}
+
+impl ContainmentArgs {
+    pub(crate) const fn containment(&self) -> Containment {
+        match self.isolation {
+            _ if self.direct => Containment::None,
+            Isolation::Auto => Containment::Proxy,
+            Isolation::Namespace => Containment::Namespace,
+            Isolation::Flags => Containment::Flags,
+        }
+    }
+}
+
 /// Options of a run. A flattened group sets the heading of the flags after it, so groups come last.
 #[derive(Args, Clone)]
 pub(crate) struct RunOptions {
     /// Directory for the logs; each run gets a subdirectory
     #[arg(long, value_name = "DIR", default_value = "cuebook-runs", env = "CUEBOOK_OUT")]
     pub(crate) out: PathBuf,
+    /// File in TOML that declares secrets, readable for you alone; plans name them by `credentialRef`
+    #[arg(long, value_name = "FILE", env = "CUEBOOK_SECRETS")]
+    pub(crate) secrets: Option<PathBuf>,
     /// Time limit of a step, such as 500ms, 3s or 2m
     #[arg(long, value_name = "DURATION", value_parser = duration, env = "CUEBOOK_TIMEOUT")]
     pub(crate) timeout: Option<Duration>,
     /// Take screenshots before and after every step
     #[arg(long)]
     pub(crate) record: bool,
+    /// Record the network traffic with its bodies, for `replay --offline`. Pages get fixed randomness, a clock that moves
+    /// with their timers, UTC and en-US
+    #[arg(long, conflicts_with = "cdp")]
+    pub(crate) record_network: bool,
     /// Do not repair failed steps
     #[arg(long)]
     pub(crate) no_repair: bool,
+    #[command(flatten)]
+    pub(crate) containment: ContainmentArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
     /// Consent in advance to CLASS@ORIGIN, where CLASS is write, credential, send, money or destructive;
@@ -239,6 +319,8 @@ pub(crate) struct ObserveArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s", env = "CUEBOOK_TIMEOUT")]
     pub(crate) timeout: Duration,
     #[command(flatten)]
+    pub(crate) containment: ContainmentArgs,
+    #[command(flatten)]
     pub(crate) browser: BrowserArgs,
 }
 
@@ -266,6 +348,23 @@ pub(crate) struct GroundArgs {
     pub(crate) policy: PolicyArgs,
 }
 
+#[derive(Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say whether a run may act on a URL and whether its pages may load it
+    Explain(ExplainArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainArgs {
+    /// URL to judge
+    pub(crate) target: String,
+    /// Method of the request
+    #[arg(long, default_value = "GET")]
+    pub(crate) method: String,
+    #[command(flatten)]
+    pub(crate) ground: GroundArgs,
+}
+
 #[derive(Args)]
 pub(crate) struct SchemaArgs {
     /// Document to describe
@@ -279,9 +378,166 @@ pub(crate) struct SchemaArgs {
 }
 
 #[derive(Args)]
+pub(crate) struct ReplayArgs {
+    /// Directory of the run
+    pub(crate) run: PathBuf,
+    /// Page to start on instead, such as another build of the site; its origin is allowed
+    #[arg(long, value_name = "URL", value_parser = url_parser())]
+    pub(crate) url: Option<String>,
+    /// Answer every request from the recording, which was made with --record-network; nothing reaches the network
+    #[arg(long, conflicts_with_all = ["cdp", "url", "direct"])]
+    pub(crate) offline: bool,
+    /// A request that comes more often than in the recording is a miss, instead of getting the last response again
+    #[arg(long, requires = "offline")]
+    pub(crate) strict: bool,
+    /// Write a plan that fits the page as it is now, and show what changed in it
+    #[arg(long)]
+    pub(crate) heal: bool,
+    /// Do not compare URLs and requests, such as `POST https://shop.test/log`, in which this regular expression is
+    /// found; can be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) ignore: Vec<String>,
+    /// Enter a secret in a step whose text is not in the log; steps count from 1; can be repeated
+    #[arg(long, value_name = "STEP=SECRET", value_parser = credential)]
+    pub(crate) credential: Vec<(u32, CredentialRef)>,
+    /// How alike screenshots must be, from 0 to 1; compared where both runs took them
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
+    pub(crate) similarity: f64,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// A step and the secret for it.
+fn credential(text: &str) -> Result<(u32, CredentialRef), String> {
+    let expected = || format!("expected STEP=SECRET such as 2=shop_password, saw {text:?}");
+    let (step, name) = text.split_once('=').ok_or_else(expected)?;
+    let step = step.parse().ok().filter(|step| *step > 0).ok_or_else(expected)?;
+    Ok((step, CredentialRef::new(name)))
+}
+
+#[derive(Args)]
+pub(crate) struct TestArgs {
+    /// Suite: a TOML file
+    pub(crate) suite: PathBuf,
+    /// Only cases whose name contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// Only one part of the cases, such as 1/3; a case is always in the same part
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub(crate) shard: Option<(u32, u32)>,
+    /// How often a case that failed is tried again; if it then passes, it is reported as flaky
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10))]
+    pub(crate) retries: u32,
+    /// Write the results as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Accept drift: recordings of cases that passed are changed to fit the page
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Page that the URLs of the suite are relative to, instead of its own
+    #[arg(long, value_name = "URL", value_parser = url_parser())]
+    pub(crate) url: Option<String>,
+    /// Planner for cases without a plan or a recording
+    #[arg(long, value_parser = engine(), default_value = "lexical", env = "CUEBOOK_PLANNER")]
+    pub(crate) planner: Engine,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+}
+
+/// A part and the number of parts.
+fn shard(text: &str) -> Result<(u32, u32), String> {
+    let parts = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+    parts
+        .filter(|(part, of)| (1..=*of).contains(part))
+        .ok_or_else(|| format!("expected a part such as 1/3, saw {text:?}"))
+}
+
+#[derive(Args)]
 pub(crate) struct JudgeArgs {
     /// Directory of the run
     pub(crate) run: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct ReportArgs {
+    /// Directory of the run
+    pub(crate) run: PathBuf,
+    /// File to write [default: report.html in the directory of the run]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Open it in the system's browser
+    #[arg(long)]
+    pub(crate) open: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct StatsArgs {
+    /// Directories of runs, or of several runs
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Print Prometheus' text format
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) prometheus: bool,
+    /// Fail if a rate is worse than in this file, an earlier output with --json
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gate: Option<PathBuf>,
+    /// How much a rate may fall under --gate, as a share
+    #[arg(long, value_name = "SHARE", default_value_t = 0.02, requires = "gate", value_parser = share)]
+    pub(crate) tolerance: f64,
+}
+
+#[derive(Args)]
+pub(crate) struct ExportArgs {
+    /// Directories of runs, or of several runs
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Format
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
+    pub(crate) to: Format,
+    /// Directory to write: empty, missing, or one that an export of this format wrote. What is whole in it is kept
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// What to remove. There is no default: an export may hold texts of pages, typed values, URLs and pictures
+    #[arg(long, value_name = "PROFILE", value_parser = redaction())]
+    pub(crate) redact: Option<Redaction>,
+    /// Remove an export that is there, and make it again
+    #[arg(long)]
+    pub(crate) rewrite: bool,
+}
+
+fn format() -> impl TypedValueParser<Value = Format> {
+    choice(Format::ALL.map(|format| {
+        let help = match format {
+            Format::Parquet => "Tables of runs, steps, conditions, candidates, requests and planning, by date",
+            Format::StepLog => "One step a line, with the fields of a plain step log",
+            Format::Sft => "Chats with tool calls, for supervised fine-tuning",
+            Format::HuggingFace => "A folder for Hugging Face `datasets`: the same chats in splits, with a card",
+            Format::Preferences => "Pairs of a step that failed and the one that worked on the same page",
+            Format::PlaywrightTrace => "One trace a run, for `npx playwright show-trace`",
+            Format::PlaywrightTest => "One test a run, for `npx playwright test`",
+            Format::Har => "One HTTP archive a run",
+            Format::Mind2Web => "Actions with their candidates, as in Multimodal-Mind2Web",
+        };
+        (format.as_str(), format, help)
+    }))
+}
+
+fn redaction() -> impl TypedValueParser<Value = Redaction> {
+    choice(Redaction::ALL.map(|redaction| {
+        let help = match redaction {
+            Redaction::None => "Keep everything that is in the log, which holds no secrets of its run",
+            Redaction::Strict => "Keep the structure only: no texts, values, queries or pictures",
+        };
+        (redaction.as_str(), redaction, help)
+    }))
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("expected a number from 0 to 1, saw {text:?}"))
 }
 
 #[derive(Args)]
@@ -347,6 +603,13 @@ fn profile() -> impl TypedValueParser<Value = Profile> {
         ("semi-auto", Profile::SemiAuto, "Reading"),
         ("auto", Profile::Auto, "Reading and reversible writing"),
         ("unleashed", Profile::Unleashed, "As auto; high-risk actions are available within the policy"),
+    ])
+}
+
+fn gate() -> impl TypedValueParser<Value = Gate> {
+    choice([
+        ("effects", Gate::Effects, "Requests with a method other than GET, HEAD and OPTIONS wait for consent"),
+        ("off", Gate::Off, "Only requests that the policy file names do"),
     ])
 }
 

@@ -3,32 +3,70 @@
 use std::time::{Duration, Instant};
 
 use cuebook::environment::{self, FromEnv as _};
-use cuebook::{BrowserSource, Tab};
-use cuebook_cdp::{LaunchOptions, Sandbox, SearchPlaces, Window, find_chrome};
+use cuebook::{AgentError, BrowserSource, Containment, Tab, launch_under};
+use cuebook_cdp::{LaunchOptions, OpenTab, Sandbox, SearchPlaces, Window, find_chrome};
 use cuebook_grammar::plan::PlanDraft;
+use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::ErrorCode;
 
-use crate::args::BrowserArgs;
+use crate::args::{BrowserArgs, ContainmentArgs, RunOptions};
 use crate::exit::Refusal;
 use crate::progress;
 use crate::text::with_sources;
 
 /// Time limit for starting a browser or attaching to one.
 const BROWSER_PATIENCE: Duration = Duration::from_secs(30);
-/// Time limit for closing it.
-const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for closing it. A browser that is busy with a page is killed then: its profile is removed anyway, and a
+/// command ends at most two seconds after its time limit.
+const CLOSING_PATIENCE: Duration = Duration::from_millis(1_000);
 
 /// The default viewport in CSS pixels.
-const VIEWPORT: (u32, u32) = (1280, 720);
+pub(crate) const VIEWPORT: (u32, u32) = (1280, 720);
 
-/// Starts the browser or attaches to it, and opens a tab.
-pub(crate) async fn open_tab(args: &BrowserArgs) -> Result<Tab, Refusal> {
-    let until = Instant::now() + BROWSER_PATIENCE;
-    let source = match &args.cdp {
-        Some(endpoint) => BrowserSource::Attach(endpoint.clone()),
-        None => launch_options(args)?.into(),
+/// Starts the browser or attaches to it, and opens a tab. A browser that is started reaches what `policy` lets pages
+/// load, and nothing else.
+pub(crate) async fn open_contained(options: &RunOptions, policy: Policy) -> Result<Tab, Refusal> {
+    if options.browser.cdp.is_some() && policy.states_requests() {
+        let message = "--gate effects and the `requests` of a policy need a browser that is started for the run; --cdp \
+                       uses one that holds no requests for us";
+        return Err(Refusal::invalid(ErrorCode::InvalidPolicy, message.to_owned()));
+    }
+    open_under(policy, &options.browser, &options.containment, BROWSER_PATIENCE).await
+}
+
+/// Starts the browser or attaches to it within a time limit, and opens a tab under a policy.
+pub(crate) async fn open_under(
+    policy: Policy,
+    browser: &BrowserArgs,
+    containment: &ContainmentArgs,
+    limit: Duration,
+) -> Result<Tab, Refusal> {
+    let tab = open_tab_within(browser, containment.containment(), limit).await?;
+    if let Some(egress) = tab.egress().filter(|_| !browser.wire.is_offline) {
+        egress.set_policy(policy);
+    }
+    Ok(tab)
+}
+
+/// Starts the browser or attaches to it, and opens a tab. A contained one reaches nothing yet.
+pub(crate) async fn open_tab(args: &BrowserArgs, containment: Containment) -> Result<Tab, Refusal> {
+    open_tab_within(args, containment, BROWSER_PATIENCE).await
+}
+
+async fn open_tab_within(args: &BrowserArgs, containment: Containment, limit: Duration) -> Result<Tab, Refusal> {
+    let until = Instant::now() + limit.min(BROWSER_PATIENCE);
+    let source = match (&args.cdp, &args.tab) {
+        (Some(endpoint), Some(tab)) => {
+            BrowserSource::HandedOver { endpoint: endpoint.clone(), tab: OpenTab::Named(tab.clone()) }
+        }
+        (Some(endpoint), None) => BrowserSource::Attach(endpoint.clone()),
+        (None, _) => launch_options(args)?.into(),
     };
-    Tab::open(source, until).await.map_err(|error| Refusal::unusable(ErrorCode::NoBrowser, with_sources(&error)))
+    Tab::open(source, containment, until).await.map_err(|error| {
+        let hint =
+            if matches!(error, AgentError::Uncontained(_)) { "; --direct starts it without the proxy" } else { "" };
+        Refusal::unusable(ErrorCode::NoBrowser, format!("{}{hint}", with_sources(&error)))
+    })
 }
 
 fn launch_options(args: &BrowserArgs) -> Result<LaunchOptions, Refusal> {
@@ -40,7 +78,10 @@ fn launch_options(args: &BrowserArgs) -> Result<LaunchOptions, Refusal> {
     options.window = if args.headed { Window::Headed } else { Window::Headless };
     options.viewport = args.viewport.unwrap_or(VIEWPORT);
     options.sandbox = if args.no_sandbox { Sandbox::Off } else { Sandbox::Default };
-    Ok(options)
+    Ok(match &args.wire.setting {
+        Some(setting) => launch_under(setting, options),
+        None => options,
+    })
 }
 
 /// Where to look for a browser.
@@ -48,7 +89,7 @@ pub(crate) fn search_places(args: &BrowserArgs) -> SearchPlaces {
     SearchPlaces { explicit: args.chrome.clone(), ..SearchPlaces::from_env() }
 }
 
-/// Closes the browser if we started it, else only our tab.
+/// Closes the browser if we started it, else only our tabs.
 pub(crate) async fn close_tab(tab: Tab) {
     if let Err(error) = tab.close(Instant::now() + CLOSING_PATIENCE).await {
         tracing::debug!(%error, "the browser did not close cleanly");

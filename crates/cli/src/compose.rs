@@ -6,22 +6,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cuebook::environment::{self, EnvironmentSecrets};
-use cuebook::{SETTLING, fresh, upload_roots};
+use cuebook::egress::reach;
+use cuebook::environment;
+use cuebook::secrets::Secrets;
+use cuebook::{SETTLING, Tab, fresh, upload_roots};
+use cuebook_datalayer::replay::Recording;
+use cuebook_datalayer::traffic::FixtureRules;
 use cuebook_datalayer::{ArtifactStore, JsonlLog, RunDir, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
-use cuebook_grammar::id::RunId;
+use cuebook_grammar::id::{PageId, RunId};
+use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::secret::DigestKey;
 use cuebook_outside::{OutsideHandler, OutsideOptions};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use cuebook_repair::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Sight, Work};
+use cuebook_repair::{Budgets, Controller, Interrupt, Layers, NoPlanner, Recall, RunRequest, Sight, Work};
 use url::Url;
 
 use crate::args::RunOptions;
-use crate::browser::{close_tab, open_tab};
+use crate::browser::{close_tab, open_contained};
 use crate::confirm::Terminal;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::explain::Explainer;
@@ -29,7 +34,8 @@ use crate::ground;
 use crate::interrupt::interrupt_on_signals;
 use crate::planner::AnyPlanner;
 use crate::progress::{self, Narrator};
-use crate::text::{plain_lines, with_sources};
+use crate::text::{plain, plain_lines, with_sources};
+use crate::traffic::{Offline, Traffic};
 use crate::wait_for::WaitFor;
 
 fn budgets(options: &RunOptions) -> Budgets {
@@ -55,31 +61,40 @@ fn executor_options(options: &RunOptions, policy: &Policy) -> ExecutorOptions {
 fn modeler_options(work: &Work) -> ModelerOptions {
     match work {
         Work::Task(_) => ModelerOptions { settling: SETTLING, ..ModelerOptions::default() },
-        Work::Plan(_) => ModelerOptions::default(),
+        Work::Plan(_) | Work::Replay(_) => ModelerOptions::default(),
     }
 }
 
 /// A key for the digests of one run.
 pub(crate) fn digest_key() -> Result<DigestKey, Refusal> {
-    fresh::digest_key().map_err(no_randomness)
-}
-
-fn no_randomness(error: std::io::Error) -> Refusal {
-    Refusal::unusable(ErrorCode::NoRandomness, format!("the system has no random bytes: {error}"))
+    fresh::digest_key().map_err(Refusal::no_randomness)
 }
 
 /// Creates the directory of a new run.
 pub(crate) fn run_dir(options: &RunOptions) -> Result<(RunDir, RunId), Refusal> {
-    let run_id = fresh::run_id().map_err(no_randomness)?;
+    let run_id = fresh::run_id().map_err(Refusal::no_randomness)?;
     let dir = RunDir::create(&options.out, &run_id)
         .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
     Ok((dir, run_id))
+}
+
+/// The secrets of the flags and of the environment, for a run that starts on `start`.
+pub(crate) fn secrets(options: &RunOptions, start: Option<&str>) -> Result<Secrets, Refusal> {
+    let origin = start.and_then(|url| Url::parse(url).ok()).map(|url| url.origin().ascii_serialization());
+    let secrets = Secrets::on(origin);
+    match &options.secrets {
+        Some(path) => secrets.with_file(path).map_err(|error| {
+            Refusal::invalid(ErrorCode::Unreadable, format!("--secrets: {}", plain(&with_sources(&error))))
+        }),
+        None => Ok(secrets),
+    }
 }
 
 /// A run, before the flags of [`RunOptions`].
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) planner: AnyPlanner,
+    pub(crate) secrets: Secrets,
     /// The page to start on.
     pub(crate) url: Option<String>,
     /// Time limit of one plan. `None` for that of the controller.
@@ -90,34 +105,124 @@ pub(crate) struct Job {
     pub(crate) sight: Sight,
     /// Condition to wait for on the page to start on.
     pub(crate) wait_for: Option<WaitFor>,
+    /// What is known of the targets of a recorded plan.
+    pub(crate) recall: Recall,
+    /// The run whose recorded traffic answers every request.
+    pub(crate) fixtures: Option<(RunDir, FixtureRules)>,
+}
+
+impl Job {
+    /// A plan, which needs no planner.
+    pub(crate) fn plan(draft: PlanDraft, secrets: Secrets, url: Option<String>) -> Self {
+        Self {
+            work: Work::Plan(Box::new(draft)),
+            planner: AnyPlanner::plain(NoPlanner),
+            secrets,
+            url,
+            plan_timeout: None,
+            explain: false,
+            sight: Sight::Words,
+            wait_for: None,
+            recall: Recall::default(),
+            fixtures: None,
+        }
+    }
+
+    /// A recorded plan.
+    pub(crate) fn replay(recording: &Recording, secrets: Secrets) -> Self {
+        let known = recording.targets.clone().into_iter();
+        Self {
+            work: Work::Replay(Box::new(recording.plan.clone())),
+            recall: known.fold(Recall::default(), |recall, (target, former)| {
+                recall.knowing(target, former.fingerprint, former.locators)
+            }),
+            ..Self::plan(recording.plan.clone(), secrets, recording.url.clone())
+        }
+    }
+}
+
+/// A run that ended.
+pub(crate) struct Ended {
+    pub(crate) report: RunReport,
+    pub(crate) dir: RunDir,
+    /// The tab in which it ended.
+    pub(crate) page: PageId,
+    /// What a replay without a network asked for.
+    pub(crate) offline: Option<Offline>,
 }
 
 /// Runs a task or a plan, and prints the report.
 pub(crate) async fn run(job: Job, options: &RunOptions, output: Output) -> Exit {
     match drive(job, options, output).await {
-        Ok(report) => print(&report, output),
+        Ok(ended) => print(&ended.report, output),
         Err(refusal) => refusal.print(output),
     }
 }
 
-async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunReport, Refusal> {
-    let Job { work, planner, url, plan_timeout, explain, sight, wait_for } = job;
-    let policy = ground::policy(&options.policy, &options.grant, url.as_deref())?;
-    let (dir, run_id) = run_dir(options)?;
-    let digest = digest_key()?;
-    let redactor = Arc::new(ValueRedactor::default());
-    let log = JsonlLog::create(&dir, Some(redactor.clone()))
-        .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
-    let artifacts = ArtifactStore::new(&dir, Some(redactor.clone()));
+/// Runs a task or a plan in a browser that is opened for it.
+pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<Ended, Refusal> {
+    let policy = ground::policy(&options.policy, &options.grant, job.url.as_deref())?;
+    // Before anything is made that would have to be removed.
     let interrupt = Interrupt::default();
     tokio::spawn(interrupt_on_signals(interrupt.clone()));
+    let ready = Ready::new(options)?;
+    let mut options = options.clone();
+    let fixtures = job.fixtures.as_ref().map(|(dir, rules)| (dir, rules.clone()));
+    let traffic = Traffic::new(&mut options, fixtures, &ready.dir, ready.redactor.clone())?;
+    let tab = open_contained(&options, reach(&policy, &job.work)).await?;
+    let ended = match traffic.begin(&tab).await {
+        Ok(running) => {
+            let mut ended = perform(job, ready, &tab, tab.page.clone(), policy, interrupt, &options, output).await;
+            ended.offline = running.end(output.quiet).await;
+            Ok(ended)
+        }
+        Err(refusal) => Err(refusal),
+    };
+    close_tab(tab).await;
+    ended
+}
 
-    let tab = open_tab(&options.browser).await?;
-    let origin = url.as_deref().and_then(|url| Url::parse(url).ok()).map(|url| url.origin().ascii_serialization());
-    let secrets = EnvironmentSecrets::on(origin);
-    let browser_version = tab.browser.version().product.clone();
+/// The log of a run that has not begun: it exists before a browser is started.
+pub(crate) struct Ready {
+    dir: RunDir,
+    run_id: RunId,
+    digest: DigestKey,
+    redactor: Arc<ValueRedactor>,
+    log: JsonlLog,
+}
+
+impl Ready {
+    pub(crate) fn new(options: &RunOptions) -> Result<Self, Refusal> {
+        let (dir, run_id) = run_dir(options)?;
+        let digest = digest_key()?;
+        let redactor = Arc::new(ValueRedactor::default());
+        let log = JsonlLog::create(&dir, Some(redactor.clone()))
+            .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
+        Ok(Self { dir, run_id, digest, redactor, log })
+    }
+}
+
+/// Runs a task or a plan in an open tab, which stays open, and writes the report.
+#[expect(clippy::too_many_arguments, reason = "the parts of a run; each caller has all of them at hand")]
+pub(crate) async fn perform(
+    job: Job,
+    ready: Ready,
+    tab: &Tab,
+    page: PageId,
+    policy: Policy,
+    interrupt: Interrupt,
+    options: &RunOptions,
+    output: Output,
+) -> Ended {
+    let Job { work, planner, secrets, url, plan_timeout, explain, sight, wait_for, recall, fixtures: _ } = job;
+    let Ready { dir, run_id, digest, redactor, log } = ready;
+    if let Some(egress) = tab.egress().filter(|_| !options.browser.wire.is_offline) {
+        egress.set_policy(reach(&policy, &work));
+    }
+    let artifacts = ArtifactStore::new(&dir, Some(redactor.clone()));
     let layers = Layers {
-        modeler: LivePageModeler::new(tab.browser.clone(), digest.clone(), modeler_options(&work)),
+        modeler: LivePageModeler::new(tab.browser.clone(), digest.clone(), modeler_options(&work))
+            .with_redactor(redactor.clone()),
         planner,
         executor: LiveExecutor::new(
             tab.browser.clone(),
@@ -125,8 +230,10 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
             secrets,
             artifacts,
             executor_options(options, &policy),
-        ),
-        repair: Ladder,
+        )
+        .with_redactor(redactor.clone())
+        .with_denials(tab.denials()),
+        repair: recall,
         log,
         confirm: Terminal::new(output.json),
     };
@@ -149,25 +256,30 @@ async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<RunRepo
         Some(narrator) => controller.with_listener(narrator),
         None => controller,
     };
-    let report = controller
+    let mut report = controller
         .run(RunRequest {
             run_id,
             run_dir: Some(dir.path().display().to_string()),
             work,
             start_url: url,
-            page: tab.page.clone(),
+            page,
             policy,
             sight,
             program: env!("CARGO_PKG_VERSION").to_owned(),
-            browser: Some(browser_version),
+            browser: Some(tab.browser.version().product.clone()),
+            browser_path: tab.program(),
         })
         .await;
+    let page = controller.page().unwrap_or(&tab.page).clone();
     drop(controller);
-    close_tab(tab).await;
+    tab.stamp(&mut report);
+    if let Some(egress) = tab.egress().filter(|_| !output.quiet) {
+        progress::say_denied(&egress.decisions().take());
+    }
     if let Err(error) = cuebook_datalayer::write_report(&dir, &report, Some(kept_redactor.as_ref())) {
         progress::say(&format!("note: the report cannot be written: {}", with_sources(&error)));
     }
-    Ok(report)
+    Ended { report, dir, page, offline: None }
 }
 
 /// Prints the report: the document with `--json`, else the answer and how the run ended.
@@ -177,6 +289,12 @@ fn print(report: &RunReport, output: Output) -> Exit {
     } else if let Some(answer) = &report.answer {
         print_text(&format!("{}\n", plain_lines(answer)));
     }
+    conclude(report, output);
+    Exit::of(report.result)
+}
+
+/// Says how the run ended.
+pub(crate) fn conclude(report: &RunReport, output: Output) {
     if !output.quiet {
         progress::say(&conclusion(report));
         progress::say_violations(report.error.iter().flat_map(|error| &error.violations));
@@ -184,7 +302,6 @@ fn print(report: &RunReport, output: Output) -> Exit {
             progress::say(&format!("log: {dir}"));
         }
     }
-    Exit::of(report.result)
 }
 
 /// How the run ended. A message that the line of the last step already stated is not repeated.

@@ -1,6 +1,6 @@
 //! From flags to a planner over a model, and advice for when its server fails.
 
-use cuebook::{Engine, PlannerConfig, PlannerConfigError, environment};
+use cuebook::{Engine, PlannerConfig, PlannerConfigError};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::report::ErrorCode;
 
@@ -9,8 +9,8 @@ use crate::exit::Refusal;
 use crate::planner::{Advice, AnyPlanner};
 use crate::text::{plain, with_sources};
 
-/// The planner `engine` with the settings of the flags.
-pub(crate) fn planner(engine: Engine, args: &EngineArgs) -> Result<AnyPlanner, Refusal> {
+/// The planner `engine` with the settings of the flags, for plans that may name the `credentials`.
+pub(crate) fn planner(engine: Engine, args: &EngineArgs, credentials: Vec<String>) -> Result<AnyPlanner, Refusal> {
     let mut config = PlannerConfig::new(engine);
     config.model.clone_from(&args.model);
     config.base_url.clone_from(&args.base_url);
@@ -20,7 +20,7 @@ pub(crate) fn planner(engine: Engine, args: &EngineArgs) -> Result<AnyPlanner, R
     config.answer_tokens = args.answer_tokens;
     config.run_tokens = Some(args.run_tokens);
     config.plan_timeout_ms = Some(millis(args.plan_timeout));
-    config.credentials = environment::secret_names();
+    config.credentials = credentials;
     let planner = config.planner().map_err(refusal)?;
     Ok(AnyPlanner::advised(planner, advice(&config)))
 }

@@ -82,6 +82,11 @@ impl Refusal {
         Self { result: RunResult::Error, error: RunError::new(code, message) }
     }
 
+    /// Nothing random can be had, such as the key of digests.
+    pub(crate) fn no_randomness(error: std::io::Error) -> Self {
+        Self::unusable(ErrorCode::NoRandomness, format!("the system has no random bytes: {error}"))
+    }
+
     pub(crate) fn print(self, output: Output) -> Exit {
         let exit = Exit::of(self.result);
         progress::say(&format!("error: {}", self.error.message));

@@ -42,6 +42,12 @@ pub(crate) fn policy(args: &PolicyArgs, grants: &[String], start: Option<&str>) 
     for entry in &args.allow {
         policy = policy.allowing(entry).map_err(|error| refuse(&error))?;
     }
+    for entry in &args.read {
+        policy = policy.reading(entry).map_err(|error| refuse(&error))?;
+    }
+    if let Some(gate) = args.gate {
+        policy = policy.gating(gate);
+    }
     for grant in grants {
         policy = policy.granting(grant).map_err(|error| refuse(&error))?;
     }

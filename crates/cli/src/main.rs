@@ -17,12 +17,14 @@ mod interrupt;
 mod opening;
 mod planner;
 mod progress;
+mod suite;
 mod text;
+mod traffic;
 mod wait_for;
 
 use std::process::ExitCode;
 
-use args::{Arguments, Command};
+use args::{Arguments, Command, PolicyCommand};
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         Err(exit) => return exit,
     };
     progress::start_tracing(arguments.verbosity);
+    without_core_dumps();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -44,6 +47,20 @@ fn main() -> ExitCode {
     exit.into()
 }
 
+/// A core dump of this process, or of the browser that inherits the limit, would hold secrets.
+#[cfg(unix)]
+fn without_core_dumps() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    if let Err(error) = setrlimit(Resource::Core, none) {
+        progress::say(&format!("note: core dumps cannot be switched off: {error}"));
+    }
+}
+
+#[cfg(not(unix))]
+fn without_core_dumps() {}
+
 async fn run(arguments: Arguments) -> Exit {
     let output = arguments.output;
     match arguments.command {
@@ -52,7 +69,13 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Observe(command) => commands::observe::run(command, output).await,
         Command::Check(command) => commands::check::run(&command, output),
         Command::Schema(command) => commands::schema::run(&command, output),
+        Command::Policy(PolicyCommand::Explain(command)) => commands::policy::explain(&command, output),
+        Command::Replay(command) => commands::replay::run(command, output).await,
+        Command::Test(command) => commands::test::run(command, output).await,
         Command::Judge(command) => commands::judge::run(&command, output),
+        Command::Report(command) => commands::report::run(&command, output),
+        Command::Stats(command) => commands::stats::run(&command, output),
+        Command::Export(command) => commands::export::run(&command, output),
         Command::Doctor(command) => commands::doctor::run(command, output).await,
         Command::Site(command) => commands::site::run(command, output).await,
         Command::Bench(command) => commands::bench::run(command, output).await,

@@ -12,7 +12,7 @@ use cuebook_grammar::outcome::{Cause, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
-use cuebook_grammar::seam::{Executor as _, Image, NoSecrets, PageModeler as _};
+use cuebook_grammar::seam::{Executor as _, Image, NoSecrets, NobodyConfirms, PageModeler as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
@@ -50,14 +50,18 @@ pub(crate) async fn open(
             let error = RunError { code: ErrorCode::PolicyBlocked, message, violations: violations.into_vec() };
             Refusal { result: RunResult::Blocked, error }
         })?;
-        let outcome = executor.run_step(&tab.page, &bound, &blank, deadline).await.map_err(|error| broken(&error))?;
+        let outcome = executor
+            .run_step(&tab.page, &bound, &blank, &mut NobodyConfirms, deadline)
+            .await
+            .map_err(|error| broken(&error))?;
         if let StepOutcome::Failed(failure) = outcome
             && failure.cause != Cause::HttpError
         {
             let hint = if failure.cause == Cause::DeadlineExceeded { "; --timeout allows more time" } else { "" };
             let message = format!("{}{hint}", failure.message);
             let error = RunError::new(failure.cause, message);
-            return Err(Refusal { result: RunResult::Failed, error });
+            let result = if failure.cause == Cause::BrowserGone { RunResult::Error } else { RunResult::Failed };
+            return Err(Refusal { result, error });
         }
     }
     Ok(())
@@ -79,7 +83,11 @@ pub(crate) async fn observe(
     scope: Scope,
     deadline: Deadline,
 ) -> Result<Observation, Refusal> {
-    modeler.observe(&tab.page, scope, deadline).await.map_err(|error| broken(&error))
+    modeler.observe(&tab.page, scope, deadline).await.map_err(|error| match modeler.lost() {
+        Some(Cause::BrowserGone) => Refusal::unusable(Cause::BrowserGone, with_sources(&error)),
+        Some(cause) => Refusal { result: RunResult::Failed, error: RunError::new(cause, with_sources(&error)) },
+        None => broken(&error),
+    })
 }
 
 /// Pictures of the observed page, for a planner with vision.

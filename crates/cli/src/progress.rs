@@ -1,7 +1,9 @@
 //! Progress of a run: lines on standard error, with untrusted text escaped.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 
+use cuebook::network::{Decision, Verdict as Judgement};
 use cuebook_grammar::action::Action;
 use cuebook_grammar::outcome::{Judged, remark};
 use cuebook_grammar::plan::Violation;
@@ -23,7 +25,7 @@ pub(crate) fn start_tracing(verbosity: u8) {
         _ => "trace",
     };
     let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new(format!("off,cuebook={level},cuebook_cdp={level},cuebook_probe={level},cuebook_page_modeler={level},cuebook_planner={level},cuebook_executor={level},cuebook_repair={level},cuebook_datalayer={level}")))
+        .with_env_filter(EnvFilter::new(format!("off,cuebook={level},cuebook_cdp={level},cuebook_probe={level},cuebook_page_modeler={level},cuebook_planner={level},cuebook_executor={level},cuebook_repair={level},cuebook_datalayer={level},cuebook_network={level}")))
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .finish();
@@ -41,6 +43,24 @@ pub(crate) fn say(line: &str) {
 pub(crate) fn say_violations<'a>(violations: impl IntoIterator<Item = &'a Violation>) {
     for violation in violations {
         say(&format!("  {}", plain(&violation.in_words())));
+    }
+}
+
+/// Places that are named at the end of a run.
+const DENIED_PLACES: usize = 5;
+
+/// Prints which places the proxy denied to pages, without those that Chrome contacts by itself.
+pub(crate) fn say_denied(decisions: &[Decision]) {
+    let mut places: BTreeMap<(&str, u16, &str), usize> = BTreeMap::new();
+    for decision in decisions.iter().filter(|one| one.verdict.is_denial() && one.verdict != Judgement::BrowserInternal)
+    {
+        *places.entry((&decision.host, decision.port, decision.verdict.rule())).or_default() += 1;
+    }
+    for ((host, port, rule), count) in places.iter().take(DENIED_PLACES) {
+        say(&format!("note: {} to {}:{port} denied by rule {rule}", counted(*count, "request"), plain(host)));
+    }
+    if let Some(more @ 1..) = places.len().checked_sub(DENIED_PLACES) {
+        say(&format!("note: requests to {} denied", counted(more, "further place")));
     }
 }
 

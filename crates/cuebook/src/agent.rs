@@ -18,6 +18,7 @@ use cuebook_grammar::step::Step;
 use cuebook_repair::{Budgets, Controller, Layers, RunRequest, Sight, Work};
 
 use crate::browser::Tab;
+use crate::egress::reach;
 use crate::error::AgentError;
 use crate::fresh;
 use crate::keeping::Keeping;
@@ -184,6 +185,9 @@ impl Agent {
         if let Some(log) = kept.log.take() {
             self.controller.layers_mut().log = log;
         }
+        if let Some(egress) = self.tab.as_ref().and_then(Tab::egress) {
+            egress.set_policy(reach(&self.policy, &work));
+        }
         let request = RunRequest {
             run_id,
             run_dir: kept.dir.as_ref().map(|dir| dir.path().display().to_string()),
@@ -194,8 +198,12 @@ impl Agent {
             sight: self.sight,
             program: env!("CARGO_PKG_VERSION").to_owned(),
             browser: self.tab.as_ref().map(|tab| tab.browser.version().product.clone()),
+            browser_path: self.tab.as_ref().and_then(Tab::program),
         };
-        let report = self.controller.run(request).await;
+        let mut report = self.controller.run(request).await;
+        if let Some(tab) = &self.tab {
+            tab.stamp(&mut report);
+        }
         if let Some(page) = self.controller.page() {
             self.page = page.clone();
         }

@@ -3,9 +3,18 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
+use cuebook_cdp::{
+    AttachOptions, Browser, LaunchOptions, Namespace, OpenTab, PageError, SearchPlaces, TargetId, Transport,
+    find_chrome,
+};
+use cuebook_datalayer::traffic::Setting;
 use cuebook_grammar::id::PageId;
+use cuebook_grammar::report::RunReport;
+use cuebook_grammar::seam::{Denials, NoDenials};
+use cuebook_network::traffic::page_script;
+use cuebook_network::{Egress, Limits, System};
 
+use crate::egress::{self, Uncontained};
 use crate::environment::{self, FromEnv as _};
 use crate::error::AgentError;
 
@@ -28,10 +37,31 @@ pub enum BrowserSource {
     Installed,
     /// Launched with these options.
     Launch(Box<LaunchOptions>),
-    /// Attached to, at `http://host:port` or a `ws://` address.
+    /// Attached to, at `http://host:port` or a `ws://` address. The tab is new, in a browser context of its own: without
+    /// the cookies and the tabs of whoever uses the browser.
     Attach(String),
+    /// An open tab of a running browser, with the cookies of its user. It stays open; tabs that it opens are closed.
+    HandedOver {
+        /// `http://host:port` or a `ws://` address.
+        endpoint: String,
+        /// Which tab.
+        tab: OpenTab,
+    },
     /// Already connected. It stays open.
     Shared(Arc<Browser>),
+}
+
+/// The options of a browser whose pages get the randomness, the clock, the viewport, the time zone and the language of
+/// `setting`, as a recording and its replay need it.
+#[must_use]
+pub fn launch_under(setting: &Setting, options: LaunchOptions) -> LaunchOptions {
+    LaunchOptions {
+        page_script: Some(page_script(setting.seed, setting.epoch_ms)),
+        viewport: setting.viewport,
+        timezone: Some(setting.timezone.clone()),
+        locale: Some(setting.locale.clone()),
+        ..options
+    }
 }
 
 impl From<LaunchOptions> for BrowserSource {
@@ -46,6 +76,22 @@ impl From<Arc<Browser>> for BrowserSource {
     }
 }
 
+/// How a launched browser reaches the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Containment {
+    /// Through a proxy of ours, which denies everything until it has a policy. A browser that can get past it is not used.
+    /// In a network namespace where one can be made, otherwise by flags of the browser.
+    #[default]
+    Proxy,
+    /// The same, only in a network namespace. Needs Linux, and `CAP_SYS_ADMIN`.
+    Namespace,
+    /// The same, by flags of the browser.
+    Flags,
+    /// As the system does. The policy then holds for steps and navigations only.
+    None,
+}
+
 /// A tab of a browser.
 #[derive(Debug)]
 pub struct Tab {
@@ -54,14 +100,25 @@ pub struct Tab {
     /// The tab.
     pub page: PageId,
     ending: Ending,
+    egress: Option<(Egress, Isolation)>,
+}
+
+/// What keeps a browser from getting past the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Isolation {
+    /// A network of its own, with the proxy as the only way out; and the flags.
+    Namespace,
+    /// Flags of the browser.
+    Flags,
 }
 
 /// What is closed with a tab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// The browser, which was launched for this tab.
+    /// The browser if it was launched for this tab; what is ours in it if it was attached to.
     Browser,
-    /// The tab.
+    /// The tab, and those that it opened.
     Tab,
     /// Nothing: the tab existed before.
     Nothing,
@@ -69,70 +126,178 @@ enum Ending {
 
 impl Tab {
     /// Launches or attaches to a browser and opens a tab in it. A launched browser has no other tab. Profiles that
-    /// killed browsers left under the same root are removed first.
+    /// killed browsers left under the same root are removed first. A browser that was not launched here, or that has
+    /// another proxy, is not contained.
     ///
     /// # Errors
-    /// [`AgentError::NoBrowser`], [`AgentError::Launch`], [`AgentError::Attach`], [`AgentError::Tab`].
-    pub async fn open(source: BrowserSource, until: Instant) -> Result<Self, AgentError> {
-        let (browser, ending) = match source {
+    /// [`AgentError::NoBrowser`], [`AgentError::Launch`], [`AgentError::Uncontained`], [`AgentError::Attach`],
+    /// [`AgentError::Tab`].
+    pub async fn open(source: BrowserSource, containment: Containment, until: Instant) -> Result<Self, AgentError> {
+        let mut options = match source {
             BrowserSource::Installed => {
                 let binary = find_chrome(&SearchPlaces::from_env()).map_err(AgentError::NoBrowser)?;
-                let options = LaunchOptions::new(binary, environment::profile_root());
-                (launch(&options, until).await?, Ending::Browser)
+                LaunchOptions::new(binary, environment::profile_root())
             }
-            BrowserSource::Launch(options) => (launch(&options, until).await?, Ending::Browser),
-            BrowserSource::Attach(endpoint) => (Arc::new(Browser::attach(&endpoint, until).await?), Ending::Tab),
-            BrowserSource::Shared(browser) => (browser, Ending::Tab),
+            BrowserSource::Launch(options) => *options,
+            BrowserSource::Attach(endpoint) => {
+                let options = AttachOptions::new(endpoint, environment::profile_root());
+                let browser = Arc::new(Browser::attach(&options, until).await?);
+                return Ok(Self { ending: Ending::Browser, ..Self::beside(browser, until).await? });
+            }
+            BrowserSource::HandedOver { endpoint, tab } => {
+                let mut options = AttachOptions::new(endpoint, environment::profile_root());
+                options.tab = Some(tab);
+                let browser = Arc::new(Browser::attach(&options, until).await?);
+                let page = browser.handed_over().ok_or(PageError::Gone)?;
+                let page = PageId::new(page.as_str());
+                return Ok(Self { browser, page, ending: Ending::Browser, egress: None });
+            }
+            BrowserSource::Shared(browser) => return Self::beside(browser, until).await,
+        };
+        options.withheld_variables.extend(environment::confidential());
+        let (browser, egress) = match containment {
+            Containment::Proxy | Containment::Namespace | Containment::Flags if options.proxy.is_none() => {
+                let (browser, egress, isolation) = contained(options, containment, until).await?;
+                (browser, Some((egress, isolation)))
+            }
+            _ => (launch(&options, until).await?, None),
         };
         let page = browser.new_page("about:blank", until).await?;
-        if ending == Ending::Browser {
-            // The browser opened a tab by itself.
-            for other in browser.pages().into_iter().filter(|other| other.target_id() != page.target_id()) {
-                other.close(until).await.ok();
-            }
+        // The browser opened a tab by itself.
+        for other in browser.pages().into_iter().filter(|other| other.target_id() != page.target_id()) {
+            other.close(until).await.ok();
         }
         let page = PageId::new(page.target_id().as_str());
-        Ok(Self { browser, page, ending })
+        Ok(Self { browser, page, ending: Ending::Browser, egress })
+    }
+
+    /// A new tab of a browser that runs on without it.
+    async fn beside(browser: Arc<Browser>, until: Instant) -> Result<Self, AgentError> {
+        let page = browser.new_page("about:blank", until).await?;
+        let page = PageId::new(page.target_id().as_str());
+        Ok(Self { browser, page, ending: Ending::Tab, egress: None })
     }
 
     /// As [`open`](Self::open), or takes `page` of a browser that was not launched here.
     pub(crate) async fn open_or_take(
         source: BrowserSource,
         page: Option<PageId>,
+        containment: Containment,
         until: Instant,
     ) -> Result<Self, AgentError> {
         match (source, page) {
             (BrowserSource::Shared(browser), Some(page)) => Ok(Self::of(browser, page)),
             (BrowserSource::Attach(endpoint), Some(page)) => {
-                Ok(Self::of(Arc::new(Browser::attach(&endpoint, until).await?), page))
+                let tab = OpenTab::Id(TargetId::from(page.as_str()));
+                Self::open(BrowserSource::HandedOver { endpoint, tab }, containment, until).await
             }
-            (source, _) => Self::open(source, until).await,
+            (source, _) => Self::open(source, containment, until).await,
         }
     }
 
     /// An open tab, which stays open.
     #[must_use]
     pub const fn of(browser: Arc<Browser>, page: PageId) -> Self {
-        Self { browser, page, ending: Ending::Nothing }
+        Self { browser, page, ending: Ending::Nothing, egress: None }
     }
 
-    /// Closes the browser if it was launched for this tab, else the tab if it was opened here.
+    /// The program of a browser that was launched.
+    #[must_use]
+    pub fn program(&self) -> Option<String> {
+        self.browser.program().map(|path| path.display().to_string())
+    }
+
+    /// The proxy that everything of a contained browser goes through.
+    #[must_use]
+    pub fn egress(&self) -> Option<&Egress> {
+        self.egress.as_ref().map(|(egress, _)| egress)
+    }
+
+    /// What keeps a contained browser from getting past its proxy.
+    #[must_use]
+    pub fn isolation(&self) -> Option<Isolation> {
+        self.egress.as_ref().map(|(_, isolation)| *isolation)
+    }
+
+    /// What its proxy denies; nothing if it is not contained.
+    #[must_use]
+    pub fn denials(&self) -> Arc<dyn Denials> {
+        match &self.egress {
+            Some((egress, _)) => egress.decisions().clone(),
+            None => Arc::new(NoDenials),
+        }
+    }
+
+    /// States in a report what the origins of the policy were enforced on, and why not on more.
+    pub fn stamp(&self, report: &mut RunReport) {
+        let is_launched = self.ending == Ending::Browser && self.browser.process_id().is_some();
+        let (enforcement, note) = match &self.egress {
+            Some(_) => ("egress", None),
+            None if is_launched => ("navigation", Some("the browser was launched without the proxy")),
+            None => ("navigation", Some("the browser was not launched by this run, and has its own network")),
+        };
+        let isolation = self.isolation().map(|isolation| match isolation {
+            Isolation::Namespace => "namespace",
+            Isolation::Flags => "flags",
+        });
+        report.enforcement = enforcement.to_owned();
+        report.isolation = isolation.map(str::to_owned);
+        report.enforcement_note = note.map(str::to_owned);
+    }
+
+    /// Closes the browser if it was launched for this tab, else what was opened here: the tab unless it existed before,
+    /// and the tabs that it opened.
     ///
     /// # Errors
-    /// [`AgentError::Close`] if a launched browser had to be killed; [`AgentError::Tab`].
+    /// [`AgentError::Close`] if a launched browser had to be killed, or a tab did not close; [`AgentError::Tab`].
     pub async fn close(self, until: Instant) -> Result<(), AgentError> {
         match self.ending {
             Ending::Browser => Ok(self.browser.close(until).await?),
             Ending::Tab => {
-                let pages = self.browser.pages();
-                match pages.into_iter().find(|page| page.target_id().as_str() == self.page.as_str()) {
-                    Some(page) => Ok(page.close(until).await?),
-                    None => Ok(()),
+                let mut ours = vec![TargetId::from(self.page.as_str())];
+                for page in self.browser.pages() {
+                    let is_opened_here = page.opener().is_some_and(|opener| ours.contains(opener));
+                    if is_opened_here {
+                        ours.push(page.target_id().clone());
+                    }
+                    if ours.contains(page.target_id()) {
+                        page.close(until).await?;
+                    }
                 }
+                Ok(())
             }
             Ending::Nothing => Ok(()),
         }
     }
+}
+
+async fn contained(
+    mut options: LaunchOptions,
+    containment: Containment,
+    until: Instant,
+) -> Result<(Arc<Browser>, Egress, Isolation), AgentError> {
+    // The websocket of a browser in a namespace could not be reached.
+    let may_enter = options.transport == Transport::Pipe;
+    let namespace = match containment {
+        Containment::Namespace => Some(Namespace::new().map_err(Uncontained::NoNamespace)?),
+        Containment::Proxy if may_enter => match Namespace::new() {
+            Ok(namespace) => Some(namespace),
+            Err(error) => {
+                tracing::debug!(%error, "no network namespace");
+                None
+            }
+        },
+        _ => None,
+    };
+    let namespace = namespace.map(Arc::new);
+    let listener = egress::listen(namespace.as_deref()).map_err(Uncontained::Port)?;
+    let egress = Egress::over(listener, System, Limits::default()).map_err(Uncontained::Port)?;
+    options.proxy = Some(egress.address());
+    options.namespace.clone_from(&namespace);
+    let browser = launch(&options, until).await?;
+    egress::self_test(&browser, &egress, namespace.as_deref(), until).await?;
+    let isolation = if namespace.is_some() { Isolation::Namespace } else { Isolation::Flags };
+    Ok((browser, egress, isolation))
 }
 
 async fn launch(options: &LaunchOptions, until: Instant) -> Result<Arc<Browser>, AgentError> {

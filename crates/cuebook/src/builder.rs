@@ -24,7 +24,7 @@ use cuebook_page_modeler::{LivePageModeler, ModelerOptions, Settling};
 use cuebook_repair::{Budgets, Controller, Interrupt, Ladder, Layers, Listener, Sight};
 
 use crate::agent::Agent;
-use crate::browser::{BrowserSource, Tab};
+use crate::browser::{BrowserSource, Containment, Tab};
 use crate::error::AgentError;
 use crate::keeping::Keeping;
 use crate::{environment, fresh};
@@ -51,6 +51,7 @@ pub const SETTLING: Settling = Settling { quiet: Duration::from_millis(300), lim
 #[must_use = "`build` starts the agent"]
 pub struct AgentBuilder {
     browser: BrowserSource,
+    containment: Containment,
     page: Option<PageId>,
     policy: Policy,
     budgets: Budgets,
@@ -95,6 +96,12 @@ impl AgentBuilder {
     /// [`BrowserSource::Attach`]. Default: [`BrowserSource::Installed`].
     pub fn browser(mut self, source: impl Into<BrowserSource>) -> Self {
         self.browser = source.into();
+        self
+    }
+
+    /// How a launched browser reaches the network. Default: [`Containment::Proxy`].
+    pub const fn containment(mut self, containment: Containment) -> Self {
+        self.containment = containment;
         self
     }
 
@@ -238,14 +245,16 @@ impl AgentBuilder {
             Some(handler) => ActionHandler::actions(handler).into_iter().fold(self.policy, Policy::registering),
             None => self.policy,
         };
+        let redactor = self.redactor.unwrap_or_else(|| Arc::new(ValueRedactor::default()));
         let (tab, page, modeler, executor) = match (self.browser, self.page, self.modeler, self.executor) {
             (BrowserSource::Installed, Some(page), Some(modeler), Some(executor)) => (None, page, modeler, executor),
             (source, page, modeler, executor) => {
-                let tab = Tab::open_or_take(source, page, Instant::now() + STARTING).await?;
+                let tab = Tab::open_or_take(source, page, self.containment, Instant::now() + STARTING).await?;
                 let modeler = modeler.unwrap_or_else(|| {
                     let settled = || ModelerOptions { settling: SETTLING, ..ModelerOptions::default() };
                     let options = self.modeler_options.unwrap_or_else(settled);
-                    Box::new(LivePageModeler::new(tab.browser.clone(), digest.clone(), options))
+                    let modeler = LivePageModeler::new(tab.browser.clone(), digest.clone(), options);
+                    Box::new(modeler.with_redactor(redactor.clone()))
                 });
                 let executor = executor.unwrap_or_else(|| {
                     let roots =
@@ -253,7 +262,8 @@ impl AgentBuilder {
                     let options = self.executor_options.unwrap_or_else(roots);
                     let secrets = self.secrets.unwrap_or_else(|| Box::new(NoSecrets));
                     let artifacts = self.artifacts.unwrap_or_else(|| Box::new(keeping.artifacts().clone()));
-                    Box::new(LiveExecutor::new(tab.browser.clone(), digest.clone(), secrets, artifacts, options))
+                    let executor = LiveExecutor::new(tab.browser.clone(), digest.clone(), secrets, artifacts, options);
+                    Box::new(executor.with_redactor(redactor.clone()).with_denials(tab.denials()))
                 });
                 let page = tab.page.clone();
                 (Some(tab), page, modeler, executor)
@@ -267,7 +277,6 @@ impl AgentBuilder {
             log: self.log.unwrap_or_else(|| Box::new(MemoryLog::default())),
             confirm: self.confirm.unwrap_or_else(|| Box::new(NobodyConfirms)),
         };
-        let redactor = self.redactor.unwrap_or_else(|| Arc::new(ValueRedactor::default()));
         let handler = self.handler.unwrap_or_else(|| {
             let options = OutsideOptions { path: environment::path(), ..OutsideOptions::default() };
             Box::new(OutsideHandler::new(options))

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cuebook_cdp::SearchPlaces;
+use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::seam::{SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::Secret;
@@ -68,7 +69,17 @@ pub fn secret_names() -> Vec<String> {
 
 const SECRET: &str = "CUEBOOK_SECRET_";
 
-/// Secrets from variables, for one origin only. The secret `shop` is `CUEBOOK_SECRET_SHOP`: in capitals, with `_` for
+/// The variables whose names say that they hold a secret. A browser that is launched does not inherit them.
+pub(crate) fn confidential() -> impl Iterator<Item = OsString> {
+    const ENDS: [&str; 5] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"];
+    let is_confidential = |name: &OsString| {
+        let name = name.to_string_lossy().to_ascii_uppercase();
+        name.starts_with(SECRET) || ENDS.iter().any(|end| name.ends_with(end))
+    };
+    std::env::vars_os().map(|(name, _)| name).filter(is_confidential)
+}
+
+/// Secrets from variables, for password-like fields of one origin only. The secret `shop` is `CUEBOOK_SECRET_SHOP`: in capitals, with `_` for
 /// everything but letters and digits.
 ///
 /// ```no_run
@@ -95,14 +106,27 @@ impl EnvironmentSecrets {
 }
 
 impl SecretSource for EnvironmentSecrets {
-    async fn resolve(&self, reference: &CredentialRef, scope: &SecretScope) -> Result<Secret, SecretRefusal> {
+    async fn resolve(
+        &self,
+        reference: &CredentialRef,
+        scope: &SecretScope,
+        _: Deadline,
+    ) -> Result<Secret, SecretRefusal> {
         let bound_here = self.origin.as_deref() == Some(scope.origin.as_str()) && scope.page_origin == scope.origin;
         if !bound_here {
             return Err(SecretRefusal::OutOfScope { reference: reference.clone(), origin: scope.origin.clone() });
+        }
+        if !scope.is_password_field {
+            return Err(SecretRefusal::NotHidden { reference: reference.clone() });
         }
         let in_capitals = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
         let variable: String = reference.as_str().chars().map(in_capitals).collect();
         let value = std::env::var(format!("{SECRET}{variable}")).ok();
         value.map(Secret::new).ok_or_else(|| SecretRefusal::Unknown(reference.clone()))
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        let is_secret = |name: OsString| name.into_string().is_ok_and(|name| name.starts_with(SECRET));
+        std::env::vars_os().any(|(name, value)| value == text && is_secret(name))
     }
 }

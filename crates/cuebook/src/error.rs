@@ -4,6 +4,8 @@ use cuebook_cdp::{AttachError, CallError, DiscoverError, LaunchError, PageError}
 use cuebook_grammar::policy::Denied;
 use cuebook_grammar::seam::boxed::BoxError;
 
+use crate::egress::Uncontained;
+
 /// Why an agent cannot be built, observe or close. Faults of pages, models and plans are in the report instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -14,6 +16,9 @@ pub enum AgentError {
     /// The browser did not start.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// The browser reaches the network past its proxy, or could not prove that it does not. It was ended.
+    #[error("the browser is not contained: {0}")]
+    Uncontained(#[from] Uncontained),
     /// The endpoint is not a usable browser.
     #[error(transparent)]
     Attach(#[from] AttachError),

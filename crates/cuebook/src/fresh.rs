@@ -23,6 +23,14 @@ pub fn digest_key() -> io::Result<DigestKey> {
     Ok(DigestKey::new(random()?))
 }
 
+/// A seed for a recording of network traffic: two recordings never make the same identifiers.
+///
+/// # Errors
+/// The operating system has no random bytes.
+pub fn seed() -> io::Result<u32> {
+    Ok(u32::from_le_bytes(random()?))
+}
+
 fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;

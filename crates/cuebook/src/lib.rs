@@ -24,8 +24,8 @@
 //! An agent holds its layers in boxes, which costs an allocation per call of a layer. To keep the types, use
 //! [`repair::Controller`] over [`repair::Layers`], as the agent does.
 //!
-//! Features, all on by default: `models` (planners over Ollama, OpenAI and Anthropic) and `fetch` (the action of that
-//! name). Without both, no HTTP client is built.
+//! Features: `models` (planners over Ollama, OpenAI and Anthropic) and `fetch` (the action of that name), on by default;
+//! without both, no HTTP client is built. `keyring` (secrets in the system's keyring) is off by default.
 //!
 //! Invariants:
 //! - Every step of an agent goes through the controller: checked, bound, logged before input, judged, repaired.
@@ -35,6 +35,7 @@
 mod agent;
 mod browser;
 mod builder;
+pub mod egress;
 pub mod environment;
 mod error;
 pub mod fresh;
@@ -42,9 +43,10 @@ mod keeping;
 #[cfg(feature = "models")]
 mod models;
 mod planners;
+pub mod secrets;
 
 pub use agent::Agent;
-pub use browser::{BrowserSource, Tab};
+pub use browser::{BrowserSource, Containment, Isolation, Tab, launch_under};
 pub use builder::{AgentBuilder, SETTLING, upload_roots};
 pub use error::AgentError;
 pub use planners::{Engine, PlannerConfig, PlannerConfigError};
@@ -54,6 +56,7 @@ pub use cuebook_datalayer as datalayer;
 pub use cuebook_executor as executor;
 pub use cuebook_grammar as grammar;
 pub use cuebook_lexical as lexical;
+pub use cuebook_network as network;
 pub use cuebook_outside as outside;
 pub use cuebook_page_modeler as page_modeler;
 pub use cuebook_planner as planner;

@@ -24,6 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ts_ms: 0,
         cuebook: env!("CARGO_PKG_VERSION").into(),
         browser: None,
+        browser_path: None,
         command: "exec".into(),
         task: None,
         url: None,

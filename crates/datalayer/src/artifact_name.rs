@@ -50,7 +50,9 @@ fn extension(media_type: &str) -> &'static str {
 
 pub(crate) fn is_text(media_type: &str) -> bool {
     let essence = essence(media_type);
-    essence.starts_with("text/") || essence.ends_with("json") || essence.ends_with("xml")
+    essence.is_empty()
+        || essence.starts_with("text/")
+        || ["json", "xml", "javascript", "form-urlencoded", "form-data"].iter().any(|end| essence.ends_with(end))
 }
 
 pub(crate) fn sha256(bytes: &[u8]) -> String {

@@ -5,8 +5,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use cuebook_grammar::id::RunId;
+use cuebook_grammar::id::{ObservationId, RunId};
 use cuebook_grammar::record::RECORD_VERSION;
+use cuebook_grammar::redaction::RedactError;
 use cuebook_grammar::wire::ReadError;
 
 /// An error of the data layer. All of them mean that the machinery or a file is broken.
@@ -31,9 +32,15 @@ pub enum DataError {
         /// The start of it, escaped.
         seen: String,
     },
-    /// A value cannot be written as JSON.
-    #[error("the value cannot be written as JSON")]
-    Encode(#[source] serde_json::Error),
+    /// A folder without runs.
+    #[error("expected the folder of a run, or of runs, saw no log.jsonl in or below {}", path.display())]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A document cannot be redacted, or not be written as JSON.
+    #[error(transparent)]
+    Redact(#[from] RedactError),
     /// An entry is too long for readers.
     #[error("expected an entry of at most {limit} bytes, saw {seen}")]
     TooLong {
@@ -41,12 +48,6 @@ pub enum DataError {
         limit: u64,
         /// Its length.
         seen: u64,
-    },
-    /// A secret cannot be redacted, because the document would not be readable any more.
-    #[error("the secret at {pointer} cannot be redacted: the document would not be readable")]
-    Unredactable {
-        /// JSON pointer to it.
-        pointer: String,
     },
     /// The log failed before, or is closed.
     #[error("the log has failed or is closed")]
@@ -110,6 +111,22 @@ pub enum DataError {
         /// The actual digest or path.
         seen: String,
     },
+    /// The content of an observation is not what its entry says.
+    #[error("expected observation {} as the log states it, saw other content", .id.0)]
+    Observation {
+        /// Which one.
+        id: ObservationId,
+    },
+    /// A run that cannot be replayed.
+    #[error("the run cannot be replayed: {}{why}", place(*step, what))]
+    Unreplayable {
+        /// 1-based step of the plan; `None` for the whole run.
+        step: Option<u32>,
+        /// The step in words, its names escaped.
+        what: String,
+        /// Why.
+        why: Unreplayable,
+    },
     /// The worker thread has stopped: the program is ending.
     #[error("the worker thread has stopped")]
     WorkerGone,
@@ -156,6 +173,45 @@ impl DataError {
             Self::Line { line, .. } => Some(*line),
             _ => None,
         }
+    }
+}
+
+/// Why a run cannot be replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unreplayable {
+    /// None of its steps succeeded.
+    Empty,
+    /// A step entered text that is not in the log.
+    Text,
+    /// Another part of a step is not in the log.
+    Redacted,
+    /// The target has no locator.
+    Target,
+    /// It has more steps than a plan.
+    TooLong,
+    /// A credential is stated for a step that needs none.
+    NeedsNone,
+}
+
+impl std::fmt::Display for Unreplayable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "no step of it succeeded",
+            Self::Text => "enters text that was kept secret and is not in the log; name a secret for it",
+            Self::Redacted => "contains text that was kept secret and is not in the log",
+            Self::Target => "has a target that no locator finds again",
+            Self::TooLong => "is one too many: a plan has at most 200",
+            Self::NeedsNone => "was given a secret, but does not exist or enters no text that was kept secret",
+        })
+    }
+}
+
+fn place(step: Option<u32>, what: &str) -> String {
+    match (step, what) {
+        (Some(step), "") => format!("step {step} "),
+        (Some(step), what) => format!("step {step} ({}) ", what.chars().take(200).collect::<String>()),
+        (None, _) => String::new(),
     }
 }
 

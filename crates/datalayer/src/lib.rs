@@ -1,4 +1,5 @@
-//! The data of a run: a durable step log, artifacts by content, a report; and a reader and judge for them.
+//! The data of a run: a durable step log, artifacts by content, a report; and a reader, a judge, metrics
+//! and a page of HTML for them.
 //!
 //! Cost: an entry of the log is one write and one `fdatasync`, a fraction of a millisecond on a local disk. An artifact is
 //! one hash and one write; equal content is written once. Reading and judging a run is linear in its size and needs no
@@ -10,18 +11,22 @@
 pub mod artifact;
 mod artifact_name;
 pub mod error;
+pub mod html;
+mod in_words;
 pub mod judge;
 pub mod log;
 pub mod memory;
+pub mod metrics;
 pub mod redactor;
+pub mod replay;
 pub mod report;
 pub mod run_dir;
-mod scrub;
+pub mod traffic;
 
 pub use artifact::ArtifactStore;
-pub use error::DataError;
+pub use error::{DataError, Unreplayable};
 pub use judge::{Difference, Judgement, judge};
-pub use log::{Entry, JsonlLog, Run, Torn};
+pub use log::{Entries, Entry, JsonlLog, Observations, Run, Torn};
 pub use memory::{MemoryArtifacts, MemoryLog};
 pub use redactor::ValueRedactor;
 pub use report::write_report;

@@ -139,6 +139,7 @@ mod tests {
             ts_ms: 0,
             cuebook: "test".to_owned(),
             browser: None,
+            browser_path: None,
             command: "exec".to_owned(),
             task: None,
             url: None,

@@ -1,32 +1,45 @@
 //! Removes the values of known secrets from text, in every usual encoding.
 //!
 //! Invariants:
-//! - A secret is found as plain text; with its characters escaped for JSON, URLs or HTML, in any combination and nesting;
-//!   and in base64 and hexadecimal, also as a part of a longer encoded text.
+//! - A secret is found as plain text, backwards too, with invisible characters or, from eight characters on, white space
+//!   between its letters; with its characters escaped for JSON, URLs or HTML, in any combination and nesting; and in
+//!   base64 and hexadecimal, also as a part of a longer encoded text.
 //! - `Debug` shows only the number of secrets.
-//! - Secrets of fewer than four characters, without surrounding white space, are ignored: they would match everywhere.
+//! - Secrets that are not distinctive (`cuebook_grammar::secret::is_searched_for`) are ignored: they would match
+//!   everywhere.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{PoisonError, RwLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use cuebook_grammar::seam::Redactor;
+use cuebook_grammar::secret::is_searched_for;
 use regex::{Regex, RegexBuilder};
 
 /// The replacement of a secret.
 pub const MARK: &str = cuebook_grammar::secret::MASK;
 
-const MIN_CHARS: usize = 4;
 /// Characters of the pieces in which a long secret is searched for, so that a truncated one is found.
 const PIECE: usize = 100;
 const MAX_PROGRAM: usize = 64 << 20;
+/// Characters that are not seen between two others, as they are, escaped for JSON and for URLs.
+const HIDDEN: &str = concat!(
+    r"(?:[\x00\u{ad}\u{200b}-\u{200f}\u{2060}-\u{2064}\u{feff}]",
+    r"|\\+u(?i:0000|00ad|200[b-f]|206[0-4]|feff)",
+    r"|%(?:25)*(?:00|(?i:c2)%(?:25)*(?i:ad)|(?i:ef)%(?:25)*(?i:bb)%(?:25)*(?i:bf)",
+    r"|(?i:e2)%(?:25)*(?:80%(?:25)*8(?i:[b-f])|81%(?:25)*(?i:a)[0-4])))*",
+);
+/// A backslash, as escaping in several layers leaves it before what it escapes.
+const BACKSLASH: &str = r"(?:\\|%(?:25)*5[cC]|&(?:amp;)*(?:#0*92|#[xX]0*5[cC]|bsol);)";
+/// Characters from which on a secret is found with its letters apart, too.
+const SPLIT_FROM: usize = 8;
 
 /// Redacts by value. Costs one linear search per text once it knows a secret.
 ///
-/// Not found: a secret that is reversed, compressed, encrypted, in another Unicode normalisation, or truncated to less than
-/// a piece.
+/// Not found: a secret that is compressed, encrypted, in another Unicode normalisation, or truncated to less than a piece.
 #[derive(Default)]
 pub struct ValueRedactor {
     known: RwLock<Known>,
@@ -66,11 +79,21 @@ impl Redactor for ValueRedactor {
         }
     }
 
+    fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(search) = &known.search else { return Vec::new() };
+        search.find_iter(text).filter(|found| found.as_str() != MARK).map(|found| found.range()).collect()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).search.is_none()
+    }
+
     /// Compiles the search: about a millisecond per known secret.
     fn learn(&self, secret: &str) {
         // A trailing line break is lost in a one-line field, or comes from the file of a secret.
         let secret = secret.trim_matches(['\r', '\n']);
-        if secret.trim().chars().count() < MIN_CHARS {
+        if !is_searched_for(secret) {
             return;
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +137,10 @@ fn pieces(secret: &str) -> Vec<String> {
 }
 
 fn pattern(secret: &str) -> String {
-    let mut alternatives = vec![secret.chars().map(character).collect::<String>()];
+    // Letters of their own elements are read with white space between, which short secrets would match by chance.
+    let gap = if secret.chars().count() < SPLIT_FROM { HIDDEN.to_owned() } else { format!(r"(?:{HIDDEN}|\s{{1,2}})") };
+    let spelled = |chars: &mut dyn Iterator<Item = char>| chars.map(character).collect::<Vec<_>>().join(&gap);
+    let mut alternatives = vec![spelled(&mut secret.chars()), spelled(&mut secret.chars().rev())];
     let one_line: String = secret.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
     for text in [secret, one_line.as_str()] {
         alternatives.push(hexadecimal(text));
@@ -127,14 +153,17 @@ fn pattern(secret: &str) -> String {
 /// One character in all its escaped forms, several layers deep.
 fn character(c: char) -> String {
     let mut buffer = [0; 4];
-    let mut forms = vec![format!(r"\\*{}", regex::escape(c.encode_utf8(&mut buffer)))];
+    let mut forms = vec![regex::escape(c.encode_utf8(&mut buffer))];
     match c {
-        '\\' => forms = vec![r"\\+".to_owned()],
-        '\n' => forms.extend([r"\\+n".to_owned(), r"(?:\r\n|\\+r\\+n|%(?:25)*0[dD]%(?:25)*0[aA])".to_owned()]),
-        '\r' => forms.push(r"\\+r".to_owned()),
-        '\t' => forms.push(r"\\+t".to_owned()),
-        '\u{8}' => forms.push(r"\\+b".to_owned()),
-        '\u{c}' => forms.push(r"\\+f".to_owned()),
+        '\\' => return format!("{BACKSLASH}+"),
+        '\n' => forms.extend([
+            format!("{BACKSLASH}+n"),
+            format!(r"(?:\r\n|{BACKSLASH}+r{BACKSLASH}+n|%(?:25)*0[dD]%(?:25)*0[aA])"),
+        ]),
+        '\r' => forms.push(format!("{BACKSLASH}+r")),
+        '\t' => forms.push(format!("{BACKSLASH}+t")),
+        '\u{8}' => forms.push(format!("{BACKSLASH}+b")),
+        '\u{c}' => forms.push(format!("{BACKSLASH}+f")),
         ' ' => forms.extend([r"\+".to_owned(), "&(?:amp;)*nbsp;".to_owned(), "\u{a0}".to_owned()]),
         '&' => forms.push("&(?:amp;)+".to_owned()),
         '<' => forms.push("&(?:amp;)*lt;".to_owned()),
@@ -144,21 +173,24 @@ fn character(c: char) -> String {
         c if !c.is_ascii() => forms.push("&(?:amp;)*[A-Za-z]{2,8}[0-9]{0,2};".to_owned()),
         _ => {}
     }
+    // Each layer may put a backslash before anything but letters and digits.
+    let escape = if c.is_ascii_alphanumeric() { r"\\" } else { BACKSLASH };
     let mut units = [0; 2];
-    let escapes = c.encode_utf16(&mut units).iter().map(|unit| format!(r"\\+u(?i:{unit:04x})"));
+    let escapes = c.encode_utf16(&mut units).iter().map(|unit| format!("{escape}+u(?i:{unit:04x})"));
     forms.push(escapes.collect());
     let code = u32::from(c);
-    forms.push(format!(r"\\+u\{{0*(?i:{code:x})\}}"));
+    forms.push(format!(r"{escape}+u\{{0*(?i:{code:x})\}}"));
     if code < 0x100 {
-        forms.push(format!(r"\\+x(?i:{code:02x})"));
+        forms.push(format!("{escape}+x(?i:{code:02x})"));
     }
-    forms.push(c.encode_utf8(&mut buffer).bytes().map(|byte| format!("%(?:25)*(?i:{byte:02x})")).collect());
+    let bytes = c.encode_utf8(&mut buffer).bytes().map(|byte| format!("%(?:25)*(?i:{byte:02x})"));
+    forms.push(bytes.collect::<Vec<_>>().join(&format!("{escape}*")));
     forms.push(format!("&(?:amp;)*#0*{code};"));
     forms.push(format!("&(?:amp;)*#[xX]0*(?i:{code:x});"));
     // The encoded forms first: the plain form of `&` or `\` is a prefix of some of them.
     forms.reverse();
     let optional = if matches!(c, '\r' | '\n') { "?" } else { "" };
-    format!("(?:{}){optional}", forms.join("|"))
+    format!("(?:{escape}*(?:{})){optional}", forms.join("|"))
 }
 
 fn hexadecimal(text: &str) -> String {
@@ -220,6 +252,16 @@ mod tests {
         serde_json::to_string(text).unwrap().trim_matches('"').to_owned()
     }
 
+    fn apart(text: &str, between: &str) -> String {
+        text.trim_end().chars().map(String::from).collect::<Vec<_>>().join(between)
+    }
+
+    #[test]
+    fn short_secrets_are_not_found_across_words() {
+        assert_eq!(ValueRedactor::new(["tier"]).redact("a tie rests, ti er"), "a tie rests, ti er");
+        assert_eq!(ValueRedactor::new(["tier"]).redact("t\u{200b}ier"), MARK);
+    }
+
     #[test]
     fn every_encoding_of_the_canary_is_found() {
         let redactor = ValueRedactor::new([CANARY]);
@@ -243,6 +285,18 @@ mod tests {
             html.replace('&', "&amp;"),
             "CANARY-7f3a\"&amp;é".to_owned(),
             json("CANARY-7f3a\"&amp;é"),
+            percent(&json(CANARY), "-"),
+            percent(&percent(&json(CANARY), "-"), "-"),
+            json(CANARY).replace('&', "&amp;").replace('"', "&quot;"),
+            percent(CANARY, "-").replace('%', "\\%"),
+            apart(CANARY, "\u{200b}"),
+            apart(CANARY, "\0"),
+            apart(CANARY, "%00"),
+            apart(CANARY, "%25E2%2580%258B"),
+            apart(CANARY, "\\u200b"),
+            apart(CANARY, " "),
+            apart(CANARY, "\n"),
+            CANARY.trim_end().chars().rev().collect(),
         ];
         for encoded in encodings {
             let text = format!("before {encoded} after");
@@ -299,13 +353,30 @@ mod tests {
     }
 
     #[test]
+    fn everyday_words_are_not_searched_for() {
+        let redactor = ValueRedactor::new(["test", "Password", "click", "login\n"]);
+        assert!(redactor.is_idle());
+        redactor.learn("test1");
+        assert_eq!(redactor.redact("a test of test1"), "a test of [redacted]");
+    }
+
+    #[test]
+    fn places_are_those_that_are_redacted() {
+        let redactor = ValueRedactor::new(["hunter22"]);
+        let text = "[redacted] hunter22 and aHVudGVyMjI=";
+        let found: Vec<&str> = redactor.find(text).into_iter().map(|range| &text[range]).collect();
+        assert_eq!(found, ["hunter22", "aHVudGVyMj"]);
+        assert!(redactor.find("hunter2").is_empty());
+    }
+
+    #[test]
     fn secrets_learnt_later_count_and_the_longer_one_wins() {
         let redactor = ValueRedactor::default();
-        assert_eq!(redactor.redact("pass password"), "pass password");
-        redactor.learn("pass");
-        redactor.learn("password");
-        redactor.learn("password");
-        assert_eq!(redactor.redact("pass password"), "[redacted] [redacted]");
+        assert_eq!(redactor.redact("sword swordfish"), "sword swordfish");
+        redactor.learn("sword");
+        redactor.learn("swordfish");
+        redactor.learn("swordfish");
+        assert_eq!(redactor.redact("sword swordfish"), "[redacted] [redacted]");
         assert_eq!(format!("{redactor:?}"), "ValueRedactor(2 secrets)");
     }
 
@@ -323,6 +394,7 @@ mod tests {
         let redactor = ValueRedactor::new([secret.as_str()]);
         let clean = redactor.redact(&secret).into_owned();
         assert_eq!(clean.replace(MARK, ""), "");
+        assert_eq!(redactor.redact("other text"), "other text", "the search is within its bound");
         let encoded = STANDARD.encode(&secret);
         let clean = redactor.redact(&encoded);
         assert!(clean.replace(MARK, "").len() < encoded.len() / 10, "{clean}");

@@ -4,20 +4,20 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use cuebook_grammar::redaction::redacted_json;
 use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::Redactor;
 
 use crate::error::{DataError, Doing};
 use crate::run_dir::{RunDir, sync_dir};
-use crate::scrub::to_json;
 
 /// Writes `report.json` atomically, redacted, and replaces an existing one. Blocks for one write and one sync. Returns its
 /// path.
 ///
 /// # Errors
-/// [`DataError::Io`], or [`DataError::Unredactable`].
+/// [`DataError::Io`], or [`DataError::Redact`].
 pub fn write_report(dir: &RunDir, report: &RunReport, redactor: Option<&dyn Redactor>) -> Result<PathBuf, DataError> {
-    let mut json = to_json(report, redactor)?;
+    let mut json = redacted_json(report, redactor)?;
     json.push('\n');
     let path = dir.report_path();
     let part = path.with_extension("part");

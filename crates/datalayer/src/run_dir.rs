@@ -50,6 +50,32 @@ impl RunDir {
         Ok(Self { path: path.to_owned() })
     }
 
+    /// The runs that `paths` name: each is the folder of a run, or a folder of such folders, whose runs come in the order of
+    /// their names.
+    ///
+    /// # Errors
+    /// [`DataError::Io`] if one is not a folder; [`DataError::NoRun`] if one holds no run.
+    pub fn find(paths: &[PathBuf]) -> Result<Vec<Self>, DataError> {
+        let mut found = Vec::new();
+        for path in paths {
+            let before = found.len();
+            let entries = fs::read_dir(path).map_err(DataError::io(Doing::Read, path))?;
+            let mut below: Vec<PathBuf> = if path.join(LOG).is_file() {
+                vec![path.clone()]
+            } else {
+                let entries: Result<Vec<_>, _> = entries.map(|entry| Ok(entry?.path())).collect();
+                entries.map_err(DataError::io(Doing::Read, path))?
+            };
+            below.retain(|below| below.join(LOG).is_file());
+            below.sort();
+            found.extend(below.into_iter().map(|path| Self { path }));
+            if found.len() == before {
+                return Err(DataError::NoRun { path: path.clone() });
+            }
+        }
+        Ok(found)
+    }
+
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -79,11 +105,19 @@ impl RunDir {
 /// after the year 9999 become its last second.
 #[must_use]
 pub fn run_id(ms_since_1970: u64, random: [u8; 3]) -> RunId {
+    let [a, b, c] = random;
+    let time: String = utc(ms_since_1970).chars().take(19).filter(|c| *c != ':').collect();
+    RunId::new(format!("{time}Z-{a:02x}{b:02x}{c:02x}"))
+}
+
+/// A time in UTC as ISO 8601 writes it: `2025-01-09T12:00:00.250Z`. Times after the year 9999 become its last second.
+#[must_use]
+pub fn utc(ms_since_1970: u64) -> String {
     let seconds = (ms_since_1970 / 1000).min(LAST_SECOND);
     let (year, month, day) = civil(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let [a, b, c] = random;
-    RunId::new(format!("{year:04}-{month:02}-{day:02}T{hour:02}{minute:02}{second:02}Z-{a:02x}{b:02x}{c:02x}"))
+    let milli = ms_since_1970 % 1000;
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
 /// 9999-12-31T23:59:59Z.
@@ -169,6 +203,25 @@ mod tests {
         let entries: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(entries, [ARTIFACTS]);
         assert_eq!(RunDir::open(dir.path()).unwrap(), dir);
+    }
+
+    #[test]
+    fn runs_are_found_by_their_folder_or_the_one_above() {
+        let out = tempfile::tempdir().unwrap();
+        for name in ["r2", "r1"] {
+            let dir = RunDir::create(out.path(), &RunId::new(name)).unwrap();
+            fs::write(dir.log_path(), "").unwrap();
+        }
+        fs::create_dir(out.path().join("other")).unwrap();
+        let found = |paths: &[PathBuf]| {
+            RunDir::find(paths).map(|runs| runs.iter().map(|run| run.path.clone()).collect::<Vec<_>>())
+        };
+        let (first, second) = (out.path().join("r1"), out.path().join("r2"));
+        assert_eq!(found(&[out.path().into()]).unwrap(), [first.clone(), second.clone()]);
+        assert_eq!(found(&[second.clone(), first.clone()]).unwrap(), [second, first]);
+        let error = found(&[out.path().join("other")]).unwrap_err();
+        assert!(matches!(error, DataError::NoRun { .. }), "{error}");
+        assert!(matches!(found(&[out.path().join("none")]).unwrap_err(), DataError::Io { .. }));
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub(crate) struct Activity {
     pub(crate) new_tabs: Vec<Page>,
     /// URLs of tabs that closed.
     pub(crate) closed_tabs: Vec<String>,
+    pub(crate) refused_tabs: u32,
     pub(crate) new_document: bool,
     /// When the tab began to navigate to another document, while it still does.
     pub(crate) leaving: Option<Instant>,

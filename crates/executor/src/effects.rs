@@ -148,6 +148,7 @@ impl Run<'_> {
             record.url_after = Some(cut(self.gathered.url(), LONGEST));
         }
         let events = self.events();
+        record.denied = self.denied();
         record.requests = self.network.effects().into_iter().take(MAX_REQUESTS).collect();
         let room = MAX_NOTABLE.saturating_sub(record.console_errors.len());
         record.console_errors.extend(self.network.errors().into_iter().take(room));
@@ -155,6 +156,7 @@ impl Run<'_> {
         record.downloads = events.downloads;
         record.new_tabs = events.new_tabs;
         record.closed_tabs.clone_from(&self.activity.closed_tabs);
+        record.refused_tabs = self.activity.refused_tabs;
         record
     }
 }

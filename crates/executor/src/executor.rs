@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
-use cuebook_cdp::{Browser, TargetId};
+use cuebook_cdp::{Browser, Page, TargetId};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome};
 use cuebook_grammar::plan::BoundStep;
-use cuebook_grammar::seam::{ArtifactSink, Executor, SecretSource};
+use cuebook_grammar::seam::{ArtifactSink, Denials, EffectGate, Executor, NoDenials, Redactor, SecretSource};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{Probe, ProbeError};
 use tracing::Instrument as _;
@@ -18,6 +19,7 @@ use tracing::Instrument as _;
 use crate::activity::Activity;
 use crate::error::ExecutorError;
 use crate::facts::Gathered;
+use crate::gate::Holder;
 use crate::input::devices::Flight;
 use crate::network::Network;
 use crate::options::{ExecutorOptions, PeopleInput};
@@ -27,6 +29,9 @@ use crate::stage::Looking;
 use crate::step::IsFirst;
 use crate::stop::{Part, Stop, probe_stop};
 
+/// How long after its documents a crash may be reported.
+const CRASH: Duration = Duration::from_millis(500);
+
 /// Runs bound steps on the tabs of one browser. A [`PageId`] is the name of a tab's target.
 #[derive(Debug)]
 pub struct LiveExecutor<S, A> {
@@ -35,9 +40,13 @@ pub struct LiveExecutor<S, A> {
     secrets: S,
     artifacts: A,
     options: ExecutorOptions,
+    redactor: Option<Arc<dyn Redactor>>,
+    has_entered_secret: AtomicBool,
+    denials: Arc<dyn Denials>,
     probes: HashMap<TargetId, Probe>,
     traffic: HashMap<TargetId, Network>,
     flights: HashMap<TargetId, Flight>,
+    holder: Option<Holder>,
     has_run: bool,
 }
 
@@ -71,11 +80,29 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
             secrets,
             artifacts,
             options,
+            redactor: None,
+            has_entered_secret: AtomicBool::new(false),
+            denials: Arc::new(NoDenials),
             probes: HashMap::new(),
             traffic: HashMap::new(),
             flights: HashMap::new(),
+            holder: None,
             has_run: false,
         }
+    }
+
+    /// The same, which teaches `redactor` each secret before it is entered, and paints over what it finds in pictures.
+    /// Without one, only fields that received secrets are painted over.
+    #[must_use]
+    pub fn with_redactor(self, redactor: Arc<dyn Redactor>) -> Self {
+        Self { redactor: Some(redactor), ..self }
+    }
+
+    /// Joins what a proxy denied to the steps that caused it. A step whose document was denied fails.
+    #[must_use]
+    pub fn with_denials(mut self, denials: Arc<dyn Denials>) -> Self {
+        self.denials = denials;
+        self
     }
 
     /// Its options.
@@ -102,6 +129,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         {
             return Ok(probe.clone());
         }
+        let page = tab.clone();
         let attach = async {
             let probe = Probe::attach(tab, self.digest.clone(), until).await?;
             probe.extend(ACT, until).await?;
@@ -111,11 +139,26 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
             }
             Ok::<_, ProbeError>(probe)
         };
-        let probe = attach.await.map_err(|error| probe_stop(error, Stage::Resolve))?;
+        let probe = match attach.await {
+            Ok(probe) => probe,
+            Err(ProbeError::Gone) if crashes(&page).await => {
+                return Err(crate::stop::gone_stop(cuebook_cdp::GoneReason::Crashed, Stage::Resolve));
+            }
+            Err(error) => return Err(probe_stop(error, Stage::Resolve)),
+        };
         self.traffic.insert(target.clone(), Network::watch(probe.page()));
         self.probes.insert(target, probe.clone());
         Ok(probe)
     }
+}
+
+/// Whether a page whose document went away has crashed, which is reported a moment later.
+async fn crashes(page: &Page) -> bool {
+    let until = Instant::now() + CRASH;
+    while !page.crashed() && Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    page.crashed()
 }
 
 impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
@@ -126,13 +169,18 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         page: &PageId,
         step: &BoundStep,
         ground: &Observation,
+        gate: &mut dyn EffectGate,
         deadline: Deadline,
     ) -> Result<StepOutcome, ExecutorError> {
         let now = Instant::now();
         let span = step.timeout().unwrap_or(self.options.step_timeout);
         let until = deadline.within(now, span).instant();
         let lanes = self.browser.events();
-        let probe = match self.probe(page, until).await {
+        let ready = match Holder::begin(&mut self.holder, &self.browser, step).await {
+            Ok(()) => self.probe(page, until).await,
+            Err(stop) => Err(stop),
+        };
+        let probe = match ready {
             Ok(probe) => probe,
             Err(Stop::Failed(failure)) => return Ok(StepOutcome::Failed(failure)),
             Err(Stop::Broken(error)) => return Err(error),
@@ -149,6 +197,8 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         let flight = self.flights.entry(tab.target_id().clone()).or_insert_with(flight).clone();
         let run = Run {
             options: &self.options,
+            redactor: self.redactor.as_deref(),
+            has_entered_secret: &self.has_entered_secret,
             browser: &self.browser,
             lane: tab.events(),
             browser_lane: lanes,
@@ -163,11 +213,15 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             evidence: Evidence::default(),
             watchers: BTreeMap::new(),
             network,
+            denials: &*self.denials,
+            denied_from: self.denials.position(),
             summaries: BTreeMap::new(),
             input_at: None,
             main: None,
             looking: Looking::begin(),
             flight,
+            gate,
+            holder: &mut self.holder,
         };
         let is_first = if self.has_run { IsFirst::No } else { IsFirst::Yes };
         self.has_run = true;

@@ -12,7 +12,7 @@ use cuebook_grammar::facts::{ElementFacts, EventFacts, Facts, Sample, TargetFact
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::id::{NodeKey, TargetRef};
 use cuebook_grammar::locator::{Locator, Strategy};
-use cuebook_grammar::secret::DigestKey;
+use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_grammar::text_match::TextPattern;
 use cuebook_grammar::verdict::Verdict;
 use cuebook_probe::{Ask, Placement, innermost};
@@ -267,7 +267,7 @@ pub(crate) struct Gathered {
     serials: Vec<u64>,
     next_serial: u64,
     sensitive: BTreeSet<TargetRef>,
-    secrets: Vec<String>,
+    secrets: Vec<Secret>,
 }
 
 impl Gathered {
@@ -326,13 +326,13 @@ impl Gathered {
     }
 
     /// From now on, facts that hold this text are sensitive.
-    pub(crate) fn learn_secret(&mut self, secret: &str) {
-        if !secret.is_empty() {
-            self.secrets.push(secret.to_owned());
+    pub(crate) fn learn_secret(&mut self, secret: &Secret) {
+        if !secret.expose().is_empty() {
+            self.secrets.push(secret.clone());
         }
     }
 
-    pub(crate) fn secrets(&self) -> &[String] {
+    pub(crate) fn secrets(&self) -> &[Secret] {
         &self.secrets
     }
 

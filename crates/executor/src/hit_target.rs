@@ -30,26 +30,37 @@ pub(crate) struct Gesture {
     /// Where a drag ends, in any frame.
     pub(crate) end: Option<NodeKey>,
     pub(crate) expects: Option<Expected>,
+    /// Without a target, it may not activate anything.
+    pub(crate) is_inert: bool,
 }
 
 impl Gesture {
-    pub(crate) fn keys(target: Option<NodeKey>) -> Self {
-        Self { kind: GestureKind::Keys, target, end: None, expects: None }
+    const fn new(kind: GestureKind, target: Option<NodeKey>, expects: Option<Expected>) -> Self {
+        Self { kind, target, end: None, expects, is_inert: false }
+    }
+
+    pub(crate) fn keys(target: NodeKey) -> Self {
+        Self::new(GestureKind::Keys, Some(target), None)
+    }
+
+    /// Keys for what has the focus, judged as if nothing had it that they activate.
+    pub(crate) fn inert_keys() -> Self {
+        Self { is_inert: true, ..Self::anywhere(GestureKind::Keys) }
     }
 
     /// Text that is inserted: the browser announces it once.
     pub(crate) fn text(target: NodeKey) -> Self {
         let expects = Expected { types: &["beforeinput"], count: 1 };
-        Self { kind: GestureKind::Keys, target: Some(target), end: None, expects: Some(expects) }
+        Self::new(GestureKind::Keys, Some(target), Some(expects))
     }
 
     pub(crate) fn mouse(target: NodeKey, expects: Expected) -> Self {
-        Self { kind: GestureKind::Mouse, target: Some(target), end: None, expects: Some(expects) }
+        Self::new(GestureKind::Mouse, Some(target), Some(expects))
     }
 
     /// Everything may be reached: the step names a point, or what has the focus.
     pub(crate) fn anywhere(kind: GestureKind) -> Self {
-        Self { kind, target: None, end: None, expects: None }
+        Self::new(kind, None, None)
     }
 
     /// Whether it begins or ends in a frame.
@@ -63,7 +74,11 @@ impl Gesture {
         let is_there = self.target.as_ref().is_some_and(|key| is_in(&key));
         GestureSpec {
             kind: self.kind,
-            mode: if self.target.is_some() { GestureMode::Target } else { GestureMode::Any },
+            mode: match self.target {
+                Some(_) => GestureMode::Target,
+                None if self.is_inert => GestureMode::Inert,
+                None => GestureMode::Any,
+            },
             id: self.target.as_ref().filter(|_| is_there).map(|key| key.node),
             end: self.end.as_ref().filter(is_in).map(|key| key.node),
             ends: self.end.is_some(),
@@ -234,13 +249,7 @@ impl Run<'_> {
 
     /// Asks the other documents for the events that the target did not see.
     async fn ask_elsewhere(&mut self, target: &ProbeWorld, report: GestureReport) -> Part<GestureReport> {
-        let by = self.within(REPORT);
-        let calls = self.watchers.values().filter(|watcher| watcher.world.frame() != target.frame()).map(|watcher| {
-            let world = watcher.world.clone();
-            async move { world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], by).await }
-        });
-        let answers = self.race(Stage::Act, join_all(calls)).await?;
-        let reports: Vec<GestureReport> = answers.into_iter().filter_map(|answer| answer.ok().flatten()).collect();
+        let reports = self.ask_documents(Some(target)).await?;
         let done = reports.iter().any(|report| report.done);
         let blocked = reports.into_iter().find_map(|report| report.blocked);
         Ok(GestureReport {
@@ -248,6 +257,19 @@ impl Run<'_> {
             blocked: blocked.map(|block| Block { by: format!("{} of another frame", block.by), ..block }),
             ..report
         })
+    }
+
+    /// The reports of all documents but that of the target.
+    pub(crate) async fn ask_documents(&mut self, target: Option<&ProbeWorld>) -> Part<Vec<GestureReport>> {
+        let by = self.within(REPORT);
+        let is_other = |world: &ProbeWorld| target.is_none_or(|target| world.frame() != target.frame());
+        let worlds = self.watchers.values().map(|watcher| watcher.world.clone()).filter(is_other);
+        let calls = worlds.map(|world| async move {
+            world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], by).await
+        });
+        let calls = join_all(calls.collect::<Vec<_>>());
+        let answers = self.race(Stage::Act, calls).await?;
+        Ok(answers.into_iter().filter_map(|answer| answer.ok().flatten()).collect())
     }
 
     /// Judges how a pointer gesture arrived. If the target saw its beginning, it was sent, and the postconditions decide
@@ -310,7 +332,12 @@ impl Run<'_> {
             BlockReason::Focus => (
                 Cause::NotEditable,
                 Some(by.clone()),
-                format!("the focus moved from the target to {by} during {event}; nothing was entered there"),
+                match self.step.action().target() {
+                    Some(_) => {
+                        format!("the focus moved from the target to {by} during {event}; nothing was entered there")
+                    }
+                    None => format!("{event} would have activated {by}, which has the focus; name it as the target"),
+                },
             ),
             BlockReason::Covered | BlockReason::Elsewhere => {
                 (Cause::Covered, Some(by.clone()), format!("{event} would have gone to {by}; {rest}"))

@@ -12,12 +12,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use cuebook_cdp::wire::network::{LoadingFailed, LoadingFinished, RequestWillBeSent, Response, ResponseReceived};
 use cuebook_cdp::{Delivery, Domain, DomainGuard, EventQueue, Page, RawEvent};
+use cuebook_grammar::deadline::millis;
 use cuebook_grammar::facts::RequestFact;
 use cuebook_grammar::render::cut;
+use httpdate::parse_http_date;
 use serde::Deserialize;
 
 use crate::activity::LONGEST;
@@ -301,7 +303,8 @@ impl Traffic {
         let position = (self.requests.len() < MAX_REQUESTS).then(|| {
             let url = sent.request.url.split('#').next().unwrap_or("");
             let method = cut(&sent.request.method, 20);
-            let fact = RequestFact { method, url: cut(url, LONGEST), status: None, failure: None };
+            let fact =
+                RequestFact { method, url: cut(url, LONGEST), status: None, failure: None, retry_after_ms: None };
             self.requests.push(Sent { fact, is_polling, is_of_step, is_main, is_answered: false });
             self.requests.len() - 1
         });
@@ -315,7 +318,11 @@ impl Traffic {
     fn answered(&mut self, id: &str, response: &Response<'_>) {
         let status = u16::try_from(response.status).unwrap_or_default();
         let position = self.open.get(id).and_then(|open| open.position);
-        self.ended(position, |request| request.status = Some(status));
+        let retry_after_ms = matches!(status, 429 | 503).then(|| retry_after(response)).flatten().map(millis);
+        self.ended(position, |request| {
+            request.status = Some(status);
+            request.retry_after_ms = retry_after_ms;
+        });
     }
 
     fn ended(&mut self, position: Option<usize>, end: impl FnOnce(&mut RequestFact)) {
@@ -328,6 +335,21 @@ impl Traffic {
     }
 }
 
+/// How long a server asks to wait (RFC 9110, section 10.2.3): seconds, or a date, which is compared with the server's own.
+fn retry_after(response: &Response<'_>) -> Option<Duration> {
+    let headers: BTreeMap<String, String> = serde_json::from_str(response.headers?.get()).ok()?;
+    let field = |name: &str| {
+        let found = headers.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.trim())
+    };
+    let asked = field("retry-after")?;
+    if let Ok(seconds) = asked.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let now = field("date").and_then(|date| parse_http_date(date).ok()).unwrap_or_else(SystemTime::now);
+    Some(parse_http_date(asked).ok()?.duration_since(now).unwrap_or_default())
+}
+
 /// A request without the parts that differ each time.
 fn address(method: &str, url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
@@ -337,7 +359,24 @@ fn address(method: &str, url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::address;
+    use cuebook_cdp::wire::network::Response;
+
+    use super::{address, retry_after};
+
+    #[test]
+    fn a_server_asks_to_wait_in_seconds_or_until_a_date() {
+        let asked = |headers: &str| {
+            let text = format!(r#"{{"url":"http://a.test/","status":429,"headers":{{{headers}}}}}"#);
+            let response: Response<'_> = serde_json::from_str(&text).unwrap();
+            retry_after(&response).map(|wait| wait.as_secs())
+        };
+        assert_eq!(asked(r#""Retry-After":"120""#), Some(120));
+        let date = r#""date":"Wed, 21 Oct 2015 07:28:00 GMT","retry-after":"Wed, 21 Oct 2015 07:29:30 GMT""#;
+        assert_eq!(asked(date), Some(90));
+        assert_eq!(asked(r#""retry-after":"Wed, 21 Oct 2015 07:29:30 GMT""#), Some(0), "long past");
+        assert_eq!(asked(r#""retry-after":"soon""#), None);
+        assert_eq!(asked(r#""x":"1""#), None);
+    }
 
     #[test]
     fn an_address_leaves_out_what_differs_each_time() {

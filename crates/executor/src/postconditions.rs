@@ -26,10 +26,11 @@ use serde_json::{Value, json};
 
 use crate::actionability::Ready;
 use crate::facts::{Gathered, Lookup, Question, ask_for, is_live, turns_on_geometry};
+use crate::gate::Holder;
 use crate::hit_target::{Gesture, Limit};
 use crate::input::devices::{Armed, Devices, TabWire};
 use crate::run::{PageClock, Run, Watcher};
-use crate::script::{Changes, FrameSample, GestureKind, Opened};
+use crate::script::{Changes, FrameSample, Opened};
 use crate::stage::{self, Watching};
 use crate::stop::{Part, Stop, failed, probe_stop};
 
@@ -151,8 +152,8 @@ impl Run<'_> {
     }
 
     /// The same for a gesture that names no target.
-    pub(crate) async fn arm_anywhere(&mut self, kind: GestureKind) -> Part<Armed> {
-        let (watching, devices) = self.set_guards(Gesture::anywhere(kind), None).await?;
+    pub(crate) async fn arm_anywhere(&mut self, gesture: Gesture) -> Part<Armed> {
+        let (watching, devices) = self.set_guards(gesture, None).await?;
         Ok(stage::Armed::anywhere(watching, devices))
     }
 
@@ -194,6 +195,7 @@ impl Run<'_> {
         let gesture_of = gesture.clone();
         let (until, people) = (self.until, self.options.people);
         let meant = self.meant(gesture.as_ref());
+        let step = self.step;
         let armed = join_all(calls.into_iter().map(|(frame, by, is_watching)| {
             let (probe, plan, gesture, clock) = (probe.clone(), plan.clone(), gesture_of.clone(), clock.clone());
             let meant = meant.clone();
@@ -209,7 +211,14 @@ impl Run<'_> {
                     by: clock.as_ref().and_then(|clock| clock.until(world.document().as_str(), until)),
                     people,
                 };
-                let spec = gesture.map(|gesture| gesture.spec(frame.as_str(), world.document().as_str(), limit));
+                let mut spec = gesture.map(|gesture| gesture.spec(frame.as_str(), world.document().as_str(), limit));
+                if let Some(spec) = spec.as_mut().filter(|spec| spec.reaches_anything()) {
+                    match world.call::<(String, String)>("(cb) => [cb.act.origin(), location.href]", &[], by).await {
+                        Ok((origin, url)) if !step.may_act_in(&origin, &url) => spec.reach_nothing(),
+                        Ok(_) => {}
+                        Err(error) => return (frame, None, Err(error)),
+                    }
+                }
                 let document = world.document().as_str();
                 let meant: Vec<Value> =
                     meant.iter().filter_map(|one| one.spec(frame.as_str(), document, &plan.test_ids)).collect();
@@ -259,6 +268,7 @@ impl Run<'_> {
         self.ask_slow().await?;
         let watching = self.begin_watching();
         self.network.begin();
+        self.denied_from = self.denials.position();
         Ok(watching)
     }
 
@@ -419,7 +429,7 @@ impl Run<'_> {
             }
         }
         let begun = Instant::now();
-        let lingers_by = self.within(self.options.post_timeout).min(self.answer_by());
+        let mut lingers_by = self.within(self.options.post_timeout).min(self.answer_by());
         let stated = self.step.post();
         let is_default = !stated.is_empty() && stated.iter().all(|stated| stated.is_default) && !self.opens();
         let mut first_round = replies.len();
@@ -461,6 +471,7 @@ impl Run<'_> {
                         biased;
                         event = self.lane.next() => self.note(event, Stage::Postcondition)?,
                         event = self.browser_lane.next() => self.note_browser(event, Stage::Postcondition)?,
+                        held = Holder::next(self.holder) => drop(self.judge(held).await?),
                         () = tokio::time::sleep_until(by.into()) => {}
                     }
                     continue;
@@ -484,6 +495,11 @@ impl Run<'_> {
                 biased;
                 event = self.lane.next() => self.note(event, Stage::Postcondition)?,
                 event = self.browser_lane.next() => self.note_browser(event, Stage::Postcondition)?,
+                held = Holder::next(self.holder) => {
+                    let span = self.judge(held).await?;
+                    lingers_by += span;
+                    awaited.iter_mut().for_each(|one| one.until += span);
+                }
                 Some(reply) = replies.next() => {
                     first_round = first_round.saturating_sub(1);
                     self.take_in(reply, Some(&mut replies))?;

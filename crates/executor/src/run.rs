@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{
@@ -19,11 +20,13 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Evidence, Stage};
 use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::render::cut;
+use cuebook_grammar::seam::{Denials, EffectGate, Redactor};
 use cuebook_probe::{Probe, ProbeWorld};
 use futures_util::FutureExt as _;
 
 use crate::activity::{Activity, LONGEST, dialog_fact};
 use crate::facts::Gathered;
+use crate::gate::{Held, Holder};
 use crate::input::devices::{Armed, Flight, Sent};
 use crate::network::Network;
 use crate::options::{BeforeUnload, ExecutorOptions};
@@ -85,6 +88,9 @@ const ANSWERING: Duration = Duration::from_millis(500);
 
 pub(crate) struct Run<'a> {
     pub(crate) options: &'a ExecutorOptions,
+    pub(crate) redactor: Option<&'a dyn Redactor>,
+    /// Whether any step of this executor entered a secret.
+    pub(crate) has_entered_secret: &'a AtomicBool,
     pub(crate) browser: &'a Browser,
     pub(crate) page: Page,
     /// The tabs that were open when the step began and still are.
@@ -100,6 +106,9 @@ pub(crate) struct Run<'a> {
     pub(crate) gathered: Gathered,
     pub(crate) watchers: BTreeMap<FrameId, Watcher>,
     pub(crate) network: Network,
+    pub(crate) denials: &'a dyn Denials,
+    /// Where the decisions of the proxy begin that belong to the step.
+    pub(crate) denied_from: u64,
     /// The effects of the input that a frame reported with its answer to it; gone once it is asked again.
     pub(crate) summaries: BTreeMap<FrameId, FrameSummary>,
     pub(crate) input_at: Option<Instant>,
@@ -107,6 +116,8 @@ pub(crate) struct Run<'a> {
     pub(crate) looking: Looking,
     /// Input to the tab that the browser has not answered yet, that of earlier steps included.
     pub(crate) flight: Flight,
+    pub(crate) gate: &'a mut dyn EffectGate,
+    pub(crate) holder: &'a mut Option<Holder>,
 }
 
 impl Run<'_> {
@@ -118,10 +129,21 @@ impl Run<'_> {
                 biased;
                 event = self.lane.next() => self.note(event, stage)?,
                 event = self.browser_lane.next() => self.note_browser(event, stage)?,
+                held = Holder::next(self.holder) => drop(self.judge(held).await?),
                 value = &mut work => return Ok(value),
                 () = tokio::time::sleep_until(self.until.into()) => return Err(out_of_time(stage)),
             }
         }
+    }
+
+    /// Has a held request decided, and returns how long that took: it does not count as time of the step.
+    pub(crate) async fn judge(&mut self, held: Held) -> Part<Duration> {
+        let begun = Instant::now();
+        self.gate.judge(self.step, &held.request).await.map_err(Stop::Failed)?;
+        held.release();
+        let span = begun.elapsed();
+        self.until = self.until.checked_add(span).unwrap_or(self.until);
+        Ok(span)
     }
 
     /// Waits a while, within the deadline.
@@ -269,6 +291,9 @@ impl Run<'_> {
                 self.download_went_on(&guid, state, received);
             }
             Some(BrowserEvent::PageClosed { page }) => self.tab_closed(&page),
+            Some(BrowserEvent::PageRefused { opener, .. }) if opener == *self.page.target_id() => {
+                self.activity.refused_tabs = self.activity.refused_tabs.saturating_add(1);
+            }
             Some(BrowserEvent::Gone) | None => return Err(gone_stop(GoneReason::BrowserGone, stage)),
             Some(_) => {}
         }

@@ -100,6 +100,8 @@ pub(crate) enum GestureMode {
     Target,
     /// Everything: the step names no target.
     Any,
+    /// Keys that activate nothing.
+    Inert,
 }
 
 /// The event whose arrival means that the gesture arrived.
@@ -127,6 +129,18 @@ pub(crate) struct GestureSpec {
     pub(crate) by: Option<f64>,
     /// Between gestures, nothing is let through either.
     pub(crate) closed: bool,
+}
+
+impl GestureSpec {
+    /// Whether elements get events although the step does not name them.
+    pub(crate) fn reaches_anything(&self) -> bool {
+        self.mode != GestureMode::Target
+    }
+
+    /// Lets nothing through.
+    pub(crate) fn reach_nothing(&mut self) {
+        (self.mode, self.id) = (GestureMode::Target, None);
+    }
 }
 
 /// Why the guard stopped an event.

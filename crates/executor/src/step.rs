@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use cuebook_cdp::GoneReason;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::condition::{Condition, SelectedValues, Valued};
 use cuebook_grammar::deadline::millis;
@@ -25,7 +26,7 @@ use crate::redaction::{scrub, scrub_text};
 use crate::run::{Entered, Resolved, Run};
 use crate::script::Need;
 use crate::stage::{self, Target};
-use crate::stop::{Part, Stop, failed};
+use crate::stop::{Part, Stop, failed, gone_stop};
 use crate::verdicts::{Ruling, rule};
 
 impl Run<'_> {
@@ -108,7 +109,18 @@ impl Run<'_> {
             post_ms,
             resolve_ms: self.evidence.timings.resolve_ms,
         };
+        let ended = self.unless_crashed(ended);
         self.outcome(ended, acted, &awaited)
+    }
+
+    /// What a crash takes away looks like a document that was replaced, until the crash is reported.
+    fn unless_crashed(&self, ended: Part<()>) -> Part<()> {
+        match ended {
+            Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale && self.page.crashed() => {
+                Err(gone_stop(GoneReason::Crashed, failure.stage))
+            }
+            other => other,
+        }
     }
 
     /// A tab that closed itself once input was sent ends the waiting, and is no failure by itself.
@@ -298,6 +310,10 @@ impl Run<'_> {
         acted: Option<Acted>,
         awaited: &[Awaited],
     ) -> Result<StepOutcome, ExecutorError> {
+        let ended = match (ended, self.denied_document()) {
+            (Ok(()) | Err(Stop::Failed(_) | Stop::Dialog | Stop::Closed), Some(failure)) => Err(failure.into()),
+            (ended, _) => ended,
+        };
         let key = self.probe.digest_key().clone();
         // A dialog, or the end of the tab, may interrupt a verb that has sent its input. What only waits has none.
         let is_over = matches!(ended, Err(Stop::Dialog | Stop::Closed));

@@ -14,7 +14,9 @@ use serde_json::{Map, Value, json};
 pub use crate::generate::{Generate, any};
 
 use crate::action::*;
-use crate::candidate::{Candidate, ControlKind, Fingerprint, NameSource, Occlusion, Placement, SelectOption};
+use crate::candidate::{
+    Activation, Candidate, ControlKind, Fingerprint, NameSource, Occlusion, Placement, SelectOption, SentField,
+};
 use crate::condition::{Aspect, Scalar, TextOf};
 use crate::effect::EffectClass;
 use crate::facts::*;
@@ -166,6 +168,7 @@ enums! {
     RiskLevel: Low Medium High;
     RunResult: Ok Failed Blocked Invalid Error Interrupted;
     Scope: View Full;
+    SentField: Card Password OneTimeCode;
     Stage: Bind Confirm Resolve Precondition Actionability Act Postcondition;
     StepOrigin: Plan Repair Start;
     StepResult: Ok Failed Blocked Skipped;
@@ -203,18 +206,19 @@ structs! {
     }
     TargetFacts { matches, element, }
     Sample { at_ms, url, title, targets, }
-    RequestFact { method, url, status, failure, }
+    RequestFact { method, url, status, failure, retry_after_ms, }
     DialogFact { kind, message, }
     DownloadFact { filename, url, end, bytes, }
     EventFacts { network_idle, requests, dialogs, downloads, new_tabs, any_effect, }
     Facts { before, samples, events, }
 
     SelectOption { value, label, selected, disabled, }
+    Activation { method, url, sends, button, icon, access_key, }
     Occlusion { ratio, by, }
     Fingerprint { role, name, test_id, context, path, frame, }
     Candidate {
         id, role, name, name_source, context, ambiguous, description, states, control, value, options, label, placeholder,
-        test_id, destination, form, rect, placement, occlusion, scroll_container, frame, depth, locators, fingerprint,
+        test_id, destination, form, activation, surroundings, rect, placement, occlusion, scroll_container, frame, depth, locators, fingerprint,
         node = Just(None), about = Just(None),
     }
     Viewport { width, height, scroll_x, scroll_y, page_width, page_height, device_pixel_ratio, }
@@ -223,7 +227,7 @@ structs! {
     Landmark { summary, frame, }
     Heading { level, text, }
     LiveText { kind, text, }
-    Sketch { page_type, description, language, landmarks, headings, live, modal, empty, }
+    Sketch { page_type, description, language, landmarks, headings, live, modal, challenge, empty, }
     Truncation { candidates, elements, frames, off_view, }
     Delta { since, came, went, changed, }
     Observation {
@@ -236,8 +240,9 @@ structs! {
     MutationSummary { added, removed, attributes, texts, notable, background, }
     EffectRecord {
         url_before, url_after, new_document, mutations, target_changed, focus, target_focused, states, scrolled, requests,
-        problems, console_errors, dialogs, downloads, new_tabs, closed_tabs, challenge,
+        denied, problems, console_errors, dialogs, downloads, new_tabs, closed_tabs, refused_tabs,
     }
+    DeniedRequest { listener, sequence, ts_ms, method, host, port, rule, url, }
     Problem { kind, message, }
     ArtifactRef { kind, sha256, media_type, bytes, path, }
     Timings { resolve_ms, actionable_ms, act_ms, post_ms, }
@@ -246,7 +251,8 @@ structs! {
     CdpCounts { events, }
     Failure { stage, cause, message, facts, }
     StepRecord {
-        schema_version = version(RECORD_VERSION), run_id, step_index, plan_index, origin, attempt, planning, action,
+        schema_version = version(RECORD_VERSION), run_id, step_index, plan_index, origin, attempt, planning, plan_id,
+        action,
         candidates, observation, url, risk, effect_class, pre_check, pre_facts, execution, post_check, post_facts, effects,
         artifacts, result, failure, data, input_sent, no_observed_effect,
     }
@@ -263,7 +269,7 @@ structs! {
     Usage { planner_calls, input_tokens, output_tokens, }
     RunReport {
         schema_version = version(REPORT_VERSION), run_id, run_dir, result, error = Just(None), answer, steps, usage,
-        enforcement,
+        enforcement, isolation, enforcement_note,
     }
 }
 

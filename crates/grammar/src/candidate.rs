@@ -177,6 +177,44 @@ pub struct OwnPart {
     pub of: Option<u32>,
 }
 
+/// A field of a form whose submission is more than a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum SentField {
+    /// The number, date or code of a payment card.
+    Card,
+    /// A password.
+    Password,
+    /// A one-time code.
+    OneTimeCode,
+}
+
+/// What activating a candidate does, as far as its markup says: a click on a link or button, Enter in a field.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Activation {
+    /// The method of the request, in upper case: that of the form or button, or what `data-method`, `_method` or an
+    /// attribute of a script library make of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Where the request goes, without query and fragment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What the form that it submits holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<SentField>,
+    /// The name of the button that Enter presses, if this is a field of a form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub button: Option<String>,
+    /// What the icon of a control without words is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icon: Option<String>,
+    /// The keys that activate it together with the modifiers for access keys, separated by spaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access_key: Option<String>,
+}
+
 /// Something on the page that a step may act on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -226,6 +264,12 @@ pub struct Candidate {
     /// The form that it submits or belongs to: its name, id or action path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<String>,
+    /// What activating it does, as far as its markup says.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub activation: Activation,
+    /// What the dialog around it asks, else the heading above it; at most 500 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<String>,
     /// Its box in the tab's viewport.
     #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
     pub rect: Option<Rect>,

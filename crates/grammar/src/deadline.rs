@@ -24,6 +24,12 @@ impl Deadline {
         Self(now.checked_add(after).unwrap_or_else(|| now + Duration::from_secs(86_400)))
     }
 
+    /// A point that a timer uses.
+    #[must_use]
+    pub const fn at(point: Instant) -> Self {
+        Self(point)
+    }
+
     /// What is left at `now`; zero once the deadline has passed.
     #[must_use]
     pub fn remaining(self, now: Instant) -> Duration {

@@ -222,6 +222,9 @@ pub struct RequestFact {
     /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// How long the server asks to wait before the next request (`Retry-After` of a status 429 or 503), in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
 }
 
 impl RequestFact {

@@ -25,7 +25,7 @@ mod describe;
 pub mod effect;
 pub mod facts;
 pub mod locator;
-mod redaction;
+pub mod redaction;
 pub mod step;
 
 pub mod candidate;

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::{Candidate, Fingerprint};
 use crate::facts::DialogFact;
 use crate::id::{CandidateId, ObservationId, PageId};
-use crate::wire::is_default;
+use crate::wire::{is_default, words};
 
 /// The version of the observation's wire format. The major version is raised when an
 /// older reader would misread a document, the minor version when a field is added.
-pub const OBSERVATION_VERSION: &str = "1.1";
+pub const OBSERVATION_VERSION: &str = "1.2";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, OBSERVATION_VERSION)
@@ -144,9 +144,26 @@ pub struct Sketch {
     /// The name of the modal dialog that is open, if one is; empty if it has no name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modal: Option<String>,
+    /// What the page asks of a person before it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Challenge>,
     /// The page shows nothing: nothing to act on, no text, no picture.
     #[serde(skip_serializing_if = "is_default")]
     pub empty: bool,
+}
+
+words! {
+    /// What a page asks of a person before it goes on, the one that keeps most from being used first. It is reported and
+    /// left to the person: this program never answers it.
+    #[non_exhaustive]
+    pub enum Challenge {
+        /// A page before the requested one that checks the browser, and may go away by itself.
+        Interstitial = "interstitial",
+        /// A test for humans that was not passed.
+        Captcha = "captcha",
+        /// A question about cookies that covers all of the page.
+        CookieWall = "cookieWall",
+    }
 }
 
 /// What an observation left out, by bound.

@@ -211,6 +211,9 @@ pub struct EffectRecord {
     /// Requests, the first 50, without those that the page repeated before the step began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestFact>,
+    /// Requests that the proxy denied during the step, the first 50, without those of the browser itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<DeniedRequest>,
     /// What went wrong in the page because of the step, the first ten. The step may have succeeded nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
@@ -229,19 +232,43 @@ pub struct EffectRecord {
     /// URLs of tabs that closed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub closed_tabs: Vec<String>,
-    /// What asks whether a person is there, if it kept asking after a wait.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub challenge: Option<Challenge>,
+    /// Tabs that were closed at once, because pages had opened as many as may be open.
+    #[serde(skip_serializing_if = "is_default")]
+    pub refused_tabs: u32,
 }
 
-words! {
-    /// What asks whether a person is there. It is reported and waited for; this program never answers it.
-    #[non_exhaustive]
-    pub enum Challenge {
-        /// A page shown before the requested one, which may go away by itself.
-        Interstitial = "interstitial",
-        /// A puzzle for people.
-        Captcha = "captcha",
+/// A request that the proxy denied: nothing of it was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeniedRequest {
+    /// The port of the proxy, which stands for the run.
+    pub listener: u16,
+    /// Position among the decisions of the proxy, from 0.
+    pub sequence: u64,
+    /// When it was denied: milliseconds since 1970.
+    pub ts_ms: u64,
+    /// The method; `CONNECT` for a tunnel, which carries TLS or a WebSocket.
+    pub method: String,
+    /// The host; empty if the request named none.
+    pub host: String,
+    /// The port; 0 if the request named none.
+    pub port: u16,
+    /// The rule of the policy that decided, as [`Rule`] spells it; `browserInternal` for a name that the browser contacts
+    /// by itself, too, and `closed` while there is no policy.
+    pub rule: String,
+    /// The URL of the failed request of the tab that it is, at most 2,000 characters. Absent where none fits: then a
+    /// worker, another tab or the browser asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+impl DeniedRequest {
+    /// In words: `GET http://evil.test/ was denied by rule origin`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let place = || format!("{} {}:{}", self.method, self.host, self.port);
+        let what = self.url.clone().unwrap_or_else(place);
+        format!("{what} was denied by rule {}", self.rule)
     }
 }
 
@@ -276,6 +303,7 @@ impl EffectRecord {
     pub fn is_any(&self) -> bool {
         let quiet = Self {
             requests: Vec::new(),
+            denied: Vec::new(),
             console_errors: Vec::new(),
             problems: Vec::new(),
             target_focused: false,

@@ -6,11 +6,16 @@
 //! - A rule that does not parse is an error: nothing is skipped.
 
 mod address;
+#[cfg(test)]
+mod cases;
 mod file;
+mod load;
 mod origin;
 mod outside;
+mod requests;
 
 use std::net::IpAddr;
+use std::num::NonZeroU16;
 use std::path::Component;
 
 use schemars::JsonSchema;
@@ -29,9 +34,11 @@ use crate::step::RiskLevel;
 use crate::wire::{ShortText, words};
 
 use address::{is_metadata, is_private, is_private_ip};
-pub use file::{BadPolicy, Otherwise, PolicyFile, Roots};
+pub use file::{BadPolicy, Otherwise, PolicyFile, Rate, Roots};
+pub use load::Opening;
 pub use origin::{BadOriginRule, OriginRule};
 pub use outside::{BadCommand, CommandLine, CommandRule, Outside};
+pub use requests::{BadRequestRule, Gate, RequestAction, RequestEntry, RequestVerdict};
 
 /// A refusal by the policy: which rule, and why. The rule is a stable code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
@@ -75,6 +82,8 @@ words! {
         Root = "root",
         /// A command that was not declared.
         Command = "command",
+        /// A request that a rule names.
+        Request = "request",
     }
 }
 
@@ -155,6 +164,10 @@ pub struct Policy {
     profile: Profile,
     start: Option<Url>,
     act: Vec<OriginRule>,
+    /// Where pages may load from, besides those.
+    read: Vec<OriginRule>,
+    /// Whether pages may load only from what is listed.
+    loads_listed: bool,
     denied: Vec<OriginRule>,
     confirmed: Vec<OriginRule>,
     open_by_default: bool,
@@ -167,6 +180,11 @@ pub struct Policy {
     registered: Vec<RegisteredAction>,
     /// Directories whose pages are open, by `file:` URLs.
     page_roots: Vec<String>,
+    /// Whether requests are gated; absent: as the profile says.
+    gate: Option<Gate>,
+    requests: Vec<requests::RequestRule>,
+    /// On each origin; absent: no limit.
+    steps_per_minute: Option<NonZeroU16>,
 }
 
 impl Default for Policy {
@@ -183,6 +201,8 @@ impl Policy {
             profile,
             start: None,
             act: Vec::new(),
+            read: Vec::new(),
+            loads_listed: false,
             denied: Vec::new(),
             confirmed: Vec::new(),
             open_by_default: false,
@@ -199,6 +219,9 @@ impl Policy {
             grants: Vec::new(),
             registered: Vec::new(),
             page_roots: Vec::new(),
+            gate: None,
+            requests: Vec::new(),
+            steps_per_minute: None,
         }
     }
 
@@ -221,13 +244,14 @@ impl Policy {
         self
     }
 
-    /// Allows acting on the origins of `entry` too.
+    /// Allows acting on the origins of `entry` too. From then on pages load from listed origins only.
     ///
     /// # Errors
     /// [`BadOriginRule`].
     pub fn allowing(mut self, entry: &str) -> Result<Self, BadOriginRule> {
         let rule = OriginRule::parse(entry, self.default_scheme())?;
         self.act.push(rule);
+        self.loads_listed = true;
         Ok(self)
     }
 
@@ -257,6 +281,12 @@ impl Policy {
         self.outside.commands.extend(outside.commands);
         self.outside.shell_lines.extend(outside.shell_lines);
         self
+    }
+
+    /// How many steps a minute may open a page or change something, on each origin.
+    #[must_use]
+    pub const fn steps_per_minute(&self) -> Option<NonZeroU16> {
+        self.steps_per_minute
     }
 
     /// What is open outside the page.
@@ -399,6 +429,15 @@ impl Policy {
         })
     }
 
+    /// What an action does to the world: for one that an operator registered, what was registered with it.
+    pub(crate) fn effect_of(&self, action: &Action) -> EffectClass {
+        let registered = match action {
+            Action::Call(call) => self.registered(&call.name),
+            _ => None,
+        };
+        registered.map_or_else(|| action.kind().meta().effect, |registered| registered.effect)
+    }
+
     /// Whether a plan may use the verb at all.
     ///
     /// # Errors
@@ -418,8 +457,7 @@ impl Policy {
 
     /// Whether the operator named the origin of `url`.
     fn is_named(&self, url: &Url) -> bool {
-        self.start.as_ref().is_some_and(|start| start.origin() == url.origin())
-            || self.act.iter().any(|rule| rule.covers(url) && (!rule.subdomains || !is_private(url)))
+        self.is_start(url) || self.act.iter().any(|rule| rule.covers(url) && (!rule.subdomains || !is_private(url)))
     }
 
     fn not_ruled_out(&self, url: &Url) -> Result<(), Denied> {
@@ -503,6 +541,12 @@ impl Policy {
         self.consent(class, origin, author, estimate)
     }
 
+    /// The consent that entering text of another origin needs on `origin`: it counts as sending.
+    #[must_use]
+    pub fn consent_to_carry(&self, origin: &str) -> Consent {
+        self.unless_granted(RiskClass::Send, origin, Url::parse(origin).ok().as_ref())
+    }
+
     fn unless_granted(&self, class: RiskClass, origin: &str, url: Option<&Url>) -> Consent {
         let granted =
             url.is_some_and(|url| self.grants.iter().any(|grant| grant.class == class && grant.origin.covers(url)));
@@ -552,6 +596,10 @@ fn parse_url(text: &str) -> Result<Url, Denied> {
     })?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Denied { rule: Rule::UserInfo, message: "expected a URL without user name and password".into() });
+    }
+    if url.host_str().is_some_and(|host| host.contains('*')) {
+        // Chrome escapes it and would go to another host.
+        return Err(Denied { rule: Rule::Unparsable, message: "expected a host without `*`".into() });
     }
     match url.scheme() {
         "http" | "https" => Ok(url),

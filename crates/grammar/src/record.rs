@@ -20,10 +20,11 @@ use crate::outcome::{ArtifactRef, Cause, EffectRecord, FailureFacts, Judged, Sta
 use crate::planning::PlanningCall;
 use crate::risk::RiskClass;
 use crate::step::Step;
+use crate::wire::ShortText;
 
 /// The version of the record format. The major version is raised when an older reader would misread a
 /// record, the minor version when a field is added.
-pub const RECORD_VERSION: &str = "1.2";
+pub const RECORD_VERSION: &str = "1.4";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, RECORD_VERSION)
@@ -110,6 +111,9 @@ pub struct StepIntent {
     /// [`PlanningRecord::planning_index`] of the call that planned it; absent if no model did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planning: Option<u32>,
+    /// Its plan: the id that its author gave it, else `p0`, `p1`, … in order; absent for steps of no plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<ShortText>,
     /// The step, redacted.
     pub action: Step,
     /// Milliseconds since 1970.
@@ -188,6 +192,9 @@ pub struct StepRecord {
     /// [`PlanningRecord::planning_index`] of the call that planned it; absent if no model did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planning: Option<u32>,
+    /// Its plan: the id that its author gave it, else `p0`, `p1`, … in order; absent for steps of no plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<ShortText>,
     /// The step, redacted.
     pub action: Step,
     /// Its targets at the time of decision.
@@ -259,6 +266,29 @@ pub struct PlanningRecord {
     pub call: PlanningCall,
 }
 
+/// A page as it was observed, before a plan is made or a step is decided on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ObservationRecord {
+    /// [`RECORD_VERSION`].
+    #[serde(deserialize_with = "readable")]
+    #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
+    pub schema_version: String,
+    /// The run.
+    pub run_id: RunId,
+    /// When it was kept: milliseconds since 1970.
+    pub ts_ms: u64,
+    /// The observation that plans and steps name.
+    pub observation: ObservationId,
+    /// The URL of the page.
+    pub url: String,
+    /// Its content.
+    pub content: ArtifactRef,
+    /// The digest of the content that this one states the difference to; absent if it is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+}
+
 /// The first entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -276,6 +306,9 @@ pub struct RunHeader {
     /// The browser's product and version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub browser: Option<String>,
+    /// The program of a browser that was launched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub browser_path: Option<String>,
     /// `run`, `exec` or `replay`.
     pub command: String,
     /// The task in words, redacted.

@@ -1,8 +1,11 @@
-//! What may be kept of steps, conditions and facts that hold sensitive text: everything else becomes a digest.
+//! What may be kept of steps, conditions and facts that hold sensitive text: everything else becomes a digest. And what
+//! may leave the process of any document: what a [`Redactor`](crate::seam::Redactor) knows is removed by value.
 //!
 //! Invariants:
 //! - A condition that is reduced gives the same verdict on facts that are reduced under the same key.
 //! - Reducing twice changes nothing.
+
+mod document;
 
 use serde_json::Value;
 
@@ -12,6 +15,8 @@ use crate::facts::{ElementFacts, Facts};
 use crate::id::TargetRef;
 use crate::secret::{Digest, DigestKey, FactText, MASK};
 use crate::step::Step;
+
+pub use document::{RedactError, redacted, redacted_data, redacted_json};
 
 impl Step {
     /// The step as it may be kept: texts that go into or are compared with a sensitive target become digests.

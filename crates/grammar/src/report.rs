@@ -13,7 +13,7 @@ use crate::record::{Failure, StepOrigin, StepRecord, StepResult};
 use crate::step::Step;
 
 /// The version of the report format, raised by the same rule as that of the record.
-pub const REPORT_VERSION: &str = "1.1";
+pub const REPORT_VERSION: &str = "1.3";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, REPORT_VERSION)
@@ -253,8 +253,16 @@ pub struct RunReport {
     pub steps: Vec<StepReport>,
     /// Tokens and calls.
     pub usage: Usage,
-    /// What the origin policy is enforced on: `navigation`.
+    /// What the origins of the policy are enforced on: `egress`, everything that the browser requests, or `navigation`,
+    /// steps and the pages that they open.
     pub enforcement: String,
+    /// What keeps a browser whose enforcement is `egress` from getting past the proxy: `namespace`, a network of its own
+    /// without any other way out, or `flags` of the browser.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
+    /// Why it is not `egress`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforcement_note: Option<String>,
 }
 
 impl RunReport {
@@ -271,6 +279,8 @@ impl RunReport {
             steps: Vec::new(),
             usage: Usage::default(),
             enforcement: "navigation".to_owned(),
+            isolation: None,
+            enforcement_note: None,
         }
     }
 

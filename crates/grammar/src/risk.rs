@@ -1,12 +1,21 @@
 //! What a step risks, judged by what was observed, never by what the model claims.
 //!
-//! The lexicon holds names of controls in a few languages, compared as whole words. It errs towards asking: a word too
-//! many costs a confirmation, a word too few costs an order.
+//! Structure first: the method and the address of the request that an activation makes, and the fields that it sends.
+//! Then words: those of the control, of what describes it, and, where it only agrees, of the dialog that asks. It errs
+//! towards asking: a word too many costs a confirmation, a word too few costs an order.
 
-use crate::action::{Action, ActionKind};
-use crate::candidate::{Candidate, ControlKind};
+#[cfg(test)]
+mod tests;
+mod words;
+
+use url::Url;
+
+use crate::action::{Action, Press, Select, TypeText};
+use crate::candidate::{Activation, Candidate, ControlKind, SelectOption, SentField};
 use crate::effect::EffectClass;
+use crate::observation::{Challenge, Observation};
 use crate::role::Role;
+use crate::secret::WireText;
 use crate::wire::words;
 
 words! {
@@ -18,12 +27,23 @@ words! {
         Write = "write",
         /// Enters a secret.
         Credential = "credential",
-        /// Sends something to other people.
+        /// Sends something to other people, or lets them follow the person.
         Send = "send",
         /// Costs money.
         Money = "money",
         /// Cannot be undone.
         Destructive = "destructive",
+    }
+}
+
+/// The least that an effect risks.
+impl From<EffectClass> for RiskClass {
+    fn from(effect: EffectClass) -> Self {
+        match effect {
+            EffectClass::ReadOnly => Self::Read,
+            EffectClass::Idempotent | EffectClass::Reversible => Self::Write,
+            EffectClass::Destructive => Self::Destructive,
+        }
     }
 }
 
@@ -51,147 +71,180 @@ impl RiskClass {
     }
 }
 
-const DESTRUCTIVE: &[&str] = &[
-    "delete",
-    "remove",
-    "erase",
-    "destroy",
-    "wipe",
-    "purge",
-    "drop",
-    "terminate",
-    "deactivate",
-    "unsubscribe",
-    "revoke",
-    "reset",
-    "discard",
-    "löschen",
-    "entfernen",
-    "supprimer",
-    "effacer",
-    "eliminar",
-    "borrar",
-    "elimina",
-    "удалить",
-    "削除",
-    "删除",
-];
-const MONEY: &[&str] = &[
-    "buy",
-    "pay",
-    "purchase",
-    "checkout",
-    "order",
-    "donate",
-    "transfer",
-    "withdraw",
-    "bid",
-    "subscribe",
-    "refund",
-    "invest",
-    "kaufen",
-    "bezahlen",
-    "bestellen",
-    "überweisen",
-    "acheter",
-    "payer",
-    "commander",
-    "comprar",
-    "pagar",
-    "купить",
-    "оплатить",
-    "購入",
-    "购买",
-    "支付",
-];
-const SEND: &[&str] = &[
-    "send",
-    "publish",
-    "post",
-    "tweet",
-    "share",
-    "invite",
-    "reply",
-    "forward",
-    "email",
-    "senden",
-    "veröffentlichen",
-    "teilen",
-    "envoyer",
-    "publier",
-    "enviar",
-    "publicar",
-    "отправить",
-    "送信",
-    "发送",
-];
-
-/// What an action on a target risks.
-///
-/// Opening a menu or a link named "Orders" is not ordering: words count on buttons and menu items, not on
-/// plain links, tabs and fields.
+/// What an action on these targets of a page risks, the main one first.
 #[must_use]
-pub fn of(action: &Action, target: Option<&Candidate>) -> RiskClass {
-    match action.kind() {
-        ActionKind::Click | ActionKind::LongPress => target.map_or(RiskClass::Write, of_click),
-        ActionKind::Press => match target {
-            Some(target) if presses_button(action) => of_click(target),
-            _ => RiskClass::Write,
-        },
-        ActionKind::Type | ActionKind::SetValue => {
-            let secret = action.credential().is_some() || target.is_some_and(Candidate::is_sensitive);
-            if secret { RiskClass::Credential } else { RiskClass::Write }
-        }
-        ActionKind::Fetch => match action {
-            Action::Fetch(fetch) if fetch.is_reading() => RiskClass::Read,
-            _ => RiskClass::Send,
-        },
-        kind => match kind.meta().effect {
-            EffectClass::ReadOnly => RiskClass::Read,
-            EffectClass::Idempotent | EffectClass::Reversible => RiskClass::Write,
-            EffectClass::Destructive => RiskClass::Destructive,
-        },
+pub fn of(action: &Action, targets: &[&Candidate], page: &Observation) -> RiskClass {
+    let target = targets.first().copied();
+    let in_wall = target.filter(|_| page.sketch.challenge == Some(Challenge::CookieWall));
+    match in_wall.filter(|target| clicks(action, target)) {
+        Some(target) if words::agrees(&target.name) => of_action(action, targets, page).max(RiskClass::Send),
+        // What would be grave elsewhere, such as `Reject all`, is what a person without an opinion wants here.
+        Some(target) if words::refuses(&target.name) => of_structure(target),
+        _ => of_action(action, targets, page),
     }
 }
 
-fn presses_button(action: &Action) -> bool {
-    matches!(action, Action::Press(press) if matches!(press.keys.as_str(), "Enter" | "Space" | " "))
+/// Whether an action activates this candidate, which holds no value.
+fn clicks(action: &Action, target: &Candidate) -> bool {
+    let activates = match action {
+        Action::Press(press) => activates(&press.keys),
+        _ => matches!(action, Action::Click(_) | Action::LongPress(_)),
+    };
+    activates && target.control == ControlKind::Plain
+}
+
+fn of_action(action: &Action, targets: &[&Candidate], page: &Observation) -> RiskClass {
+    let target = targets.first().copied();
+    match action {
+        Action::Click(_) | Action::LongPress(_) | Action::Check(_) | Action::Uncheck(_) => {
+            target.map_or(RiskClass::Write, of_click)
+        }
+        // Pages act on both, as on a click.
+        Action::Hover(_) | Action::Focus(_) => {
+            target.map(of_click).filter(|class| class.needs_consent()).unwrap_or(RiskClass::Read)
+        }
+        Action::DragTo(_) => targets.iter().map(|end| of_click(end)).max().unwrap_or(RiskClass::Write),
+        Action::Press(press) => of_press(press, target, page),
+        Action::Type(_) | Action::SetValue(_) => {
+            let is_secret = action.credential().is_some() || target.is_some_and(Candidate::is_sensitive);
+            let class = if is_secret { RiskClass::Credential } else { RiskClass::Write };
+            class.max(target.filter(|target| submits(action, target)).map_or(RiskClass::Read, of_submission))
+        }
+        Action::Select(select) => target.map_or(RiskClass::Write, |target| of_options(target, select)),
+        Action::Fetch(fetch) if fetch.is_reading() => RiskClass::Read,
+        Action::Fetch(_) => RiskClass::Send,
+        _ => action.kind().meta().effect.into(),
+    }
+}
+
+/// Whether an action goes to whatever has the focus and activates it there.
+#[must_use]
+pub fn follows_focus(action: &Action) -> bool {
+    matches!(action, Action::Press(press) if press.target_ref.is_none() && activates(&press.keys))
+}
+
+/// Whether what an action risks depends on the page although it names no target.
+#[must_use]
+pub fn needs_page(action: &Action) -> bool {
+    follows_focus(action) || matches!(action, Action::Press(press) if press.keys.contains("Alt"))
+}
+
+/// What keys risk: of an access key, the click that it stands for; of Enter and Space, what they activate.
+fn of_press(press: &Press, target: Option<&Candidate>, page: &Observation) -> RiskClass {
+    let keys = press.keys.as_str();
+    let pressed = keys.contains("Alt").then(|| key_of(keys).to_lowercase());
+    let has_key = |candidate: &&Candidate| {
+        let keys = candidate.activation.access_key.as_deref().unwrap_or_default();
+        keys.split_whitespace().any(|key| pressed.as_deref() == Some(&*key.to_lowercase()))
+    };
+    let by_access_key = page.candidates.iter().filter(has_key).map(of_click).max();
+    let by_focus = target.filter(|_| activates(keys)).map(|target| of_key(target, keys));
+    by_access_key.into_iter().chain(by_focus).max().unwrap_or(RiskClass::Write)
+}
+
+/// Whether text has a line break that is Enter, since it is typed into a field of one line.
+#[must_use]
+pub fn submits(action: &Action, target: &Candidate) -> bool {
+    let is_line = !matches!(target.control, ControlKind::Multiline | ControlKind::RichText);
+    is_line && matches!(action, Action::Type(typed) if has_line_break(typed))
+}
+
+fn has_line_break(typed: &TypeText) -> bool {
+    typed.text.as_ref().and_then(WireText::clear).is_some_and(|text| text.contains(['\n', '\r']))
+}
+
+/// Whether a key activates what has the focus, with whatever modifiers.
+fn activates(keys: &str) -> bool {
+    matches!(key_of(keys), "Enter" | "Return" | "NumpadEnter" | "Space" | "Spacebar" | " ")
+}
+
+fn key_of(keys: &str) -> &str {
+    keys.rsplit_once('+').map_or(keys, |(_, key)| if key.is_empty() { "+" } else { key })
+}
+
+/// What a key does to the candidate that has the focus.
+fn of_key(target: &Candidate, keys: &str) -> RiskClass {
+    let is_space = matches!(key_of(keys), "Space" | "Spacebar" | " ");
+    match target.control {
+        ControlKind::Plain | ControlKind::File => of_click(target),
+        ControlKind::Check if is_space => of_click(target),
+        ControlKind::Multiline | ControlKind::RichText if !keys.contains('+') => RiskClass::Write,
+        _ if is_space => RiskClass::Write,
+        _ => of_submission(target),
+    }
+}
+
+/// What the form of a field does when Enter is pressed in it.
+fn of_submission(field: &Candidate) -> RiskClass {
+    let button = field.activation.button.as_deref().map_or(RiskClass::Write, |name| of_words(name, field));
+    button.max(of_request(&field.activation))
+}
+
+/// What choosing an option risks: pages act on the choice.
+fn of_options(target: &Candidate, select: &Select) -> RiskClass {
+    let is_chosen = |at: usize, option: &SelectOption| {
+        select.option.choices.iter().any(|choice| choice.means(at, Some(&option.value), &option.label))
+    };
+    let chosen = target.options.iter().enumerate().filter(|(at, option)| is_chosen(*at, option));
+    chosen.filter_map(|(_, option)| words::class_of(&option.label)).max().unwrap_or(RiskClass::Write)
 }
 
 /// What clicking a candidate risks.
 #[must_use]
 pub fn of_click(target: &Candidate) -> RiskClass {
-    let acts = matches!(target.role, Role::Button | Role::MenuItem | Role::Generic | Role::Option)
-        && target.control == ControlKind::Plain;
-    let opens = target.states.haspopup.is_some() || target.states.expanded.is_some();
-    let leads = target.destination.as_deref().is_some_and(|url| !url.starts_with("javascript:"));
-    if (!acts && leads) || opens {
-        return if leads && of_name(&target.name) == Some(RiskClass::Destructive) {
-            RiskClass::Destructive
-        } else {
-            RiskClass::Write
-        };
-    }
-    if !acts && target.role != Role::Link {
-        return RiskClass::Write;
-    }
-    of_name(&target.name).unwrap_or(RiskClass::Write)
+    // A click on a field only enters it.
+    let is_entered = target.role.is_text_entry() || !matches!(target.control, ControlKind::Plain | ControlKind::Check);
+    let words = if is_entered { RiskClass::Write } else { of_words(&target.name, target) };
+    words.max(of_structure(target))
 }
 
-fn of_name(name: &str) -> Option<RiskClass> {
-    let words: Vec<String> =
-        name.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect();
-    let has = |lexicon: &[&str]| {
-        words.iter().any(|word| lexicon.contains(&word.as_str()))
-            || lexicon.iter().any(|entry| !entry.is_ascii() && name.to_lowercase().contains(entry))
+/// What it requests risks.
+fn of_structure(target: &Candidate) -> RiskClass {
+    of_request(&target.activation).max(target.destination.as_deref().map_or(RiskClass::Write, of_path))
+}
+
+/// What a control of this name risks, where it stands.
+fn of_words(name: &str, control: &Candidate) -> RiskClass {
+    let is_button = control.role == Role::Button;
+    let costs = |text: &str| words::has_amount(text).then_some(RiskClass::Money);
+    let said = |text: &str| {
+        let is_final = || words::is_final(text).then_some(RiskClass::Destructive);
+        words::class_of_sentences(text).or_else(|| costs(text)).or_else(is_final)
     };
-    if has(DESTRUCTIVE) {
-        Some(RiskClass::Destructive)
-    } else if has(MONEY) {
-        Some(RiskClass::Money)
-    } else if has(SEND) {
-        Some(RiskClass::Send)
-    } else {
-        None
-    }
+    let described = || control.description.as_deref().and_then(said);
+    let asked = || {
+        let around = control.surroundings.as_deref()?;
+        let is_agreed = words::agrees(name);
+        let is_final = is_button && !words::refuses(name) && words::is_final(around);
+        let class = is_agreed.then(|| said(around)).flatten();
+        class.or_else(|| is_final.then_some(RiskClass::Destructive))
+    };
+    let own = words::class_of(name).or_else(|| costs(name).filter(|_| is_button));
+    let pictured = || control.activation.icon.as_deref().and_then(words::class_of_icon);
+    own.or_else(pictured).or_else(described).or_else(asked).unwrap_or(RiskClass::Write)
+}
+
+/// What the request of an activation risks, by its method, its address and the fields that it sends.
+fn of_request(activation: &Activation) -> RiskClass {
+    let method = match activation.method.as_deref() {
+        Some("DELETE") => RiskClass::Destructive,
+        _ => RiskClass::Write,
+    };
+    let sent = |field: &SentField| match field {
+        SentField::Card => RiskClass::Money,
+        SentField::Password | SentField::OneTimeCode => RiskClass::Credential,
+    };
+    let sends = activation.sends.iter().map(sent).max().unwrap_or(RiskClass::Write);
+    method.max(sends).max(activation.url.as_deref().map_or(RiskClass::Write, of_path))
+}
+
+/// What a path says by itself: `/items/5/delete`. Only the last word counts, since `/orders/5` is an address.
+fn of_path(url: &str) -> RiskClass {
+    let Ok(url) = Url::parse(url) else { return RiskClass::Write };
+    let last = url.path_segments().and_then(|mut parts| parts.rfind(|part| !part.is_empty())).unwrap_or_default();
+    let last = last.rsplit_once('.').map_or(last, |(name, _)| name);
+    let last = last.replace(['-', '_'], " ");
+    let ends_session = matches!(&*last.to_lowercase(), "logout" | "log out" | "logoff" | "signout" | "sign out");
+    let is_destructive = ends_session || words::class_of(&last) == Some(RiskClass::Destructive);
+    if is_destructive { RiskClass::Destructive } else { RiskClass::Write }
 }

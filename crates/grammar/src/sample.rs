@@ -5,7 +5,7 @@
 //! `expanded`, `collapsed`, `popup`, `password`, `multiline`, `multi`, `readonly`, `required`, `date`, `file`. Ids count
 //! from c1. A line `heading Orders` is a heading of the page; `alert …` and `status …` are texts that it announces.
 
-use crate::candidate::{Candidate, ControlKind, Fingerprint, SelectOption};
+use crate::candidate::{Activation, Candidate, ControlKind, Fingerprint, SelectOption};
 use crate::facts::{States, Toggle};
 use crate::id::{CandidateId, ObservationId, PageId};
 use crate::observation::{FrameSummary, Heading, LiveText, Observation, Sketch, Viewport};
@@ -145,6 +145,8 @@ fn candidate(id: u32, line: &str) -> Candidate {
         test_id: part(&line, "testid"),
         destination,
         form: part(&line, "form"),
+        activation: Activation::default(),
+        surroundings: part(&line, "asks"),
         rect: None,
         placement: Default::default(),
         occlusion: None,

@@ -9,15 +9,18 @@ pub mod boxed;
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::fmt;
 use std::future::Future;
+use std::ops::Range;
+use std::pin::Pin;
 
 use serde_json::Value;
 
 use crate::action::{FindElements, ResolveSelector, SearchPage};
 use crate::deadline::Deadline;
-use crate::id::{CandidateId, CredentialRef, PageId};
+use crate::id::{CandidateId, CredentialRef, PageId, RunId};
 use crate::observation::{Observation, Scope};
-use crate::outcome::{ArtifactRef, StepFailure, StepOutcome};
+use crate::outcome::{ArtifactRef, Cause, DeniedRequest, Stage, StepFailure, StepOutcome};
 use crate::plan::{BoundStep, PlanDraft};
 use crate::planning::PlanningCall;
 use crate::policy::{Policy, RegisteredAction};
@@ -26,6 +29,9 @@ use crate::report::Usage;
 use crate::secret::Secret;
 use crate::step::Step;
 use crate::wire::words;
+
+/// A future on the heap.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Bounds of every seam's error.
 pub trait SeamError: Error + Send + Sync + 'static {}
@@ -46,6 +52,12 @@ pub trait PageModeler: Send {
         scope: Scope,
         deadline: Deadline,
     ) -> impl Future<Output = Result<Observation, Self::Error>> + Send;
+
+    /// After an error: why there is nothing left to look at, if the page or the browser is gone. `None` if the layer
+    /// itself failed.
+    fn lost(&self) -> Option<Cause> {
+        None
+    }
 
     /// Answers a query without a model. If the page or the query makes that impossible, returns
     /// [`Finding::Refused`].
@@ -312,18 +324,65 @@ pub trait PlanMemory: Send {
 
 // ------------------------------------------------------------------------------------------- acting
 
+/// What a proxy below the pages denied, for an executor to join to steps. Synchronous: nothing is awaited.
+pub trait Denials: fmt::Debug + Send + Sync {
+    /// The position after the last decision.
+    fn position(&self) -> u64;
+    /// What was denied at `position` and later, oldest first. `url` is absent.
+    fn since(&self, position: u64) -> Vec<DeniedRequest>;
+}
+
+/// No proxy.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoDenials;
+
+impl Denials for NoDenials {
+    fn position(&self) -> u64 {
+        0
+    }
+
+    fn since(&self, _: u64) -> Vec<DeniedRequest> {
+        Vec::new()
+    }
+}
+
+/// A request that is held before it leaves the browser.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeldRequest {
+    /// The method.
+    pub method: String,
+    /// The URL that would be requested.
+    pub url: String,
+    /// The media type of the body, as the page states it.
+    pub content_type: Option<String>,
+    /// The body, as far as the browser shows it: files are left out.
+    pub body: Option<Vec<u8>>,
+}
+
+/// Decides about requests that a step causes and that are held: see [`Policy::requesting`].
+pub trait EffectGate: Send {
+    /// Whether a request may leave. Waits for a person, and a failure says why it may not.
+    fn judge<'a>(
+        &'a mut self,
+        step: &'a BoundStep,
+        request: &'a HeldRequest,
+    ) -> BoxFuture<'a, Result<(), Box<StepFailure>>>;
+}
+
 /// Runs one bound step on a page.
 pub trait Executor: Send {
     /// A failure of the layer itself; a page that crashes or a browser that exits is an outcome.
     type Error: SeamError;
 
     /// Resolves the target, checks preconditions, arms postconditions, acts, awaits them and gathers evidence. After the
-    /// deadline, the step sends no more input. `page` is the current tab.
+    /// deadline, the step sends no more input. `page` is the current tab. Requests that the policy asks about are held
+    /// until `gate` decides; the time that this takes does not count.
     fn run_step(
         &mut self,
         page: &PageId,
         step: &BoundStep,
         ground: &Observation,
+        gate: &mut dyn EffectGate,
         deadline: Deadline,
     ) -> impl Future<Output = Result<StepOutcome, Self::Error>> + Send;
 }
@@ -362,7 +421,7 @@ pub enum SecretRefusal {
     /// No secret of this name.
     #[error("no credential is called `{0}`")]
     Unknown(CredentialRef),
-    /// It is bound to another origin or kind of field.
+    /// It is bound to another origin.
     #[error("the credential `{reference}` is not bound to {origin}")]
     OutOfScope {
         /// The secret's name.
@@ -370,19 +429,48 @@ pub enum SecretRefusal {
         /// Where it was about to go.
         origin: String,
     },
-    /// The store cannot be read.
-    #[error("the store of credentials cannot be read")]
-    Unavailable,
+    /// It is bound to fields that hide what is typed, and this one does not.
+    #[error("the credential `{reference}` is for password-like fields, and this field is none")]
+    NotHidden {
+        /// The secret's name.
+        reference: CredentialRef,
+    },
+    /// The one-time code of this time was given already.
+    #[error(
+        "the one-time code of `{reference}` was used already; the next one begins in {seconds} s, after the deadline of \
+         the step (a longer `timeoutMs` allows to wait)"
+    )]
+    NotYet {
+        /// The secret's name.
+        reference: CredentialRef,
+        /// Seconds until the next code, at least 1.
+        seconds: u64,
+    },
+    /// Its store cannot be read.
+    #[error("the credential `{reference}` cannot be read: {reason}")]
+    Unavailable {
+        /// The secret's name.
+        reference: CredentialRef,
+        /// What went wrong, in words that hold no part of it.
+        reason: String,
+    },
 }
 
 /// Resolves secrets, as late as possible.
 pub trait SecretSource: Send + Sync {
-    /// Returns the secret if it is bound to this scope.
+    /// Returns the secret if it is bound to this scope. It may have to wait, for a program or for the next one-time code,
+    /// and ends by the deadline.
     fn resolve(
         &self,
         reference: &CredentialRef,
         scope: &SecretScope,
+        deadline: Deadline,
     ) -> impl Future<Output = Result<Secret, SecretRefusal>> + Send;
+
+    /// Whether a text is a secret whose value is known without waiting. A plan that states it in the clear is refused.
+    fn holds(&self, _text: &str) -> bool {
+        false
+    }
 }
 
 /// A source without secrets.
@@ -390,17 +478,31 @@ pub trait SecretSource: Send + Sync {
 pub struct NoSecrets;
 
 impl SecretSource for NoSecrets {
-    async fn resolve(&self, reference: &CredentialRef, _: &SecretScope) -> Result<Secret, SecretRefusal> {
+    async fn resolve(&self, reference: &CredentialRef, _: &SecretScope, _: Deadline) -> Result<Secret, SecretRefusal> {
         Err(SecretRefusal::Unknown(reference.clone()))
     }
 }
 
-/// Removes secrets from text before it leaves the process. All sinks share one.
+/// Removes secrets from text before it leaves the process, and finds them in what a picture shows. All sinks share one.
 pub trait Redactor: Send + Sync {
     /// The text with every known secret, in every encoding that it knows, replaced.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
-    /// Redacts this text from now on, unless it has fewer than four characters.
+    /// Where known secrets are in the text, in bytes. By default the whole of a text that has any.
+    fn find(&self, text: &str) -> Vec<Range<usize>> {
+        if self.redact(text) == text { Vec::new() } else { std::iter::once(0..text.len()).collect() }
+    }
+    /// Redacts this text from now on, if [`is_searched_for`](crate::secret::is_searched_for).
     fn learn(&self, secret: &str);
+    /// Whether there is nothing to redact yet, so that large documents need not be searched.
+    fn is_idle(&self) -> bool {
+        false
+    }
+}
+
+impl fmt::Debug for dyn Redactor + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor")
+    }
 }
 
 // ---------------------------------------------------------------------------------------- repairing
@@ -496,6 +598,18 @@ impl Confirm for NobodyConfirms {
     }
 }
 
+impl EffectGate for NobodyConfirms {
+    fn judge<'a>(
+        &'a mut self,
+        _: &'a BoundStep,
+        request: &'a HeldRequest,
+    ) -> BoxFuture<'a, Result<(), Box<StepFailure>>> {
+        let message = format!("expected consent to {} {}, and there was no one to ask", request.method, request.url);
+        let failure = StepFailure::new(Stage::Confirm, Cause::ConfirmationDenied, message);
+        Box::pin(std::future::ready(Err(Box::new(failure))))
+    }
+}
+
 // ------------------------------------------------------------------------------------------ keeping
 
 /// A step that was begun: committed once, or left open in the log.
@@ -524,6 +638,16 @@ pub trait StepLog: Send {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// Keeps a call of a model; durable when it returns. Comes before the steps that name it.
     fn planned(&mut self, record: &PlanningRecord) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Keeps what was observed of a page, redacted, for who reads the log; it may come late or get lost. A log need not
+    /// keep it.
+    fn observed(
+        &mut self,
+        _run: &RunId,
+        _ts_ms: u64,
+        _observation: &Observation,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        std::future::ready(Ok(()))
+    }
     /// Writes the end of the run; durable when it returns.
     fn close(&mut self, end: &RunEnd) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
@@ -544,6 +668,12 @@ words! {
         DomDiff = "domDiff",
         /// A file that the page offered for download.
         Download = "download",
+        /// An observation, or the difference to another one.
+        Observation = "observation",
+        /// What a request sent.
+        RequestBody = "requestBody",
+        /// What came back.
+        ResponseBody = "responseBody",
     }
 }
 
@@ -561,57 +691,52 @@ pub trait ArtifactSink: Send + Sync {
     ) -> impl Future<Output = Result<ArtifactRef, Self::Error>> + Send;
 }
 
-/// A request and its response, as they crossed the wire.
+/// A request of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
-    /// The request.
-    pub request: RequestKey,
-    /// Names and values of the request's header fields.
-    pub request_headers: Vec<(String, String)>,
-    /// The request's body.
-    pub request_body: Vec<u8>,
-    /// The response.
-    pub answer: Answer,
-    /// The step during which it began.
-    pub step_index: Option<u32>,
-}
-
-/// The identity of a request in a replay.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RequestKey {
+pub struct HttpRequest {
     /// The method.
     pub method: String,
-    /// The URL.
+    /// The URL, without its fragment.
     pub url: String,
-    /// SHA-256 of the body, hexadecimal; empty for none.
-    pub body_sha256: String,
-    /// Number of equal requests before it.
-    pub nth: u32,
+    /// Names and values of the header fields.
+    pub headers: Vec<(String, String)>,
+    /// The body; empty for none.
+    pub body: Vec<u8>,
+    /// What it is for, as Chrome spells it: `Document`, `XHR`, `Image`, …
+    pub resource_type: String,
 }
 
 /// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct HttpResponse {
     /// The status.
     pub status: u16,
-    /// Names and values of the header fields.
+    /// Names and values of the header fields, without those of the transfer: the body is decoded.
     pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
+    /// The body; `None` for a stream without an end, and beyond the bound.
+    pub body: Option<Vec<u8>>,
 }
+
+/// What became of a request: its response, or why there is none as Chrome spells it, such as `ConnectionRefused`.
+pub type HttpReply = Result<HttpResponse, String>;
 
 /// Records HTTP traffic.
 pub trait TrafficSink: Send + Sync {
     /// A failure of the layer itself.
     type Error: SeamError;
-    /// Records one exchange.
-    fn record(&self, exchange: &Exchange) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Records one exchange. `ts_ms` is when its response began: milliseconds since 1970.
+    fn record(
+        &self,
+        request: HttpRequest,
+        reply: HttpReply,
+        ts_ms: u64,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
-/// Serves recorded responses.
+/// Answers in place of the network.
 pub trait FixtureSource: Send + Sync {
     /// A failure of the layer itself.
     type Error: SeamError;
-    /// The recorded response; `None` is a miss, which fails the request.
-    fn answer(&self, request: &RequestKey) -> impl Future<Output = Result<Option<Answer>, Self::Error>> + Send;
+    /// The recorded reply; `None` is a miss, which fails the request. Equal requests are asked in their order.
+    fn reply(&self, request: &HttpRequest) -> impl Future<Output = Result<Option<HttpReply>, Self::Error>> + Send;
 }

@@ -1,7 +1,7 @@
 //! Secrets, and text that may have been one.
 //!
 //! Invariants:
-//! - [`Secret`] cannot be printed, compared in the clear or serialised.
+//! - [`Secret`] cannot be printed, compared in the clear or serialised, and its memory is zeroed when it is dropped.
 //! - What stands in a record instead of sensitive text is a digest, keyed per run: it shows whether two
 //!   texts of one run are equal and nothing else.
 
@@ -13,6 +13,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
 
 use crate::verdict::Verdict;
 use crate::wire::{LongText, inline_schema};
@@ -20,14 +21,29 @@ use crate::wire::{LongText, inline_schema};
 /// What stands where a secret stood in a text.
 pub const MASK: &str = "[redacted]";
 
-/// A resolved secret. Exposing it is a visible act.
+/// The fewest characters, without surrounding white space, of a text that is searched for in others.
+pub const SEARCHED_FROM: usize = 4;
+
+/// Words that are no secret anywhere but in the field that they were entered into: one a line, in lower case.
+const COMMON_WORDS: &str = include_str!("secret/common_words.txt");
+
+/// Whether a secret is searched for by its value: it has [`SEARCHED_FROM`] characters or more and is no everyday word
+/// such as `test`. Any other secret would be found everywhere, so only the field that received it is kept secret.
+#[must_use]
+pub fn is_searched_for(secret: &str) -> bool {
+    let secret = secret.trim();
+    secret.chars().nth(SEARCHED_FROM - 1).is_some()
+        && !COMMON_WORDS.lines().any(|word| word.eq_ignore_ascii_case(secret))
+}
+
+/// A resolved secret. Exposing it is a visible act. Its memory is zeroed when it is dropped.
 #[derive(Clone)]
-pub struct Secret(String);
+pub struct Secret(Zeroizing<String>);
 
 impl Secret {
     /// Wraps the clear text.
     pub fn new(clear: impl Into<String>) -> Self {
-        Self(clear.into())
+        Self(Zeroizing::new(clear.into()))
     }
 
     /// The clear text, for the input event only.
@@ -294,5 +310,21 @@ impl fmt::Debug for FactText {
             Self::Clear(text) => write!(f, "{text:?}"),
             Self::Redacted { digest, .. } => write!(f, "redacted {}", digest.as_str()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_texts_and_everyday_words_are_not_searched_for() {
+        for secret in ["", "abc", "äöü", "  abc  ", "test", "Password", "CHECKBOX\n"] {
+            assert!(!is_searched_for(secret), "{secret:?}");
+        }
+        for secret in ["abcd", "test1", "passwords", "hunter2", "äöüß"] {
+            assert!(is_searched_for(secret), "{secret:?}");
+        }
+        assert!(COMMON_WORDS.lines().is_sorted() && COMMON_WORDS.lines().all(|word| word.len() >= SEARCHED_FROM));
     }
 }

@@ -238,7 +238,10 @@ impl RoleWord {
     /// Whether a candidate may look like the kind: links look like buttons, and check boxes are boxes.
     pub(crate) fn may_be(self, candidate: &Candidate) -> bool {
         match self {
-            Self::Button | Self::Link => matches!(candidate.role, Role::Button | Role::Link | Role::MenuItem),
+            // Pages draw links and buttons of elements without a role.
+            Self::Button | Self::Link => {
+                matches!(candidate.role, Role::Button | Role::Link | Role::MenuItem | Role::Generic)
+            }
             Self::Field => candidate.supports(cuebook_grammar::candidate::Capability::CheckOn),
             Self::Checkbox => candidate.role == Role::Switch,
             Self::Switch => candidate.role == Role::Checkbox,

@@ -4,13 +4,17 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{Browser, CallError, DialogKind as WireDialog, DocumentId, OpenDialog, Page, PageEvent, TargetId};
+use cuebook_cdp::{
+    Browser, CallError, DialogKind as WireDialog, DocumentId, GoneReason, OpenDialog, Page, PageEvent, TargetId,
+};
 use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::facts::{DialogFact, DialogKind};
 use cuebook_grammar::id::{CandidateId, NodeKey, ObservationId, PageId};
 use cuebook_grammar::observation::{
     FrameSummary, OBSERVATION_VERSION, Observation, Scope, Sketch, TabSummary, Truncation, Viewport,
 };
+use cuebook_grammar::outcome::Cause;
+use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{Probe, ProbeError};
 use serde::{Deserialize, Serialize};
@@ -28,9 +32,12 @@ pub struct LivePageModeler {
     browser: Arc<Browser>,
     digest: DigestKey,
     options: ModelerOptions,
+    redactor: Option<Arc<dyn Redactor>>,
     identities: Identities,
     pages: HashMap<PageId, PageState>,
     observations: u64,
+    /// Why the last call failed, if its page or the browser is gone.
+    pub(crate) lost: Option<Cause>,
 }
 
 #[derive(Debug)]
@@ -55,7 +62,33 @@ impl LivePageModeler {
     /// A modeler for the tabs of `browser`. Values of password-like fields become digests under `digest`.
     #[must_use]
     pub fn new(browser: Arc<Browser>, digest: DigestKey, options: ModelerOptions) -> Self {
-        Self { browser, digest, options, identities: Identities::default(), pages: HashMap::new(), observations: 0 }
+        let (identities, pages) = (Identities::default(), HashMap::new());
+        Self { browser, digest, options, redactor: None, identities, pages, observations: 0, lost: None }
+    }
+
+    /// The same, which paints over what `redactor` finds in pictures. Without one, only password-like fields are painted
+    /// over.
+    #[must_use]
+    pub fn with_redactor(self, redactor: Arc<dyn Redactor>) -> Self {
+        Self { redactor: Some(redactor), ..self }
+    }
+
+    pub(crate) fn redactor(&self) -> Option<&dyn Redactor> {
+        self.redactor.as_deref()
+    }
+
+    /// Remembers whether there is anything left to look at.
+    pub(crate) fn noted<T>(&mut self, answer: Result<T, ModelError>) -> Result<T, ModelError> {
+        self.lost = match &answer {
+            Ok(_) => None,
+            Err(_) if !self.browser.is_alive() => Some(Cause::BrowserGone),
+            Err(ModelError::NoSuchPage | ModelError::Crashed) => Some(Cause::PageCrashed),
+            Err(ModelError::Wire(error) | ModelError::Probe(ProbeError::Wire(error))) => {
+                error.gone().filter(|gone| *gone == GoneReason::Crashed).map(|_| Cause::PageCrashed)
+            }
+            Err(_) => None,
+        };
+        answer
     }
 
     pub(crate) fn page(&self, page: &PageId) -> Result<Page, ModelError> {
@@ -297,7 +330,10 @@ impl LivePageModeler {
                 omitted: Some(why.to_owned()),
             }],
             fingerprint: page_fingerprint(&url, &[], &Sketch::default()),
-            truncated: Some(Truncation { frames: 1, ..Truncation::default() }),
+            truncated: Some(Truncation {
+                frames: u64::try_from(wire.frames().len()).unwrap_or(u64::MAX),
+                ..Truncation::default()
+            }),
             tabs,
             ..Observation::blank(page.clone(), &url)
         }

@@ -3,7 +3,9 @@
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::seam::{Finding, Image, PageModeler, Query};
+use cuebook_probe::picture::Secrecy;
 
 use crate::error::ModelError;
 use crate::modeler::LivePageModeler;
@@ -14,12 +16,18 @@ impl PageModeler for LivePageModeler {
 
     #[tracing::instrument(name = "observe", skip_all)]
     async fn observe(&mut self, page: &PageId, scope: Scope, deadline: Deadline) -> Result<Observation, ModelError> {
-        self.observe_page(page, scope, deadline.instant()).await
+        let observed = self.observe_page(page, scope, deadline.instant()).await;
+        self.noted(observed)
+    }
+
+    fn lost(&self) -> Option<Cause> {
+        self.lost
     }
 
     #[tracing::instrument(name = "explore", skip_all)]
     async fn explore(&mut self, page: &PageId, query: &Query, deadline: Deadline) -> Result<Finding, ModelError> {
-        explore::explore(self, page, query, deadline.instant()).await
+        let found = explore::explore(self, page, query, deadline.instant()).await;
+        self.noted(found)
     }
 
     #[tracing::instrument(name = "picture", skip_all)]
@@ -29,6 +37,8 @@ impl PageModeler for LivePageModeler {
         observation: &Observation,
         deadline: Deadline,
     ) -> Result<Option<Image>, ModelError> {
-        Ok(picture::take(&self.page(page)?, observation, deadline.instant()).await)
+        let probe = self.probe(page, deadline.instant()).await?;
+        let secrecy = Secrecy::new(self.redactor(), false);
+        Ok(picture::take(&probe, observation, secrecy, deadline.instant()).await)
     }
 }

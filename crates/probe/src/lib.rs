@@ -11,7 +11,7 @@
 //! - Several probes on one tab share one registry: a [`NodeKey`] of one is good for the other.
 //! - What is decided here is where an element is and what it looks like. Whether it is the one that a
 //!   locator means is for `Locator::select` to say, on facts.
-//! - Text of password-like fields leaves this crate as digests only.
+//! - Text of password-like fields leaves this crate as digests only, and pictures with secrets painted over.
 //! - Everything that comes back from a page is bounded by the script and checked again here.
 //!
 //! Cost: one round trip per frame for a call; a locator with `within` or `has` costs one more for each.
@@ -24,6 +24,7 @@ mod error;
 mod facts;
 mod innermost;
 mod locate;
+pub mod picture;
 mod placement;
 mod probe;
 mod script;

@@ -22,6 +22,8 @@ pub struct Budgets {
     pub repairs_per_run: u32,
     /// Drafts in a row that fail the check before the run gives up.
     pub invalid_drafts: u32,
+    /// Consents that a person is asked for in one run: who is asked too often stops reading.
+    pub questions: u32,
     /// Time for a step that states none.
     pub step: Duration,
     /// Upper bound of the time that a step may state.
@@ -30,6 +32,10 @@ pub struct Budgets {
     pub observation: Duration,
     /// Time for one plan.
     pub planning: Duration,
+    /// Time for a page that checks the browser to go away by itself.
+    pub interstitial: Duration,
+    /// Time for a test for humans to be passed without a person.
+    pub captcha: Duration,
     /// Time for a person to answer.
     pub answer: Duration,
     /// Time for the whole run.
@@ -43,10 +49,13 @@ impl Default for Budgets {
             repairs_per_step: 4,
             repairs_per_run: 20,
             invalid_drafts: 2,
+            questions: 30,
             step: Duration::from_secs(10),
             step_limit: Duration::from_secs(600),
             observation: Duration::from_secs(10),
             planning: Duration::from_secs(120),
+            interstitial: Duration::from_secs(30),
+            captcha: Duration::from_secs(5),
             answer: Duration::from_secs(300),
             run: Duration::from_secs(600),
         }

@@ -1,35 +1,28 @@
 //! What planners see of the past.
 
-use cuebook_grammar::outcome::{EffectRecord, StepOutcome, remark};
-use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::outcome::{EffectRecord, remark};
+use cuebook_grammar::record::{RecordedTarget, StepRecord};
 use cuebook_grammar::seam::{HistoryEntry, PlannedStep};
-use cuebook_grammar::step::Step;
 
-/// The entry of a step that ran. `step` is the redacted one.
-pub(crate) fn entry(
-    step: Step,
-    bound: &BoundStep,
-    outcome: &StepOutcome,
-    planned: Option<PlannedStep>,
-) -> HistoryEntry {
-    let evidence = outcome.evidence();
-    let effects = evidence.effects.as_ref();
-    let (failure, remark, data) = match outcome {
-        StepOutcome::Succeeded(success) => {
-            (None, remark(success.evidence.no_observed_effect, effects), success.data.clone())
-        }
-        StepOutcome::Failed(failure) => (Some(format!("{}: {}", failure.cause.as_str(), failure.message)), None, None),
-    };
+/// The entry of a step that ran, from what is kept of it.
+pub(crate) fn entry(record: &StepRecord, planned: Option<PlannedStep>) -> HistoryEntry {
+    let effects = record.effects.as_ref();
+    let target = record.action.action.target().and_then(|name| record.candidates.get(name));
+    let title = target.and_then(|target| match target {
+        RecordedTarget::Observed(candidate) => Some(candidate.title()),
+        RecordedTarget::Declared(_) => None,
+    });
+    let failure = record.failure.as_ref();
     HistoryEntry {
-        target: bound.main_target().and_then(|(_, target)| target.candidate()).map(|candidate| candidate.title()),
-        failure,
-        remark,
-        data,
+        target: title,
+        failure: failure.map(|failure| format!("{}: {}", failure.cause.as_str(), failure.message)),
+        remark: if failure.is_none() { remark(record.no_observed_effect, effects) } else { None },
+        data: record.data.clone(),
         changed_page: effects.is_some_and(EffectRecord::changes_page),
-        no_effect: evidence.no_observed_effect,
+        no_effect: record.no_observed_effect,
         refused: effects.and_then(refused),
         planned,
-        ..HistoryEntry::of(step)
+        ..HistoryEntry::of(record.action.clone())
     }
 }
 

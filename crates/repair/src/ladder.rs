@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //! - Pure: the same failure on the same observation gets the same repair.
-//! - A step that sent input is repeated only if it is idempotent.
+//! - A step that sent input is repeated only if it is idempotent, or if the server refused its page and said when to ask
+//!   again.
 //! - A destructive step never gets another target.
 //! - A target that was found by its position and then moved is not looked up again: another element may have the
 //!   position.
@@ -31,7 +32,7 @@ impl RepairPolicy for Ladder {
             return last;
         }
         let repeatable = case.step.effect() <= EffectClass::Idempotent;
-        if case.failure.evidence.input_sent && !repeatable && !is_text_entry(case) {
+        if case.failure.evidence.input_sent && !repeatable && !is_text_entry(case) && !is_asked_to_wait(case) {
             return last;
         }
         rung(case, observation).unwrap_or(last)
@@ -54,6 +55,8 @@ fn rung(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
         (Cause::PreconditionFailed, 0) => scroll_to_target(case).or_else(|| Some(settle())),
         (Cause::PreconditionFailed, 1) => dismiss(case, observation).or_else(|| Some(settle())),
         (Cause::PostconditionFailed, 0 | 1) if is_text_entry(case) && is_as_before(case) => enter_again(case),
+        // The controller waits as long as the server asks for, before the step runs again.
+        (_, 0) if is_asked_to_wait(case) => Some(Repair::Reobserve(Scope::View)),
         (Cause::PostconditionFailed | Cause::EffectUnknown, 0) if !case.failure.evidence.input_sent => Some(settle()),
         _ => None,
     }
@@ -67,6 +70,15 @@ fn settle_step() -> Step {
     let mut step = Step::from(Action::WaitForIdle(action::WaitForIdle { quiet_ms: Some(Millis::clamped(300)) }));
     step.timeout_ms = Some(Millis::clamped(3_000));
     step
+}
+
+/// Whether the server refused a page, and asked for the same request later.
+fn is_asked_to_wait(case: &RepairCase<'_>) -> bool {
+    let opens = case.failure.cause == Cause::HttpError && matches!(case.step.action(), Action::Navigate(_));
+    let status = case.failure.facts.status;
+    let effects = case.failure.evidence.effects.as_ref().filter(|_| opens);
+    let mut requests = effects.iter().flat_map(|effects| &effects.requests);
+    requests.any(|request| request.status == status && request.retry_after_ms.is_some())
 }
 
 fn is_text_entry(case: &RepairCase<'_>) -> bool {

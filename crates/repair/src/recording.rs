@@ -12,9 +12,11 @@ use cuebook_grammar::plan::{BoundStep, BoundTarget};
 use cuebook_grammar::record::{
     CdpCounts, Execution, Failure, RECORD_VERSION, RecordedTarget, StepIntent, StepOrigin, StepRecord, StepResult,
 };
+use cuebook_grammar::redaction::{RedactError, redacted, redacted_data};
 use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::secret::{DigestKey, WireText};
 use cuebook_grammar::step::Step;
+use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
 /// The most characters of JSON that a step's data may have in a record.
@@ -36,6 +38,7 @@ pub(crate) struct Place {
     pub(crate) origin: StepOrigin,
     pub(crate) attempt: u32,
     pub(crate) planning: Option<u32>,
+    pub(crate) plan_id: Option<ShortText>,
 }
 
 /// Which targets of a step hold text that must not be kept, before and after the executor looked.
@@ -104,6 +107,7 @@ pub(crate) fn intent(place: &Place, step: Step) -> StepIntent {
         origin: place.origin,
         attempt: place.attempt,
         planning: place.planning,
+        plan_id: place.plan_id.clone(),
         action: step,
         ts_ms: now_ms(),
     }
@@ -118,14 +122,13 @@ pub(crate) struct RecordInput<'a> {
     pub(crate) url: &'a str,
     pub(crate) ts_ms: u64,
     pub(crate) took: Duration,
-    pub(crate) redactor: &'a dyn Redactor,
     pub(crate) sensitivity: &'a Sensitivity,
     pub(crate) digest: &'a DigestKey,
 }
 
 /// The record of a step that ran.
 pub(crate) fn record(input: RecordInput<'_>, outcome: &StepOutcome) -> StepRecord {
-    let RecordInput { place, bound, step, ground, url, ts_ms, took, redactor, sensitivity, digest } = input;
+    let RecordInput { place, bound, step, ground, url, ts_ms, took, sensitivity, digest } = input;
     let mut evidence = outcome.evidence().clone();
     // The executor has reduced them already; the record does not rely on it.
     let keep = |facts: Facts| sensitivity.redact_facts(&facts, bound, digest);
@@ -138,12 +141,11 @@ pub(crate) fn record(input: RecordInput<'_>, outcome: &StepOutcome) -> StepRecor
         StepOutcome::Succeeded(success) => (StepResult::Ok, None, success.data.clone()),
         StepOutcome::Failed(failure) => {
             let result = if failure.cause.is_block() { StepResult::Blocked } else { StepResult::Failed };
-            let mut failure = failure_of(failure, redactor);
+            let mut failure = failure_of(failure);
             failure.facts.conditions = failure.facts.conditions.map(keep);
             (result, Some(failure), None)
         }
     };
-    let uses_observation = bound.targets().values().any(|target| target.candidate().is_some());
     StepRecord {
         schema_version: RECORD_VERSION.to_owned(),
         run_id: place.run_id.clone(),
@@ -152,10 +154,11 @@ pub(crate) fn record(input: RecordInput<'_>, outcome: &StepOutcome) -> StepRecor
         origin: place.origin,
         attempt: place.attempt,
         planning: place.planning,
+        plan_id: place.plan_id.clone(),
         action: step,
         candidates: targets(bound),
-        observation: uses_observation.then_some(ground.id),
-        url: redactor.redact(url).into_owned(),
+        observation: uses_observation(bound).then_some(ground.id),
+        url: url.to_owned(),
         risk: bound.risk(),
         effect_class: bound.effect(),
         pre_check: evidence.pre,
@@ -172,10 +175,15 @@ pub(crate) fn record(input: RecordInput<'_>, outcome: &StepOutcome) -> StepRecor
         artifacts: evidence.artifacts,
         result,
         failure,
-        data: data.map(|data| bounded(data, redactor)),
+        data,
         input_sent: evidence.input_sent,
         no_observed_effect: evidence.no_observed_effect,
     }
+}
+
+/// Whether a step names what was observed.
+pub(crate) fn uses_observation(bound: &BoundStep) -> bool {
+    bound.targets().values().any(|target| target.candidate().is_some())
 }
 
 fn targets(bound: &BoundStep) -> BTreeMap<TargetRef, RecordedTarget> {
@@ -187,34 +195,29 @@ fn targets(bound: &BoundStep) -> BTreeMap<TargetRef, RecordedTarget> {
 }
 
 /// The wire form of a failure.
-pub(crate) fn failure_of(failure: &StepFailure, redactor: &dyn Redactor) -> Failure {
+pub(crate) fn failure_of(failure: &StepFailure) -> Failure {
     Failure {
         stage: failure.stage,
         cause: failure.cause,
-        message: redactor.redact(&failure.message).into_owned(),
+        message: failure.message.clone(),
         facts: failure.facts.clone(),
     }
 }
 
-fn bounded(data: Value, redactor: &dyn Redactor) -> Value {
-    let data = redact_strings(data, redactor);
+/// A record without the secrets that are known by now, and with bounded data.
+pub(crate) fn kept(record: StepRecord, redactor: &dyn Redactor) -> Result<StepRecord, RedactError> {
+    // Before it is cut: half a secret would not be found.
+    let data = record.data.as_ref().map(|data| bounded(redacted_data(data, Some(redactor))));
+    Ok(StepRecord { data, ..redacted(StepRecord { data: None, ..record }, redactor)? })
+}
+
+fn bounded(data: Value) -> Value {
     let text = data.to_string();
     if text.len() <= MAX_DATA {
         return data;
     }
     let start: String = text.chars().take(MAX_DATA).collect();
     serde_json::json!({ "truncated": start, "bytes": text.len() })
-}
-
-fn redact_strings(value: Value, redactor: &dyn Redactor) -> Value {
-    match value {
-        Value::String(text) => Value::String(redactor.redact(&text).into_owned()),
-        Value::Array(items) => Value::Array(items.into_iter().map(|item| redact_strings(item, redactor)).collect()),
-        Value::Object(object) => {
-            Value::Object(object.into_iter().map(|(name, item)| (name, redact_strings(item, redactor))).collect())
-        }
-        other => other,
-    }
 }
 
 /// The record of a step that ran outside a controller, from its intent. Texts are not redacted.
@@ -226,13 +229,6 @@ pub fn record_of(
     took: Duration,
     outcome: &StepOutcome,
 ) -> StepRecord {
-    struct Nothing;
-    impl Redactor for Nothing {
-        fn redact<'a>(&self, text: &'a str) -> std::borrow::Cow<'a, str> {
-            text.into()
-        }
-        fn learn(&self, _: &str) {}
-    }
     let place = Place {
         run_id: intent.run_id.clone(),
         step_index: intent.step_index,
@@ -240,6 +236,7 @@ pub fn record_of(
         origin: intent.origin,
         attempt: intent.attempt,
         planning: intent.planning,
+        plan_id: intent.plan_id.clone(),
     };
     let input = RecordInput {
         place: &place,
@@ -249,7 +246,6 @@ pub fn record_of(
         url: &ground.url,
         ts_ms: intent.ts_ms,
         took,
-        redactor: &Nothing,
         sensitivity: &Sensitivity::before(bound),
         digest: &DigestKey::new([0; 32]),
     };

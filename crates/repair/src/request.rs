@@ -19,6 +19,8 @@ pub enum Work {
     Task(String),
     /// A plan.
     Plan(Box<PlanDraft>),
+    /// A plan that was recorded: logged as a replay, and repaired on observations of the whole page.
+    Replay(Box<PlanDraft>),
 }
 
 /// How a page is shown to the planner.
@@ -52,6 +54,8 @@ pub struct RunRequest {
     pub program: String,
     /// The browser, for the log.
     pub browser: Option<String>,
+    /// The program of a browser that was launched, for the log.
+    pub browser_path: Option<String>,
 }
 
 /// An event of a run.

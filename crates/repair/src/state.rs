@@ -3,14 +3,16 @@
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::effect::EffectClass;
-use cuebook_grammar::id::PageId;
+use cuebook_grammar::id::{ObservationId, PageId};
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::StepSuccess;
 use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::report::{StepReport, Usage};
 use cuebook_grammar::seam::{HistoryEntry, PlannedStep, Stuck};
+use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
+use crate::lineage::Lineage;
 use crate::request::{RunRequest, Work};
 use crate::stuck::StuckDetector;
 
@@ -32,9 +34,17 @@ pub(crate) struct Run {
     pub(crate) calls: u32,
     /// The call that wrote the current plan.
     pub(crate) planning: Option<u32>,
+    /// The current plan.
+    pub(crate) plan_id: Option<ShortText>,
+    /// The observation that the log got last.
+    pub(crate) kept: Option<ObservationId>,
     pub(crate) repairs_left: u32,
+    /// Consents that were asked for.
+    pub(crate) questions: u32,
     pub(crate) reports: Vec<StepReport>,
     pub(crate) history: Vec<HistoryEntry>,
+    /// What was read where.
+    pub(crate) lineage: Lineage,
     pub(crate) usage: Usage,
     pub(crate) stuck: StuckDetector,
     /// How often the last plan repeats earlier ones.

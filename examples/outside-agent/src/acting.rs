@@ -13,7 +13,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, EffectRecord, Evidence, Judged, Stage, StepFailure, StepOutcome, StepSuccess};
 use cuebook_grammar::plan::{BoundStep, BoundTarget};
 use cuebook_grammar::policy::{RegisteredAction, Rule};
-use cuebook_grammar::seam::{ActionHandler, Executor, SecretRefusal, SecretScope, SecretSource};
+use cuebook_grammar::seam::{ActionHandler, EffectGate, Executor, SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::verdict::Verdict;
 use cuebook_grammar::wire::ShortText;
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ impl<S: SecretSource> FakeExecutor<S> {
         };
         let mut evidence = Evidence { sensitive: self.sensitive(step), ..Evidence::default() };
         self.check_pre(step, &mut evidence)?;
-        let text = self.text(step, thing, &evidence).await?;
+        let text = self.text(step, thing, deadline, &evidence).await?;
 
         let shop = &mut *self.shop.state.lock();
         let before = sample(shop, step, 0);
@@ -134,6 +134,7 @@ impl<S: SecretSource> FakeExecutor<S> {
         &self,
         step: &BoundStep,
         thing: Option<Thing>,
+        deadline: Deadline,
         evidence: &Evidence,
     ) -> Result<Option<String>, Box<StepFailure>> {
         let Some(reference) = step.action().credential() else {
@@ -144,7 +145,7 @@ impl<S: SecretSource> FakeExecutor<S> {
             page_origin: Shop::origin().into(),
             is_password_field: thing == Some(Thing::Password),
         };
-        match self.secrets.resolve(reference, &scope).await {
+        match self.secrets.resolve(reference, &scope, deadline).await {
             Ok(secret) => Ok(Some(secret.expose().to_owned())),
             Err(refusal) => {
                 let mut failure = failure(Stage::Act, Cause::PolicyBlocked, refusal.to_string());
@@ -168,6 +169,7 @@ impl<S: SecretSource> Executor for FakeExecutor<S> {
         page: &PageId,
         step: &BoundStep,
         _: &Observation,
+        _: &mut dyn EffectGate,
         deadline: Deadline,
     ) -> Result<StepOutcome, FakeError> {
         known(page)?;

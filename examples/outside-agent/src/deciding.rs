@@ -78,7 +78,12 @@ impl FakeSecrets {
 }
 
 impl SecretSource for FakeSecrets {
-    async fn resolve(&self, reference: &CredentialRef, scope: &SecretScope) -> Result<Secret, SecretRefusal> {
+    async fn resolve(
+        &self,
+        reference: &CredentialRef,
+        scope: &SecretScope,
+        _: Deadline,
+    ) -> Result<Secret, SecretRefusal> {
         let (origin, secret) = self.secrets.get(reference).ok_or_else(|| SecretRefusal::Unknown(reference.clone()))?;
         if scope.origin != *origin || scope.page_origin != *origin || !scope.is_password_field {
             return Err(SecretRefusal::OutOfScope { reference: reference.clone(), origin: scope.origin.clone() });

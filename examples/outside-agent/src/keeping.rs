@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::{
-    Answer, ArtifactKind, ArtifactSink, Exchange, FixtureSource, RequestKey, StepLog, StepTicket, TrafficSink,
+    ArtifactKind, ArtifactSink, FixtureSource, HttpReply, HttpRequest, StepLog, StepTicket, TrafficSink,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -158,14 +158,14 @@ impl ArtifactSink for FakeArtifacts {
 /// Records traffic, and serves responses from the record.
 #[derive(Clone, Debug, Default)]
 pub struct FakeTape {
-    exchanges: Shared<Vec<Exchange>>,
-    missed: Shared<Vec<RequestKey>>,
+    exchanges: Shared<Vec<(HttpRequest, HttpReply)>>,
+    missed: Shared<Vec<HttpRequest>>,
 }
 
 impl FakeTape {
     /// Requests without a recorded response.
     #[must_use]
-    pub fn missed(&self) -> Vec<RequestKey> {
+    pub fn missed(&self) -> Vec<HttpRequest> {
         self.missed.lock().clone()
     }
 }
@@ -173,8 +173,8 @@ impl FakeTape {
 impl TrafficSink for FakeTape {
     type Error = FakeError;
 
-    async fn record(&self, exchange: &Exchange) -> Result<(), FakeError> {
-        self.exchanges.lock().push(exchange.clone());
+    async fn record(&self, request: HttpRequest, reply: HttpReply, _: u64) -> Result<(), FakeError> {
+        self.exchanges.lock().push((request, reply));
         Ok(())
     }
 }
@@ -182,9 +182,8 @@ impl TrafficSink for FakeTape {
 impl FixtureSource for FakeTape {
     type Error = FakeError;
 
-    async fn answer(&self, request: &RequestKey) -> Result<Option<Answer>, FakeError> {
-        let found =
-            self.exchanges.lock().iter().find(|exchange| exchange.request == *request).map(|e| e.answer.clone());
+    async fn reply(&self, request: &HttpRequest) -> Result<Option<HttpReply>, FakeError> {
+        let found = self.exchanges.lock().iter().find(|(known, _)| known == request).map(|(_, reply)| reply.clone());
         if found.is_none() {
             self.missed.lock().push(request.clone());
         }

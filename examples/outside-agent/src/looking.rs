@@ -126,6 +126,8 @@ fn candidate(state: &mut State, thing: Thing, row: usize) -> Candidate {
         test_id: Some(thing.test_id().into()),
         destination: (thing == Thing::BackToShop).then(|| crate::Place::Shop.url().to_owned()),
         form: (state.place == crate::Place::Login).then(|| "login".to_owned()),
+        activation: Default::default(),
+        surroundings: None,
         rect: Some(Rect { x: 20.0, y, width: 200.0, height: 30.0 }),
         placement: Default::default(),
         occlusion: None,

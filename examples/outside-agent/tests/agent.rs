@@ -16,10 +16,10 @@ use cuebook_grammar::record::{
 };
 use cuebook_grammar::report::RunResult;
 use cuebook_grammar::seam::{
-    ActionHandler, Answer, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, Exchange, Executor,
-    Finding, FixtureSource, IgnoreSteps, PageModeler, PlanMemory, PlanRequest, Planner, Query, Redactor, Repair,
-    RepairBudget, RepairCase, RepairPolicy, RequestKey, SecretRefusal, SecretScope, SecretSource, StepLog, StepTicket,
-    TrafficSink,
+    ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, Executor, Finding, FixtureSource,
+    HttpRequest, HttpResponse, IgnoreSteps, NobodyConfirms, PageModeler, PlanMemory, PlanRequest, Planner, Query,
+    Redactor, Repair, RepairBudget, RepairCase, RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog,
+    StepTicket, TrafficSink,
 };
 use outside_agent::{
     FakeArtifacts, FakeConfirm, FakeError, FakeExecutor, FakeHandler, FakeLog, FakeMemory, FakeModeler, FakePlanner,
@@ -74,7 +74,7 @@ impl Agent {
     fn run(&mut self, plan: &Plan, index: usize) -> StepOutcome {
         let ground = self.look();
         let step = plan.bind(index, &ground).unwrap();
-        now(self.executor.run_step(&Shop::page(), &step, &ground, soon())).unwrap()
+        now(self.executor.run_step(&Shop::page(), &step, &ground, &mut NobodyConfirms, soon())).unwrap()
     }
 
     /// Runs one step that an operator wrote.
@@ -107,6 +107,7 @@ fn intent(step: &BoundStep, step_index: u32) -> StepIntent {
         origin: StepOrigin::Plan,
         attempt: 1,
         planning: None,
+        plan_id: None,
         action: step.step().clone(),
         ts_ms: 0,
     }
@@ -121,6 +122,7 @@ fn record(step: &BoundStep, step_index: u32, success: StepSuccess) -> StepRecord
         origin: StepOrigin::Plan,
         attempt: 1,
         planning: None,
+        plan_id: None,
         action: step.step().clone(),
         candidates: Default::default(),
         observation: None,
@@ -149,6 +151,7 @@ fn header() -> RunHeader {
         ts_ms: 0,
         cuebook: "0".into(),
         browser: None,
+        browser_path: None,
         command: "run".into(),
         task: Some("buy a pencil".into()),
         url: None,
@@ -181,7 +184,8 @@ fn an_agent_of_fakes_buys_a_pencil_and_asks_before_it_pays() {
                 assert_eq!(now(confirm.confirm(&request, soon())), ConfirmReply::Yes(None));
             }
             let ticket = now(log.begin(&intent(&step, index))).unwrap();
-            let outcome = now(agent.executor.run_step(&Shop::page(), &step, &ground, soon())).unwrap();
+            let outcome =
+                now(agent.executor.run_step(&Shop::page(), &step, &ground, &mut NobodyConfirms, soon())).unwrap();
             now(log.commit(ticket, &record(&step, index, success(outcome)))).unwrap();
             index += 1;
         }
@@ -229,7 +233,7 @@ fn a_stale_id_never_hits_another_thing() {
     let plan = PlanDraft::read_value(draft, Author::Model).unwrap().check(&ground, &policy()).unwrap();
     let step = plan.bind(0, &ground).unwrap();
     agent.shop.reload();
-    let outcome = now(agent.executor.run_step(&Shop::page(), &step, &ground, soon())).unwrap();
+    let outcome = now(agent.executor.run_step(&Shop::page(), &step, &ground, &mut NobodyConfirms, soon())).unwrap();
     assert_eq!(failure(outcome).cause, Cause::TargetStale);
     assert_eq!(agent.shop.clicks(Thing::LogIn), 0);
 }
@@ -286,10 +290,10 @@ fn nothing_fires_after_the_deadline_or_on_another_tab() {
     let plan = agent.plan(json!([{ "type": "click", "targetRef": "login" }]));
     let step = plan.bind(0, &ground).unwrap();
     let passed = Deadline::after(Instant::now(), Duration::ZERO);
-    let outcome = now(agent.executor.run_step(&Shop::page(), &step, &ground, passed)).unwrap();
+    let outcome = now(agent.executor.run_step(&Shop::page(), &step, &ground, &mut NobodyConfirms, passed)).unwrap();
     assert_eq!(failure(outcome).cause, Cause::DeadlineExceeded);
     let other = cuebook_grammar::id::PageId::new("other");
-    let broken = now(agent.executor.run_step(&other, &step, &ground, soon()));
+    let broken = now(agent.executor.run_step(&other, &step, &ground, &mut NobodyConfirms, soon()));
     assert!(matches!(broken, Err(FakeError::OtherPage { .. })));
     assert!(now(agent.modeler.observe(&other, Scope::View, soon())).is_err());
     assert_eq!(agent.shop.clicks(Thing::LogIn), 0);
@@ -310,9 +314,9 @@ fn a_secret_is_given_to_its_own_origin_and_kind_of_field_only() {
 
     let scope =
         SecretScope { origin: "https://evil.test".into(), page_origin: Shop::origin().into(), is_password_field: true };
-    let refused = now(agent.secrets.resolve(&CredentialRef::new(PASSWORD_REF), &scope)).unwrap_err();
+    let refused = now(agent.secrets.resolve(&CredentialRef::new(PASSWORD_REF), &scope, soon())).unwrap_err();
     assert!(matches!(refused, SecretRefusal::OutOfScope { .. }));
-    let unknown = now(agent.secrets.resolve(&CredentialRef::new("other"), &scope)).unwrap_err();
+    let unknown = now(agent.secrets.resolve(&CredentialRef::new("other"), &scope, soon())).unwrap_err();
     assert!(matches!(unknown, SecretRefusal::Unknown(_)));
 }
 
@@ -376,20 +380,18 @@ fn the_rest_keeps_and_answers_in_memory() {
     assert_eq!((before.sha256.len(), before.sha256 == after.sha256), (64, true));
 
     let tape = FakeTape::default();
-    let request =
-        RequestKey { method: "GET".into(), url: "https://shop.test/a".into(), body_sha256: String::new(), nth: 0 };
-    let answer = Answer { status: 200, headers: Vec::new(), body: b"hello".to_vec() };
-    assert_eq!(now(tape.answer(&request)), Ok(None));
-    let exchange = Exchange {
-        request: request.clone(),
-        request_headers: Vec::new(),
-        request_body: Vec::new(),
-        answer: answer.clone(),
-        step_index: None,
+    let request = HttpRequest {
+        method: "GET".into(),
+        url: "https://shop.test/a".into(),
+        headers: Vec::new(),
+        body: Vec::new(),
+        resource_type: "Document".into(),
     };
-    now(tape.record(&exchange)).unwrap();
-    assert_eq!(now(tape.answer(&request)), Ok(Some(answer)));
-    assert_eq!(now(tape.answer(&RequestKey { nth: 1, ..request.clone() })), Ok(None));
+    let reply = Ok(HttpResponse { status: 200, headers: Vec::new(), body: Some(b"hello".to_vec()) });
+    assert_eq!(now(tape.reply(&request)), Ok(None));
+    now(tape.record(request.clone(), reply.clone(), 0)).unwrap();
+    assert_eq!(now(tape.reply(&request)), Ok(Some(reply)));
+    assert_eq!(now(tape.reply(&HttpRequest { method: "POST".into(), ..request.clone() })), Ok(None));
     assert_eq!(tape.missed().len(), 2);
 
     let agent = Agent::new();

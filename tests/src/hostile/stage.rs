@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use cuebook_cdp::{Browser, ChromeBinary, DialogAnswer, LaunchOptions, Page, Transport, WaitUntil};
+use cuebook_cdp::{AttachOptions, Browser, ChromeBinary, DialogAnswer, LaunchOptions, Page, Transport, WaitUntil};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::candidate::About;
@@ -33,6 +33,7 @@ use tempfile::TempDir;
 use super::pages::Case;
 use super::server::Server;
 use super::{link, mixed};
+use crate::endpoint;
 use crate::script::Script;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -179,7 +180,9 @@ impl Stage {
         let browser = if delay > Duration::ZERO {
             let (port, path) = endpoint(profiles.path())?;
             let address = link::open(SocketAddr::from(([127, 0, 0, 1], port)), delay).await?;
-            Arc::new(Browser::attach(&format!("ws://{address}{path}"), until).await?)
+            Arc::new(
+                Browser::attach(&AttachOptions::new(format!("ws://{address}{path}"), profiles.path()), until).await?,
+            )
         } else {
             Arc::clone(&direct)
         };
@@ -256,6 +259,7 @@ impl Stage {
             sight: Sight::Words,
             program: "test".to_owned(),
             browser: None,
+            browser_path: None,
         };
         let listener = Records { verb: case.verb().to_owned(), records: Arc::clone(&records) };
         let report = Controller::new(layers, key, Arc::new(ValueRedactor::default()))
@@ -292,17 +296,6 @@ impl Stage {
     pub(crate) async fn close(self) {
         self.direct.close(Instant::now() + PATIENCE).await.ok();
     }
-}
-
-/// The port and path of the websocket, which Chrome writes into its profile.
-fn endpoint(profiles: &Path) -> Result<(u16, String)> {
-    for profile in std::fs::read_dir(profiles)? {
-        if let Ok(text) = std::fs::read_to_string(profile?.path().join("DevToolsActivePort")) {
-            let (port, path) = text.split_once('\n').context("expected a port and a path")?;
-            return Ok((port.trim().parse()?, path.trim().to_owned()));
-        }
-    }
-    anyhow::bail!("expected DevToolsActivePort in a profile")
 }
 
 /// Evaluates in the page's own world.

@@ -83,7 +83,7 @@ impl Page {
         &self.inner.session
     }
 
-    /// The page that opened it, unless it was opened with `noopener`.
+    /// The page that opened it. Chromium 156 names it also where it was opened with `noopener`.
     #[must_use]
     pub fn opener(&self) -> Option<&TargetId> {
         self.inner.opener.as_ref()

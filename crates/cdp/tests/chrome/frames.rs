@@ -5,6 +5,10 @@ use serde_json::{Value, json};
 
 use crate::lab::{FOREVER, await_frame, eventually, lab, main_world, next_matching, open, serve, soon};
 
+/// The text of a document, once it is loaded.
+const TEXT: &str = "document.readyState === 'complete' ? document.body.textContent : new Promise((done) =>
+    addEventListener('load', () => done(document.body.textContent)))";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn removing_an_out_of_process_frame_fails_its_pending_calls() {
     let port = serve(&[("/", r#"<iframe id=f src="http://localhost:PORT/inner"></iframe>"#), ("/inner", "inner")]);
@@ -52,14 +56,14 @@ async fn a_frame_that_moves_between_processes_keeps_its_id() {
     assert_eq!(far.id, near.id);
     assert_eq!(far.session.kind(), SessionKind::Frame);
     let far_world = page.world(&far.id, soon()).await.unwrap();
-    assert_eq!(far_world.evaluate::<String>("document.body.textContent", soon()).await.unwrap(), "far");
+    assert_eq!(far_world.evaluate::<String>(TEXT, soon()).await.unwrap(), "far");
 
     world.call::<Value>(go, &[json!("/near")], soon()).await.unwrap();
     let back = await_frame(&page, "/near").await;
     assert_eq!((back.id.clone(), &back.session), (near.id, page.session()));
     assert!(matches!(far_world.evaluate::<Value>("1", soon()).await, Err(WorldError::ContextGone)));
     let again = page.world(&back.id, soon()).await.unwrap();
-    assert_eq!(again.evaluate::<String>("document.body.textContent", soon()).await.unwrap(), "near");
+    assert_eq!(again.evaluate::<String>(TEXT, soon()).await.unwrap(), "near");
     assert_eq!(page.frames().len(), 2);
 }
 
@@ -91,5 +95,5 @@ async fn nested_frames_across_processes_are_listed_parents_first() {
     assert!(parent_of("three").is_some_and(|url| url.ends_with("/two")));
     assert!(!four.is_session_root);
     let world = page.world(&four.id, soon()).await.unwrap();
-    assert_eq!(world.evaluate::<String>("document.body.textContent", soon()).await.unwrap(), "innermost");
+    assert_eq!(world.evaluate::<String>(TEXT, soon()).await.unwrap(), "innermost");
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{AttachError, Browser, CallError, GoneReason};
+use cuebook_cdp::{AttachError, AttachOptions, Browser, CallError, GoneReason};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,6 +13,10 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::lab::soon;
 
 type Socket = WebSocketStream<TcpStream>;
+
+async fn attach(endpoint: String, until: Instant) -> Result<Browser, AttachError> {
+    Browser::attach(&AttachOptions::new(endpoint, "/nowhere"), until).await
+}
 
 fn shortly() -> Instant {
     Instant::now() + Duration::from_millis(300)
@@ -39,7 +43,8 @@ async fn begin(stream: TcpStream) -> (Socket, u64) {
         let message = socket.next().await.unwrap().unwrap();
         let command: Value = serde_json::from_str(message.to_text().unwrap()).unwrap();
         let answer = match command["method"].as_str().unwrap() {
-            "Browser.getVersion" if command["id"] == 1 => json!({"product": "Fake/1"}),
+            "Target.createBrowserContext" => json!({"browserContextId": "ours"}),
+            "Browser.getVersion" if command["id"] == 2 => json!({"product": "Fake/1"}),
             "Browser.setDownloadBehavior" | "Target.setAutoAttach" => json!({}),
             _ => return (socket, command["id"].as_u64().unwrap()),
         };
@@ -58,7 +63,7 @@ where
         then(socket, id).await;
     })
     .await;
-    Browser::attach(&format!("ws://127.0.0.1:{port}/"), soon()).await.unwrap()
+    attach(format!("ws://127.0.0.1:{port}/"), soon()).await.unwrap()
 }
 
 async fn version(browser: &Browser, until: Instant) -> Result<Value, CallError> {
@@ -73,7 +78,7 @@ async fn an_endpoint_that_accepts_and_never_answers_costs_the_deadline() {
             drop(stream);
         })
         .await;
-        let error = Browser::attach(&format!("{scheme}://127.0.0.1:{port}"), shortly()).await.unwrap_err();
+        let error = attach(format!("{scheme}://127.0.0.1:{port}"), shortly()).await.unwrap_err();
         assert!(matches!(error, AttachError::DeadlineExceeded { .. }), "{scheme}: saw {error:?}");
     }
 }
@@ -85,14 +90,14 @@ async fn a_websocket_that_opens_and_never_answers_costs_the_deadline() {
         std::future::pending::<()>().await;
     })
     .await;
-    let error = Browser::attach(&format!("ws://127.0.0.1:{port}/"), shortly()).await.unwrap_err();
+    let error = attach(format!("ws://127.0.0.1:{port}/"), shortly()).await.unwrap_err();
     assert!(matches!(error, AttachError::Setup(CallError::DeadlineExceeded { .. })), "saw {error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_websocket_that_opens_and_closes_is_a_browser_that_is_gone() {
     let port = endpoint(async |stream| drop(tokio_tungstenite::accept_async(stream).await)).await;
-    let error = Browser::attach(&format!("ws://127.0.0.1:{port}/"), soon()).await.unwrap_err();
+    let error = attach(format!("ws://127.0.0.1:{port}/"), soon()).await.unwrap_err();
     let AttachError::Setup(error) = &error else { panic!("saw {error:?}") };
     assert_eq!(error.gone(), Some(GoneReason::BrowserGone));
 }
@@ -107,7 +112,7 @@ async fn a_web_server_that_is_no_browser_is_named_as_such_however_much_it_says()
             let _ = stream.write_all(&vec![b' '; body]).await;
         })
         .await;
-        let error = Browser::attach(&format!("http://127.0.0.1:{port}"), soon()).await.unwrap_err();
+        let error = attach(format!("http://127.0.0.1:{port}"), soon()).await.unwrap_err();
         assert!(matches!(error, AttachError::NotABrowser { .. } | AttachError::Unreachable { .. }), "saw {error:?}");
     }
 }
@@ -117,7 +122,7 @@ async fn a_message_that_stops_in_the_middle_costs_a_call_its_deadline_and_then_t
     let (hang_up, hung_up) = tokio::sync::oneshot::channel::<()>();
     let browser = attached(async move |mut socket, _| {
         // The head of a text of 1,000 bytes, and its first 12.
-        socket.get_mut().write_all(b"\x81\x7e\x03\xe8{\"id\":4,\"resu").await.unwrap();
+        socket.get_mut().write_all(b"\x81\x7e\x03\xe8{\"id\":5,\"resu").await.unwrap();
         let _ = hung_up.await;
     })
     .await;

@@ -1,7 +1,7 @@
 //! What the tests share: a small browser each, pages on the loopback interface, deadlines that only a hang meets.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read as _, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
@@ -70,6 +70,15 @@ pub(crate) fn serve(pages: &[(&str, &str)]) -> u16 {
                     header.clear();
                 }
                 let path = request.split(' ').nth(1).unwrap_or("/");
+                if path == "/endless.bin" {
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n\r\n");
+                    // The client says no more: each read waits for its time, which bounds the pace.
+                    stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+                    while stream.write_all(&[0; 64 << 10]).is_ok() {
+                        let _ = stream.read(&mut [0]);
+                    }
+                    return;
+                }
                 let (status, body) = match pages.get(path) {
                     Some(body) => ("200 OK", body.as_str()),
                     None => ("404 Not Found", ""),

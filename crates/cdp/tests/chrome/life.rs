@@ -1,12 +1,11 @@
 //! Starting, ending, attaching, and what is left behind.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
 use cuebook_cdp::{Browser, LaunchError, LaunchOptions, Transport, sweep};
 
-use crate::lab::{environment, eventually, group_members, lab, main_world, options, soon};
+use crate::lab::{environment, eventually, group_members, lab, options, soon};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dropping_the_browser_leaves_no_process_and_no_profile() {
@@ -96,33 +95,4 @@ async fn a_browser_on_a_pipe_ends_with_its_killed_owner() {
     eventually("the browser exits by itself", || group_members(group) == 0).await;
     let report = sweep(&root.path().join("profiles")).unwrap();
     assert_eq!((report.killed, report.removed, report.in_use), (0, 1, 0));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_browser_is_attached_to_by_http_and_ws_and_left_as_it_was() {
-    let root = tempfile::tempdir().unwrap();
-    let options = LaunchOptions { transport: Transport::WebSocket, ..options(root.path()) };
-    let owner = Browser::launch(&options, soon()).await.unwrap();
-    let profile =
-        std::fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
-    let active = std::fs::read_to_string(profile.join("DevToolsActivePort")).unwrap();
-    let (port, path) = active.split_once('\n').unwrap();
-    for endpoint in [format!("http://127.0.0.1:{port}"), format!("ws://127.0.0.1:{port}{}", path.trim())] {
-        let guest = Browser::attach(&endpoint, soon()).await.unwrap();
-        assert_eq!(guest.process_id(), None);
-        assert_eq!(guest.version(), owner.version());
-        let page = guest.pages().into_iter().next().expect("the owner's page is seen");
-        let two: u8 = main_world(&page).await.evaluate("1 + 1", soon()).await.unwrap();
-        assert_eq!(two, 2);
-        drop(guest);
-        assert!(page.closed());
-    }
-    let page = owner.new_page("about:blank", soon()).await.unwrap();
-    assert_eq!(owner.pages().len(), 2);
-    assert_eq!(main_world(&page).await.evaluate::<u8>("3", soon()).await.unwrap(), 3);
-
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    for wrong in [format!("http://127.0.0.1:{closed}"), "ftp://x".to_owned(), "nonsense".to_owned()] {
-        assert!(Browser::attach(&wrong, soon()).await.is_err(), "{wrong} is no browser");
-    }
 }

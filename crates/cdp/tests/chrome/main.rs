@@ -12,4 +12,5 @@ mod half_open;
 mod lab;
 mod life;
 mod pages;
+mod sharing;
 mod worlds;

@@ -73,6 +73,76 @@ async fn a_popup_is_seen_with_its_opener_and_runs_our_script_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn s20_pages_open_no_more_than_twenty_tabs() {
+    let port = serve(&[("/", "opener"), ("/popup", "popup")]);
+    let lab = lab().await;
+    let page = lab.page();
+    open(&page, &format!("http://127.0.0.1:{port}/")).await;
+    let mut events = lab.browser.events();
+    let opening = json!({"expression": "for (let i = 0; i < 50; i++) open('/popup', '', i % 2 ? 'noopener' : '')"});
+    page.session().call_raw("Runtime.evaluate", opening, soon()).await.unwrap();
+    let (mut opened, mut refused) = (Vec::new(), 0);
+    while opened.len() + refused < 50 {
+        match tokio::time::timeout_at(soon().into(), events.next()).await.unwrap().unwrap() {
+            BrowserEvent::PageOpened { page, .. } => opened.push(page),
+            BrowserEvent::PageRefused { opener, .. } => {
+                assert_eq!(opener, *page.target_id());
+                refused += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!((opened.len(), refused), (20, 30));
+    // Ours do not count, and one that closes makes room.
+    let ours = lab.browser.new_page("about:blank", soon()).await.unwrap();
+    opened.remove(0).close(soon()).await.unwrap();
+    page.session().call_raw("Runtime.evaluate", json!({"expression": "open('/popup')"}), soon()).await.unwrap();
+    while !matches!(events.next().await.unwrap(), BrowserEvent::PageOpened { page, .. } if page != ours) {}
+    let reply = lab.browser.session().call_raw("Target.getTargets", json!({}), soon()).await.unwrap();
+    let targets: Value = reply.parse().unwrap();
+    let pages = targets["targetInfos"].as_array().unwrap().iter().filter(|target| target["type"] == "page").count();
+    assert_eq!(pages, 22, "twenty of the page, the page and ours");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s31_downloads_write_no_more_than_they_may() {
+    let port = serve(&[("/", "<a href=/endless.bin download>file</a>")]);
+    let root = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = options(root.path());
+    (options.accept_downloads, options.download_bytes) = (Some(folder.path().to_owned()), 1 << 20);
+    let browser = Browser::launch(&options, soon()).await.unwrap();
+    let page = browser.pages().remove(0);
+    open(&page, &format!("http://127.0.0.1:{port}/")).await;
+    let mut events = browser.events();
+    let click = json!({"expression": "document.querySelector('a').click()"});
+    page.session().call_raw("Runtime.evaluate", click, soon()).await.unwrap();
+    let end = loop {
+        match tokio::time::timeout_at(soon().into(), events.next()).await.unwrap().unwrap() {
+            BrowserEvent::DownloadProgress { state: DownloadState::InProgress, .. } => {}
+            BrowserEvent::DownloadProgress { state, .. } => break state,
+            _ => {}
+        }
+    };
+    assert_eq!(end, DownloadState::Canceled);
+    eventually("nothing stays", || std::fs::read_dir(folder.path()).unwrap().count() == 0).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_launched_browser_does_not_inherit_what_is_withheld() {
+    let root = tempfile::tempdir().unwrap();
+    let mut options = options(root.path());
+    options.withheld_variables = vec!["HOME".into()];
+    let browser = Browser::launch(&options, soon()).await.unwrap();
+    let environment = std::fs::read(format!("/proc/{}/environ", browser.process_id().unwrap())).unwrap();
+    let variables: Vec<_> = environment.split(|byte| *byte == 0).collect();
+    assert!(variables.iter().any(|variable| variable.starts_with(b"PATH=")));
+    assert!(!variables.iter().any(|variable| variable.starts_with(b"HOME=")));
+    assert_eq!(browser.program(), Some(options.binary.path.as_path()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_domain_is_enabled_only_while_a_guard_is_held() {
     let port = serve(&[("/", "<link rel=icon href=data:,>page"), ("/one", "1"), ("/two", "2"), ("/three", "3")]);
     let lab = lab().await;

@@ -6,26 +6,29 @@
 mod samples;
 
 use std::fs;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebook::Tab;
 use cuebook_cdp::TargetId;
-use cuebook_datalayer::{ArtifactStore, JsonlLog};
+use cuebook_datalayer::{ArtifactStore, JsonlLog, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
-use cuebook_grammar::action::{Action, Click, Navigate, SetValue, TypeText};
+use cuebook_grammar::action::{Action, Click, Navigate, Screenshot, SetValue, TypeText};
 use cuebook_grammar::candidate::{Candidate, ControlKind, Placement};
 use cuebook_grammar::condition::{Condition, OnTarget, Valued};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::observation::{Observation, Scope};
-use cuebook_grammar::outcome::StepOutcome;
+use cuebook_grammar::outcome::{StepFailure, StepOutcome};
 use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::{RECORD_VERSION, RunHeader, StepIntent, StepOrigin};
 use cuebook_grammar::render::{self, TextOptions};
 use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::role::Role;
-use cuebook_grammar::seam::{Executor as _, NoSecrets, PageModeler as _, StepLog as _};
+use cuebook_grammar::seam::{
+    BoxFuture, EffectGate, Executor as _, HeldRequest, NoSecrets, PageModeler as _, Redactor as _, StepLog as _,
+};
 use cuebook_grammar::secret::WireText;
 use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
@@ -33,7 +36,7 @@ use samples::{Samples, peak_memory};
 use serde_json::json;
 
 use crate::args::BenchArgs;
-use crate::browser::{close_tab, open_tab};
+use crate::browser::{close_tab, open_contained};
 use crate::compose::{self, digest_key};
 use crate::exit::{Exit, Output, Refusal, print_json};
 use crate::ground;
@@ -45,13 +48,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const TYPED: &str = "the quick brown fox.";
 
 pub(crate) async fn run(args: BenchArgs, output: Output) -> Exit {
-    let tab = match open_tab(&args.options.browser).await {
-        Ok(tab) => tab,
-        Err(refusal) => return refusal.print(output),
+    let measured = async {
+        let policy = ground::policy(&args.options.policy, &args.options.grant, Some(&args.url))?;
+        let tab = open_contained(&args.options, policy.clone()).await?;
+        let measured = measure(&tab, &args, policy).await;
+        close_tab(tab).await;
+        measured
     };
-    let measured = measure(&tab, &args).await;
-    close_tab(tab).await;
-    match measured {
+    match measured.await {
         Ok(samples) => {
             print_json(&samples.spreads());
             Exit::OK
@@ -81,8 +85,7 @@ fn deadline() -> Deadline {
     Deadline::after(Instant::now(), PATIENCE)
 }
 
-async fn measure(tab: &Tab, args: &BenchArgs) -> Result<Samples, Refusal> {
-    let policy = ground::policy(&args.options.policy, &args.options.grant, Some(&args.url))?;
+async fn measure(tab: &Tab, args: &BenchArgs, policy: Policy) -> Result<Samples, Refusal> {
     let (dir, run_id) = compose::run_dir(&args.options)?;
     let digest = digest_key()?;
     let mut log = JsonlLog::create(&dir, None).map_err(|error| broken(&error))?;
@@ -92,6 +95,7 @@ async fn measure(tab: &Tab, args: &BenchArgs) -> Result<Samples, Refusal> {
         ts_ms: 0,
         cuebook: env!("CARGO_PKG_VERSION").to_owned(),
         browser: None,
+        browser_path: None,
         command: "bench".to_owned(),
         task: None,
         url: Some(args.url.clone()),
@@ -101,13 +105,19 @@ async fn measure(tab: &Tab, args: &BenchArgs) -> Result<Samples, Refusal> {
     let options = ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() };
     let artifacts = ArtifactStore::new(&dir, None);
     let executor = LiveExecutor::new(tab.browser.clone(), digest, NoSecrets, artifacts, options);
-    let mut bench = Bench { tab, args, policy, modeler, executor, log, run_id, steps: 0, samples: Samples::default() };
+    let samples = Samples::default();
+    let mut bench = Bench { tab, args, policy, modeler, executor, log, run_id, steps: 0, samples };
     bench.first_observations().await?;
     for (metric, scope) in [("observe.delta", Scope::Full), ("observe.viewDelta", Scope::View)] {
         bench.changed_observations(metric, scope).await?;
     }
     bench.loops().await?;
     bench.steps().await?;
+    bench.pictures("picture").await?;
+    let redactor = ValueRedactor::default();
+    redactor.learn(&changed_name("observe.viewDelta", args.rounds));
+    bench.executor = bench.executor.with_redactor(Arc::new(redactor));
+    bench.pictures("picture.masked").await?;
     if let Some(most) = peak_memory() {
         bench.samples.put("rss", most);
     }
@@ -127,7 +137,11 @@ impl Bench<'_> {
         for (metric, scope) in [("observe.view", Scope::View), ("observe.full", Scope::Full)] {
             for round in 0..=self.args.rounds {
                 let open = Step::from(Action::Navigate(Navigate::to(&self.args.url)));
+                let began = Instant::now();
                 self.perform(&blank, open).await?;
+                if scope == Scope::View {
+                    self.samples.time("navigate", round, began.elapsed());
+                }
                 let (seen, took) = self.observe(scope).await?;
                 self.samples.time(metric, round, took);
                 if let (Some(file), Scope::Full, 0) = (&self.args.text, scope, round) {
@@ -150,7 +164,7 @@ impl Bench<'_> {
             .page(&target)
             .ok_or_else(|| Refusal::unusable(ErrorCode::BenchBroken, "the tab is gone"))?;
         for round in 0..=self.args.rounds {
-            let name = format!("Changed {round} for {metric}");
+            let name = changed_name(metric, round);
             let change = format!("void (document.querySelectorAll('button')[1].textContent = '{name}')");
             let until = Instant::now() + PATIENCE;
             page.session()
@@ -213,6 +227,18 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// Pictures of the page.
+    async fn pictures(&mut self, metric: &'static str) -> Result<(), Refusal> {
+        let blank = Observation::blank(self.tab.page.clone(), &self.args.url);
+        for round in 0..=self.args.rounds {
+            let began = Instant::now();
+            self.perform(&blank, Step::from(Action::Screenshot(Screenshot { target_ref: None, full_page: None })))
+                .await?;
+            self.samples.time(metric, round, began.elapsed());
+        }
+        Ok(())
+    }
+
     /// One step with its checks and its log entries.
     async fn step(
         &mut self,
@@ -243,6 +269,7 @@ impl Bench<'_> {
             origin: StepOrigin::Plan,
             attempt: 1,
             planning: None,
+            plan_id: None,
             action: step.clone(),
             ts_ms: 0,
         };
@@ -260,14 +287,31 @@ impl Bench<'_> {
             .check(ground, &self.policy)
             .and_then(|plan| plan.bind(0, ground))
             .map_err(Refusal::from)?;
-        let outcome =
-            self.executor.run_step(&self.tab.page, &bound, ground, deadline()).await.map_err(|error| broken(&error))?;
+        let outcome = self
+            .executor
+            .run_step(&self.tab.page, &bound, ground, &mut Agrees, deadline())
+            .await
+            .map_err(|error| broken(&error))?;
         match outcome {
             StepOutcome::Failed(failure) => {
                 Err(Refusal::unusable(failure.cause, format!("the step failed: {}", failure.message)))
             }
             outcome => Ok((bound, outcome)),
         }
+    }
+}
+
+/// What a button of the page is called after a change.
+fn changed_name(metric: &str, round: u32) -> String {
+    format!("Changed {round} for {metric}")
+}
+
+/// Agrees to every request that the gate holds: the holding is measured, not a person.
+struct Agrees;
+
+impl EffectGate for Agrees {
+    fn judge<'a>(&'a mut self, _: &'a BoundStep, _: &'a HeldRequest) -> BoxFuture<'a, Result<(), Box<StepFailure>>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use cuebook::environment;
+use cuebook::{Containment, environment};
 use cuebook_cdp::find_chrome;
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ pub(crate) async fn run(args: DoctorArgs, output: Output) -> Exit {
 
 async fn start(args: &DoctorArgs) -> Check {
     let began = Instant::now();
-    match open_tab(&args.browser).await {
+    match open_tab(&args.browser, Containment::Proxy).await {
         Ok(tab) => {
             let version = plain(&tab.browser.version().product);
             let transport = tab.browser.transport();

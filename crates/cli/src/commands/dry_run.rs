@@ -14,17 +14,18 @@ use cuebook_repair::Sight;
 use serde::Serialize;
 
 use crate::args::RunArgs;
-use crate::browser::{close_tab, open_tab};
+use crate::browser::{close_tab, open_contained};
 use crate::compose::digest_key;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::explain::{ExplainedStep, explained, lines};
 use crate::ground;
+use crate::interrupt::Signals;
 use crate::opening;
 use crate::planner::{AnyPlanner, NoAnswer};
 use crate::progress::{self, counted};
 use crate::text::{plain, with_sources};
 
-/// Time limit for opening and observing the page.
+/// Time limit for opening and observing the page, unless `--timeout` sets one.
 const OPENING: Duration = Duration::from_secs(30);
 
 /// What `--json` prints.
@@ -60,8 +61,9 @@ struct Planned {
 async fn plan(args: &RunArgs, planner: &AnyPlanner) -> Result<Planned, Refusal> {
     let policy = ground::policy(&args.options.policy, &args.options.grant, Some(&args.url))?;
     let key = digest_key()?;
-    let tab = open_tab(&args.options.browser).await?;
-    let planned = plan_on(&tab, args, planner, &policy, key).await;
+    let mut signals = Signals::listen();
+    let tab = signals.guard(open_contained(&args.options, policy.clone())).await?;
+    let planned = signals.guard(plan_on(&tab, args, planner, &policy, key)).await;
     close_tab(tab).await;
     planned
 }
@@ -73,7 +75,7 @@ async fn plan_on(
     policy: &Policy,
     key: DigestKey,
 ) -> Result<Planned, Refusal> {
-    let opening = Deadline::after(Instant::now(), OPENING);
+    let opening = Deadline::after(Instant::now(), args.options.timeout.unwrap_or(OPENING));
     opening::open(tab, &args.url, policy, key.clone(), args.wait_for.as_ref(), opening).await?;
     let mut modeler = opening::modeler(tab, key.clone());
     let observation = opening::observe(&mut modeler, tab, Scope::View, opening).await?;

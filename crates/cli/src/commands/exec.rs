@@ -1,14 +1,12 @@
 //! `cuebook exec`: a plan from a file.
 
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_repair::{NoPlanner, Sight, Work};
 
 use crate::args::ExecArgs;
 use crate::browser::fit_viewport;
 use crate::compose::{self, Job};
 use crate::exit::{Exit, Output, Refusal};
 use crate::input;
-use crate::planner::AnyPlanner;
 
 pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
     let draft =
@@ -19,14 +17,10 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
     };
     let mut options = args.options;
     fit_viewport(&mut options.browser, &draft);
-    let job = Job {
-        work: Work::Plan(Box::new(draft)),
-        planner: AnyPlanner::plain(NoPlanner),
-        url: args.url,
-        plan_timeout: None,
-        explain: false,
-        sight: Sight::Words,
-        wait_for: None,
+    let secrets = match compose::secrets(&options, args.url.as_deref()) {
+        Ok(secrets) => secrets,
+        Err(refusal) => return refusal.print(output),
     };
+    let job = Job::plan(draft, secrets, args.url);
     compose::run(job, &options, output).await
 }

@@ -10,10 +10,11 @@ use cuebook_grammar::render::{self, TextOptions};
 use cuebook_grammar::secret::DigestKey;
 
 use crate::args::{ObservationFormat, ObserveArgs};
-use crate::browser::{close_tab, open_tab};
+use crate::browser::{close_tab, open_under};
 use crate::compose::digest_key;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::ground;
+use crate::interrupt::Signals;
 use crate::opening;
 use crate::progress;
 
@@ -73,8 +74,9 @@ async fn observe(args: &ObserveArgs, output: Output) -> Result<Seen, Refusal> {
     let policy = ground::starting_at(ground::page_roots(&args.file_root, Policy::default())?, &args.url)?;
     let digest = digest_key()?;
     let deadline = Deadline::after(Instant::now(), args.timeout);
-    let tab = open_tab(&args.browser).await?;
-    let observed = open(&tab, args, output, &policy, digest, deadline).await;
+    let mut signals = Signals::listen();
+    let tab = signals.guard(open_under(policy.clone(), &args.browser, &args.containment, args.timeout)).await?;
+    let observed = signals.guard(open(&tab, args, output, &policy, digest, deadline)).await;
     close_tab(tab).await;
     observed
 }

@@ -1,7 +1,10 @@
 //! One line of a log.
 
 use cuebook_grammar::id::RunId;
-use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{
+    ObservationRecord, PlanningRecord, RECORD_VERSION, RunEnd, RunHeader, StepIntent, StepRecord,
+};
+use cuebook_grammar::redaction::redacted_json;
 use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::wire::{self, ReadError};
 use serde::Serialize;
@@ -9,7 +12,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::{DataError, shown};
-use crate::scrub::to_json;
 
 /// Upper bound of a line in bytes, with its end. Longer ones are neither written nor read.
 pub const MAX_LINE: u64 = 64 << 20;
@@ -24,6 +26,8 @@ pub enum Entry {
     Header(Box<RunHeader>),
     /// A call of a model.
     Planning(Box<PlanningRecord>),
+    /// A page as it was observed, before what was decided on it.
+    Observed(Box<ObservationRecord>),
     /// A step that starts: it may send input from now on.
     Begin(Box<StepIntent>),
     /// A step that ran.
@@ -40,6 +44,8 @@ pub enum EntryKind {
     Header,
     /// A call of a model.
     Planning,
+    /// A page as it was observed, before what was decided on it.
+    Observed,
     /// A step that starts: it may send input from now on.
     Begin,
     /// A step that ran.
@@ -55,6 +61,7 @@ impl EntryKind {
         match self {
             Self::Header => "header",
             Self::Planning => "planning",
+            Self::Observed => "observed",
             Self::Begin => "begin",
             Self::Commit => "commit",
             Self::End => "end",
@@ -62,7 +69,7 @@ impl EntryKind {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let all = [Self::Header, Self::Planning, Self::Begin, Self::Commit, Self::End];
+        let all = [Self::Header, Self::Planning, Self::Observed, Self::Begin, Self::Commit, Self::End];
         all.into_iter().find(|kind| kind.as_str() == text)
     }
 
@@ -72,7 +79,7 @@ impl EntryKind {
         body: &T,
         redactor: Option<&dyn Redactor>,
     ) -> Result<Vec<u8>, DataError> {
-        let json = to_json(body, redactor)?;
+        let json = redacted_json(body, redactor)?;
         let fields = json.strip_prefix('{').unwrap_or(&json);
         let line = format!("{{\"{TAG}\":\"{}\",{fields}\n", self.as_str()).into_bytes();
         let seen = line.len() as u64;
@@ -87,6 +94,7 @@ impl Entry {
         match self {
             Self::Header(_) => EntryKind::Header,
             Self::Planning(_) => EntryKind::Planning,
+            Self::Observed(_) => EntryKind::Observed,
             Self::Begin(_) => EntryKind::Begin,
             Self::Commit(_) => EntryKind::Commit,
             Self::End(_) => EntryKind::End,
@@ -99,37 +107,49 @@ impl Entry {
         match self {
             Self::Header(header) => &header.run_id,
             Self::Planning(record) => &record.run_id,
+            Self::Observed(record) => &record.run_id,
             Self::Begin(intent) => &intent.run_id,
             Self::Commit(record) => &record.run_id,
             Self::End(end) => &end.run_id,
         }
     }
 
-    /// Reads one complete line.
+    /// Reads one complete line. `None` for an entry of a kind that a later minor version added.
     ///
     /// # Errors
     /// [`DataError::NotJson`], [`DataError::NotAnEntry`], or [`DataError::Version`] for an entry of
     /// another major version. Fields of a later minor version are ignored.
-    pub fn read(line: &[u8]) -> Result<Self, DataError> {
+    pub fn read(line: &[u8]) -> Result<Option<Self>, DataError> {
         let mut fields: Map<String, Value> =
             serde_json::from_slice(line).map_err(|source| DataError::NotJson { column: source.column(), source })?;
-        let kind = fields.remove(TAG).as_ref().and_then(Value::as_str).and_then(EntryKind::parse).ok_or_else(|| {
-            let message = "expected the tag header, planning, begin, commit or end";
-            DataError::NotAnEntry(ReadError::new(message).under(TAG))
-        })?;
-        if let Some(Value::String(version)) = fields.get("schemaVersion")
-            && wire::check_version(version, RECORD_VERSION).is_err()
-        {
+        let version = fields.get("schemaVersion").and_then(Value::as_str).unwrap_or(RECORD_VERSION);
+        if wire::check_version(version, RECORD_VERSION).is_err() {
             return Err(DataError::Version { seen: shown(version) });
         }
+        let is_later = minor(version) > minor(RECORD_VERSION);
+        let tag = fields.remove(TAG);
+        let tag = tag.as_ref().and_then(Value::as_str);
+        let Some(kind) = tag.and_then(EntryKind::parse) else {
+            if tag.is_some() && is_later {
+                return Ok(None);
+            }
+            let message = "expected the tag header, planning, observed, begin, commit or end";
+            return Err(DataError::NotAnEntry(ReadError::new(message).under(TAG)));
+        };
         let body = Value::Object(fields);
         match kind {
             EntryKind::Header => wire::read(body).map(|body| Self::Header(Box::new(body))),
             EntryKind::Planning => wire::read(body).map(|body| Self::Planning(Box::new(body))),
+            EntryKind::Observed => wire::read(body).map(|body| Self::Observed(Box::new(body))),
             EntryKind::Begin => wire::read(body).map(|body| Self::Begin(Box::new(body))),
             EntryKind::Commit => wire::read(body).map(|body| Self::Commit(Box::new(body))),
             EntryKind::End => wire::read(body).map(|body| Self::End(Box::new(body))),
         }
+        .map(Some)
         .map_err(DataError::NotAnEntry)
     }
+}
+
+fn minor(version: &str) -> u32 {
+    version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(0)
 }

@@ -9,6 +9,7 @@ use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, Ste
 use cuebook_grammar::seam::StepTicket;
 
 use crate::error::DataError;
+use crate::log::entry::Entry;
 
 /// The state of a log that the rules need.
 #[derive(Debug, Default)]
@@ -37,6 +38,21 @@ enum Phase {
 }
 
 impl Ledger {
+    /// Takes an entry that was read.
+    pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), DataError> {
+        match entry {
+            Entry::Header(header) => self.open(header),
+            Entry::Planning(record) => self.planned(record),
+            Entry::Observed(record) => self.observed(&record.run_id),
+            Entry::Begin(intent) => self.begin(intent).map(drop),
+            Entry::Commit(record) => {
+                let ticket = StepTicket { step_index: record.step_index, attempt: record.attempt };
+                self.commit(&ticket, record)
+            }
+            Entry::End(end) => self.close(end),
+        }
+    }
+
     pub(crate) fn open(&mut self, header: &RunHeader) -> Result<(), DataError> {
         match self.phase {
             Phase::New => {
@@ -59,6 +75,10 @@ impl Ledger {
         }
         self.calls = self.calls.saturating_add(1);
         Ok(())
+    }
+
+    pub(crate) fn observed(&mut self, run_id: &RunId) -> Result<(), DataError> {
+        self.step(run_id)
     }
 
     pub(crate) fn begin(&mut self, intent: &StepIntent) -> Result<StepTicket, DataError> {

@@ -7,11 +7,13 @@
 
 mod entry;
 mod ledger;
+mod observed;
 mod reader;
 mod writer;
 
 pub use entry::{Entry, EntryKind, MAX_LINE};
-pub use reader::{Run, Torn};
+pub use observed::Observations;
+pub use reader::{Entries, Run, Torn};
 pub use writer::JsonlLog;
 
 pub(crate) use ledger::Ledger;

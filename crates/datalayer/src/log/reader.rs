@@ -3,15 +3,13 @@
 //! Invariants:
 //! - A line without its end does not count. What follows the last complete line is reported as [`Torn`].
 //! - Everything before is read. A complete line that is invalid is an error, never skipped.
-//! - A line is at most [`MAX_LINE`] bytes. Memory is linear in the size of the log.
+//! - A line is at most [`MAX_LINE`] bytes. [`Entries`] holds one line and the numbers of the steps; [`Run`] holds all.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
-use cuebook_grammar::seam::StepTicket;
+use cuebook_grammar::record::{ObservationRecord, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 
 use crate::error::{DataError, Doing};
 use crate::log::entry::{Entry, MAX_LINE};
@@ -25,6 +23,8 @@ pub struct Run {
     pub header: Option<RunHeader>,
     /// Calls of models, in order. Steps refer to their positions.
     pub calls: Vec<PlanningRecord>,
+    /// The observations that were kept, in order. [`Observations`](super::Observations) reads their content.
+    pub observations: Vec<ObservationRecord>,
     /// Committed steps, in order.
     pub steps: Vec<StepRecord>,
     /// Steps that were begun and not committed. Whether they sent input is unknown.
@@ -54,8 +54,7 @@ impl Run {
     /// [`DataError::Io`]; [`DataError::Line`] for a complete line that is not an entry, is out of order or belongs to
     /// another run.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        let file = File::open(path).map_err(DataError::io(Doing::Read, path))?;
-        read_from(BufReader::with_capacity(1 << 16, file), path)
+        Self::of(Entries::open(path)?)
     }
 
     /// As [`Run::read`], from memory.
@@ -63,84 +62,135 @@ impl Run {
     /// # Errors
     /// As [`Run::read`].
     pub fn read_bytes(log: &[u8]) -> Result<Self, DataError> {
-        read_from(log, Path::new("memory"))
+        Self::of(Entries::new(log, Path::new("memory")))
+    }
+
+    fn of(mut entries: Entries<impl BufRead>) -> Result<Self, DataError> {
+        let mut run = Self::default();
+        let mut open: Vec<StepIntent> = Vec::new();
+        for entry in &mut entries {
+            match entry? {
+                Entry::Header(header) => run.header = Some(*header),
+                Entry::Planning(record) => run.calls.push(*record),
+                Entry::Observed(record) => run.observations.push(*record),
+                Entry::Begin(intent) => open.push(*intent),
+                Entry::Commit(record) => {
+                    let key = (record.step_index, record.attempt);
+                    open.retain(|intent| (intent.step_index, intent.attempt) != key);
+                    run.steps.push(*record);
+                }
+                Entry::End(end) => run.end = Some(*end),
+            }
+        }
+        (run.open, run.torn) = (open, entries.torn);
+        Ok(run)
     }
 }
 
-fn read_from(mut source: impl BufRead, path: &Path) -> Result<Run, DataError> {
-    let mut builder = Builder::default();
-    let mut offset = 0;
-    let mut buffer = Vec::new();
-    for line in 1.. {
+/// The entries of a log, one after another: for runs that are larger than memory. Ends after the first error.
+#[derive(Debug)]
+pub struct Entries<R> {
+    source: R,
+    path: PathBuf,
+    ledger: Ledger,
+    buffer: Vec<u8>,
+    line: u64,
+    offset: u64,
+    torn: Option<Torn>,
+    is_over: bool,
+}
+
+impl Entries<BufReader<File>> {
+    /// Opens the log at `path`.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn open(path: &Path) -> Result<Self, DataError> {
+        let file = File::open(path).map_err(DataError::io(Doing::Read, path))?;
+        Ok(Self::new(BufReader::with_capacity(1 << 16, file), path))
+    }
+}
+
+impl<R: BufRead> Entries<R> {
+    /// The entries of any source; errors name `path`.
+    pub fn new(source: R, path: &Path) -> Self {
+        let path = path.to_owned();
+        Self {
+            source,
+            path,
+            ledger: Ledger::default(),
+            buffer: Vec::new(),
+            line: 0,
+            offset: 0,
+            torn: None,
+            is_over: false,
+        }
+    }
+
+    /// The incomplete last line, once all entries were read.
+    #[must_use]
+    pub const fn torn(&self) -> Option<Torn> {
+        self.torn
+    }
+
+    fn read(&mut self) -> Result<Option<Entry>, DataError> {
+        loop {
+            match self.read_line()? {
+                Line::Entry(entry) => return Ok(Some(*entry)),
+                // A kind that this version does not know yet.
+                Line::Later => {}
+                Line::End => return Ok(None),
+            }
+        }
+    }
+
+    fn read_line(&mut self) -> Result<Line, DataError> {
+        self.line = self.line.saturating_add(1);
+        let line = self.line;
         let in_line = |source: DataError| DataError::Line { line, source: Box::new(source) };
-        let bytes = read_line(&mut source, &mut buffer).map_err(DataError::io(Doing::Read, path))?;
+        let bytes = next_line(&mut self.source, &mut self.buffer).map_err(DataError::io(Doing::Read, &self.path))?;
         if bytes == 0 {
-            break;
+            return Ok(Line::End);
         }
         if bytes > MAX_LINE {
             return Err(in_line(DataError::TooLong { limit: MAX_LINE, seen: bytes }));
         }
         // A power failure during a write may leave blocks of zeros, which JSON text cannot contain.
-        let is_whole = buffer.last() == Some(&b'\n') && !buffer.contains(&0);
-        let is_last = is_whole || source.fill_buf().map_err(DataError::io(Doing::Read, path))?.is_empty();
+        let is_whole = self.buffer.last() == Some(&b'\n') && !self.buffer.contains(&0);
+        let is_last = is_whole || self.source.fill_buf().map_err(DataError::io(Doing::Read, &self.path))?.is_empty();
         if !is_whole && is_last {
-            builder.run.torn = Some(Torn { line, offset, bytes });
-            break;
+            self.torn = Some(Torn { line, offset: self.offset, bytes });
+            return Ok(Line::End);
         }
-        Entry::read(&buffer).and_then(|entry| builder.add(entry)).map_err(in_line)?;
-        offset += bytes;
+        let entry = Entry::read(&self.buffer).map_err(in_line)?;
+        self.offset = self.offset.saturating_add(bytes);
+        let Some(entry) = entry else { return Ok(Line::Later) };
+        self.ledger.add(&entry).map_err(in_line)?;
+        Ok(Line::Entry(Box::new(entry)))
     }
-    Ok(builder.finish())
+}
+
+enum Line {
+    Entry(Box<Entry>),
+    Later,
+    End,
+}
+
+impl<R: BufRead> Iterator for Entries<R> {
+    type Item = Result<Entry, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let read = self.read().transpose();
+        self.is_over = !matches!(read, Some(Ok(_)));
+        read
+    }
 }
 
 /// Reads to the end of the line, but at most one byte more than [`MAX_LINE`].
-fn read_line(source: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<u64> {
+fn next_line(source: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<u64> {
     buffer.clear();
     Ok(source.take(MAX_LINE + 1).read_until(b'\n', buffer)? as u64)
-}
-
-#[derive(Default)]
-struct Builder {
-    run: Run,
-    ledger: Ledger,
-    open: BTreeMap<(u32, u32), (usize, StepIntent)>,
-    begun: usize,
-}
-
-impl Builder {
-    fn add(&mut self, entry: Entry) -> Result<(), DataError> {
-        match entry {
-            Entry::Header(header) => {
-                self.ledger.open(&header)?;
-                self.run.header = Some(*header);
-            }
-            Entry::Planning(record) => {
-                self.ledger.planned(&record)?;
-                self.run.calls.push(*record);
-            }
-            Entry::Begin(intent) => {
-                let StepTicket { step_index, attempt } = self.ledger.begin(&intent)?;
-                self.open.insert((step_index, attempt), (self.begun, *intent));
-                self.begun += 1;
-            }
-            Entry::Commit(record) => {
-                let key = (record.step_index, record.attempt);
-                self.ledger.commit(&StepTicket { step_index: key.0, attempt: key.1 }, &record)?;
-                self.open.remove(&key);
-                self.run.steps.push(*record);
-            }
-            Entry::End(end) => {
-                self.ledger.close(&end)?;
-                self.run.end = Some(*end);
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Run {
-        let mut open: Vec<_> = self.open.into_values().collect();
-        open.sort_by_key(|(position, _)| *position);
-        self.run.open = open.into_iter().map(|(_, intent)| intent).collect();
-        self.run
-    }
 }

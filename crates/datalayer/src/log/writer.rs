@@ -10,15 +10,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
-use cuebook_grammar::seam::{Redactor, StepLog, StepTicket};
+use cuebook_grammar::id::RunId;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::record::{
+    ObservationRecord, PlanningRecord, RECORD_VERSION, RunEnd, RunHeader, StepIntent, StepRecord,
+};
+use cuebook_grammar::redaction::RedactError;
+use cuebook_grammar::seam::{ArtifactKind, ArtifactSink as _, Redactor, StepLog, StepTicket};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::artifact::ArtifactStore;
 use crate::error::{DataError, Doing};
 use crate::log::entry::EntryKind;
 use crate::log::ledger::Ledger;
+use crate::log::observed::Encoder;
 use crate::run_dir::{RunDir, sync_dir};
 
 /// The log of one run as a file. Dropping it ends its thread after the pending entries.
@@ -27,6 +34,8 @@ pub struct JsonlLog {
     path: PathBuf,
     ledger: Ledger,
     redactor: Option<Arc<dyn Redactor>>,
+    store: ArtifactStore,
+    encoder: Encoder,
 }
 
 /// Capacity of the queue of entries. More than one are pending only if futures were dropped.
@@ -47,16 +56,21 @@ impl JsonlLog {
         let file = options.open(&path).map_err(DataError::io(Doing::Create, &path))?;
         file.sync_all().map_err(DataError::io(Doing::Sync, &path))?;
         sync_dir(dir.path())?;
-        Self::on(file, path, redactor)
+        Self::on(file, path, ArtifactStore::new(dir, redactor.clone()), redactor)
     }
 
-    fn on(disk: impl Disk, path: PathBuf, redactor: Option<Arc<dyn Redactor>>) -> Result<Self, DataError> {
+    fn on(
+        disk: impl Disk,
+        path: PathBuf,
+        store: ArtifactStore,
+        redactor: Option<Arc<dyn Redactor>>,
+    ) -> Result<Self, DataError> {
         let (sender, receiver) = mpsc::channel(QUEUE);
         thread::Builder::new()
             .name("step-log".into())
             .spawn(move || work(disk, receiver))
             .map_err(DataError::io(Doing::Create, &path))?;
-        Ok(Self { jobs: sender, path, ledger: Ledger::default(), redactor })
+        Ok(Self { jobs: sender, path, ledger: Ledger::default(), redactor, store, encoder: Encoder::default() })
     }
 
     async fn append<T: Serialize + DeserializeOwned>(&mut self, kind: EntryKind, body: &T) -> Result<(), DataError> {
@@ -104,6 +118,24 @@ impl StepLog for JsonlLog {
     async fn planned(&mut self, record: &PlanningRecord) -> Result<(), DataError> {
         self.ledger.planned(record)?;
         self.append(EntryKind::Planning, record).await
+    }
+
+    async fn observed(&mut self, run_id: &RunId, ts_ms: u64, observation: &Observation) -> Result<(), DataError> {
+        self.ledger.observed(run_id)?;
+        let encoded = self.encoder.encode(observation).map_err(RedactError::from)?;
+        let bytes = encoded.bytes.clone();
+        let content = self.store.store(ArtifactKind::Observation, "application/json", bytes).await?;
+        let record = ObservationRecord {
+            schema_version: RECORD_VERSION.to_owned(),
+            run_id: run_id.clone(),
+            ts_ms,
+            observation: observation.id,
+            url: observation.url.clone(),
+            base: encoded.base.clone(),
+            content,
+        };
+        self.encoder.stored(encoded, &record.content.sha256);
+        self.append(EntryKind::Observed, &record).await
     }
 
     async fn close(&mut self, end: &RunEnd) -> Result<(), DataError> {
@@ -157,8 +189,6 @@ fn work(mut disk: impl Disk, mut jobs: mpsc::Receiver<Job>) {
 
 #[cfg(test)]
 mod tests {
-    use cuebook_grammar::id::RunId;
-    use cuebook_grammar::record::RECORD_VERSION;
     use cuebook_grammar::report::RunResult;
 
     use super::*;
@@ -186,6 +216,12 @@ mod tests {
         }
     }
 
+    /// A store that is not used.
+    fn nowhere() -> ArtifactStore {
+        let out = tempfile::tempdir().unwrap();
+        ArtifactStore::new(&RunDir::create(out.path(), &RunId::new("r1")).unwrap(), None)
+    }
+
     fn header() -> RunHeader {
         RunHeader {
             schema_version: RECORD_VERSION.into(),
@@ -193,6 +229,7 @@ mod tests {
             ts_ms: 0,
             cuebook: "0".into(),
             browser: None,
+            browser_path: None,
             command: "exec".into(),
             task: None,
             url: None,
@@ -206,7 +243,7 @@ mod tests {
     #[tokio::test]
     async fn a_disk_that_fails_is_an_error_and_the_log_rejects_later_entries() {
         for at in [Doing::Write, Doing::Sync] {
-            let mut log = JsonlLog::on(Failing { good: 1, at }, "log".into(), None).unwrap();
+            let mut log = JsonlLog::on(Failing { good: 1, at }, "log".into(), nowhere(), None).unwrap();
             log.open(&header()).await.unwrap();
             let error = log.close(&end()).await.unwrap_err();
             assert!(matches!(&error, DataError::Io { doing, .. } if *doing == at), "{error}");
@@ -218,7 +255,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     async fn a_full_disk_is_an_error() {
         let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
-        let mut log = JsonlLog::on(full, "/dev/full".into(), None).unwrap();
+        let mut log = JsonlLog::on(full, "/dev/full".into(), nowhere(), None).unwrap();
         let error = log.open(&header()).await.unwrap_err();
         assert!(
             matches!(&error, DataError::Io { doing: Doing::Write, source, .. } if source.kind() == io::ErrorKind::StorageFull),

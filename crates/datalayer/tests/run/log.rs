@@ -7,11 +7,14 @@ use super::sample::{call, end, header, intent, password_record, record};
 use cuebook_datalayer::error::Doing;
 use cuebook_datalayer::judge::{Mismatch, Side};
 use cuebook_datalayer::log::EntryKind;
-use cuebook_datalayer::{DataError, Entry, JsonlLog, MemoryLog, Run, RunDir, ValueRedactor, judge};
+use cuebook_datalayer::{
+    ArtifactStore, DataError, Entry, JsonlLog, MemoryLog, Observations, Run, RunDir, ValueRedactor, judge,
+};
 use cuebook_grammar::facts::Facts;
-use cuebook_grammar::id::RunId;
+use cuebook_grammar::id::{ObservationId, PageId, RunId};
+use cuebook_grammar::observation::Observation;
 use cuebook_grammar::planning::CallEnd;
-use cuebook_grammar::record::{RECORD_VERSION, StepRecord, StepResult};
+use cuebook_grammar::record::{RECORD_VERSION, RunHeader, StepRecord, StepResult};
 use cuebook_grammar::seam::{Redactor, StepLog, StepTicket};
 use cuebook_grammar::verdict::Verdict;
 use serde_json::json;
@@ -84,7 +87,7 @@ async fn a_log_cut_at_any_byte_is_readable_and_loses_no_committed_step() {
         let ends: Vec<usize> = log.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1).collect();
         let kinds: Vec<EntryKind> = log[..ends.last().copied().unwrap_or(0)]
             .split_inclusive(|b| *b == b'\n')
-            .map(|line| Entry::read(line).unwrap().kind())
+            .map(|line| Entry::read(line).unwrap().unwrap().kind())
             .collect();
         let count = |kind| kinds.iter().filter(|seen| **seen == kind).count();
         assert_eq!(run.header.is_some(), count(EntryKind::Header) == 1, "cut at {cut}");
@@ -177,6 +180,97 @@ async fn fields_of_a_later_minor_version_are_ignored() {
     assert_eq!(of_later.steps.len(), 2);
     let unheard_step = whole.replace("\"targetRef\":\"c1\"", "\"targetRef\":\"c1\",\"later\":1");
     assert!(Run::read_bytes(unheard_step.as_bytes()).is_err(), "a step says all that it does");
+}
+
+#[tokio::test]
+async fn entries_of_a_kind_that_a_later_minor_version_added_are_passed_over() {
+    let log = String::from_utf8(small_log().await).unwrap();
+    let whole = Run::read_bytes(log.as_bytes()).unwrap();
+    let at = log.find("{\"entry\":\"end\"").unwrap();
+    let with = |version: &str| {
+        format!("{}{{\"entry\":\"unheard\",\"schemaVersion\":\"{version}\"}}\n{}", &log[..at], &log[at..])
+    };
+    assert_eq!(Run::read_bytes(with("1.999").as_bytes()).unwrap(), whole);
+    assert!(Run::read_bytes(with(RECORD_VERSION).as_bytes()).is_err(), "this version has no such kind");
+    assert!(Run::read_bytes(with("2.0").as_bytes()).is_err());
+}
+
+// ------------------------------------------------------------------------------------ observations
+
+/// A page whose candidates have these numbers and names.
+fn page(id: u64, candidates: &[(u32, &str)]) -> Observation {
+    let of = |(number, name): &(u32, &str)| {
+        json!({ "id": format!("c{number}"), "role": "button", "name": name,
+                "fingerprint": { "role": "button", "name": name, "path": "main > form > button" } })
+    };
+    let mut page = Observation::blank(PageId::new("tab"), "https://shop.test/");
+    page.id = ObservationId(id);
+    page.title = format!("Page {id}");
+    page.candidates = serde_json::from_value(candidates.iter().map(of).collect()).unwrap();
+    page
+}
+
+#[tokio::test]
+async fn observations_are_kept_by_what_changed_and_read_back_in_any_order() {
+    let (_out, dir) = dir();
+    let mut log = JsonlLog::create(&dir, None).unwrap();
+    log.open(&header()).await.unwrap();
+    let mut candidates: Vec<(u32, &str)> = (1..=40).map(|number| (number, "Buy now")).collect();
+    let mut pages = Vec::new();
+    for id in 1..=100_u64 {
+        match id % 4 {
+            0 => drop(candidates.remove(5)),
+            1 => candidates.insert(3, (100 + u32::try_from(id).unwrap(), "Later")),
+            2 => candidates[7].1 = "Sold out",
+            _ => candidates.reverse(),
+        }
+        pages.push(page(id, &candidates));
+        log.observed(&RunId::new("r1"), id, pages.last().unwrap()).await.unwrap();
+    }
+    log.close(&end()).await.unwrap();
+    let run = Run::read(&dir.log_path()).unwrap();
+    assert_eq!(run.observations.len(), 100);
+    let whole = run.observations.iter().filter(|record| record.base.is_none()).count();
+    assert!((2..=10).contains(&whole), "{whole} of 100 are whole");
+    let mut read = Observations::new(&run.observations, ArtifactStore::new(&dir, None));
+    for at in (0..100).chain([99, 3, 30, 0, 1]) {
+        assert_eq!(read.read(pages[at].id).unwrap().as_ref(), Some(&pages[at]));
+    }
+    assert_eq!(read.read(ObservationId(199)).unwrap(), None);
+    // Entry by entry, as an export reads a log; not each of them is asked for.
+    let mut following = Observations::following(ArtifactStore::new(&dir, None));
+    for (record, page) in run.observations.iter().zip(&pages) {
+        following.add(record.clone());
+        if page.id.0 % 7 != 0 {
+            assert_eq!(following.read(page.id).unwrap().as_ref(), Some(page));
+        }
+    }
+
+    // A base that was changed or lost is an error of this observation, not another page.
+    let (base, on_it) =
+        run.observations.iter().zip(&run.observations[1..]).find(|(_, next)| next.base.is_some()).unwrap();
+    fs::write(dir.path().join(&base.content.path), "{}").unwrap();
+    let mut read = Observations::new(&run.observations, ArtifactStore::new(&dir, None));
+    assert!(matches!(read.read(on_it.observation), Err(DataError::Artifact { .. })));
+}
+
+#[tokio::test]
+async fn equal_pages_have_one_digest() {
+    let (_out, dir) = dir();
+    let mut log = JsonlLog::create(&dir, None).unwrap();
+    log.open(&header()).await.unwrap();
+    let seen = Observation { title: String::new(), ..page(1, &[(1, "Buy now")]) };
+    for id in 1..=2 {
+        let mut log =
+            JsonlLog::create(&RunDir::create(dir.path(), &RunId::new(format!("r{id}"))).unwrap(), None).unwrap();
+        log.open(&RunHeader { run_id: RunId::new(format!("r{id}")), ..header() }).await.unwrap();
+        log.observed(&RunId::new(format!("r{id}")), 0, &Observation { id: ObservationId(id), ..seen.clone() })
+            .await
+            .unwrap();
+    }
+    let digest =
+        |run: &str| Run::read(&dir.path().join(run).join("log.jsonl")).unwrap().observations[0].content.sha256.clone();
+    assert_eq!(digest("r1"), digest("r2"));
 }
 
 #[tokio::test]
@@ -275,7 +369,7 @@ async fn the_log_in_memory_tells_what_the_one_on_disk_tells() {
     memory.begin(&intent(2)).await.unwrap();
     memory.close(&end()).await.unwrap();
     let disk: Vec<Entry> =
-        small_log().await.split_inclusive(|b| *b == b'\n').map(|line| Entry::read(line).unwrap()).collect();
+        small_log().await.split_inclusive(|b| *b == b'\n').map(|line| Entry::read(line).unwrap().unwrap()).collect();
     assert_eq!(memory.entries(), disk);
 }
 
@@ -335,16 +429,16 @@ async fn the_log_holds_no_secret_wherever_a_record_carries_it() {
 
 #[tokio::test]
 async fn a_secret_that_is_spelled_like_the_format_leaves_it_readable() {
-    let words = ["click", "write", "reversible", "plan", "https", "runId", "entry", "1000", "shop", "\"result\":"];
+    let words = ["reversible", "stepIndex", "targetRef", "runId", "1000", "shop.test", "\"result\":"];
     let redactor: Arc<dyn Redactor> = Arc::new(ValueRedactor::new(words));
     let mut record = record(0);
-    record.data = Some(json!({ "text": "click to write", "code": 1000, "other": 7 }));
+    record.data = Some(json!({ "text": "reversible, by targetRef", "code": 1000, "other": 7 }));
     record.execution.duration_ms = 1000;
     let (_, read) = written(&record, Some(redactor)).await;
     assert_eq!(read.action, record.action);
     assert_eq!(read.execution, record.execution);
-    assert_eq!(read.url, "[redacted]://[redacted].test/");
-    assert_eq!(read.data, Some(json!({ "text": "[redacted] to [redacted]", "code": "[redacted]", "other": 7 })));
+    assert_eq!(read.url, "https://[redacted]/");
+    assert_eq!(read.data, Some(json!({ "text": "[redacted], by [redacted]", "code": "[redacted]", "other": 7 })));
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ pub(crate) fn header() -> RunHeader {
         ts_ms: 1,
         cuebook: "0.1.0".into(),
         browser: Some("Chrome/156".into()),
+        browser_path: Some("/usr/bin/chromium".into()),
         command: "exec".into(),
         task: Some("log in".into()),
         url: Some("https://shop.test/".into()),

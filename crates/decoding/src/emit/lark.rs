@@ -29,7 +29,8 @@ impl Notation for Lark {
     }
 
     fn literal(&self, text: &str) -> String {
-        serde_json::Value::from(text).to_string()
+        // llguidance reads no DEL as it stands.
+        serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
     }
 
     fn class(&self, class: Class) -> String {

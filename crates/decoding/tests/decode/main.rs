@@ -15,6 +15,7 @@ use cuebook_decoding::mask::{self, Masks, Vocabulary};
 use cuebook_decoding::sample::Sampler;
 use cuebook_decoding::{GrammarSpec, PlanStream, emit, read, specialise_with, write_lines};
 use cuebook_grammar::arbitrary;
+use cuebook_grammar::candidate::SelectOption;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::{Policy, RegisteredAction};
@@ -63,6 +64,26 @@ fn every_integer_of_a_range_can_be_written() {
         let last = json!({ "type": "call", "name": "count", "args": { "n": n } });
         let text = format!(r#"{{"version":"1.0","last":{last}}}"#);
         assert_eq!(accepts(&masks, &spec, &text), (-3..=117).contains(&n), "{text}");
+    }
+}
+
+/// Each notation has characters of its own that no text may hold as they stand.
+#[test]
+fn options_of_any_characters_can_be_chosen_in_every_dialect() {
+    let characters: Vec<char> = ('\0'..='\u{a0}').chain("\u{2028}\u{feff}\u{fffd}😀".chars()).collect();
+    let labels: Vec<String> = characters.chunks(6).map(|some| some.iter().collect()).collect();
+    let mut page = dialects::page(0);
+    let first = page.candidates[1].options[0].clone();
+    page.candidates[1].options =
+        labels.iter().map(|label| SelectOption { label: label.clone(), ..first.clone() }).collect();
+    let spec = specialise_with(&page, &dialects::policy(), &caps());
+    let (masks, judge) = (byte_masks(), gbnf::Gbnf::read(&text_of(emit::Target::Gbnf, &spec)));
+    masks.start(&spec, mask::Form::Lines).unwrap();
+    for label in labels {
+        let last = json!({ "type": "select", "targetRef": "c2", "option": label });
+        let text = format!(r#"{{"version":"1.0","last":{last}}}"#);
+        assert!(accepts(&masks, &spec, &text), "{text}");
+        assert!(judge.accepts(&text), "{text}");
     }
 }
 

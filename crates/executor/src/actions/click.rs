@@ -72,19 +72,23 @@ impl Run<'_> {
         let (mut moved, mut rendered) = (0, 0);
         let rendered_by = self.ready_by();
         loop {
-            let ready = match self.ready_main(need).await {
+            let failure = match self.ready_main(need).await {
+                // Nothing was hit so far: a target that is rendered again just now may still be looked up.
+                Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale && self.is_declared() => failure,
                 // The reason why the gesture was stopped is more useful than that the target did not reappear.
                 Err(Stop::Failed(failure)) => return Err(Stop::Failed(missed.unwrap_or(failure))),
-                ready => ready?,
-            };
-            if action.dry_run == Some(true) {
-                return Ok(Acted::nothing(ready.target()));
-            }
-            let how = How::new(button, count, modifiers, &ready.target().facts.tag);
-            let failure = match self.try_click(&ready, &how).await? {
-                Landed::There(acted) => return Ok(acted),
-                Landed::Nowhere(failure) => failure,
-                Landed::Swapped(failure) => return Err(Stop::Failed(failure)),
+                ready => {
+                    let ready = ready?;
+                    if action.dry_run == Some(true) {
+                        return Ok(Acted::nothing(ready.target()));
+                    }
+                    let how = How::new(button, count, modifiers, &ready.target().facts.tag);
+                    match self.try_click(&ready, &how).await? {
+                        Landed::There(acted) => return Ok(acted),
+                        Landed::Nowhere(failure) => failure,
+                        Landed::Swapped(failure) => return Err(Stop::Failed(failure)),
+                    }
+                }
             };
             let is_stale = failure.cause == Cause::TargetStale;
             let (tries, most) = if is_stale { (&mut rendered, RENDERED) } else { (&mut moved, ATTEMPTS) };

@@ -4,11 +4,13 @@
 //! - A secret is resolved after the field was found ready, for the origin of the field's own document.
 //! - Characters reach only the field, and only while it has the focus.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{CallError, FrameId};
 use cuebook_grammar::action::TypeText;
-use cuebook_grammar::id::{CredentialRef, NodeKey};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::id::{CredentialRef, NodeKey, TargetRef};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::policy::Rule;
 use cuebook_grammar::render::cut;
@@ -115,25 +117,28 @@ impl Run<'_> {
                 self.ask(&main, "(cb) => cb.act.origin()", &[], Stage::Act).await?
             };
             let scope = SecretScope { origin, page_origin, is_password_field: entry.field.sensitive };
-            let secret = match self.race(Stage::Act, secrets.resolve(reference, &scope)).await? {
+            let by = Deadline::at(self.answer_by());
+            let secret = match self.race(Stage::Act, secrets.resolve(reference, &scope, by)).await? {
                 Ok(secret) => secret,
                 Err(refusal) => return Err(refused(&refusal, target)),
             };
-            self.gathered.learn_secret(secret.expose());
-            if let Some(target) = &target {
-                self.gathered.mark_sensitive(target);
-            }
+            self.keep_secret(entry, &secret, target).await?;
             return Ok(secret);
         }
         match text {
+            Some(WireText::Clear(text)) if secrets.holds(text) => {
+                let message = "the text equals a credential; name it by `credentialRef` instead";
+                let mut failure = StepFailure::new(Stage::Act, Cause::PolicyBlocked, message);
+                failure.facts.target = target;
+                failure.facts.rule = Some(Rule::RawSecret);
+                Err(failure.into())
+            }
             Some(WireText::Clear(text)) => {
+                let text = Secret::new(text.as_str());
                 if entry.field.sensitive {
-                    self.gathered.learn_secret(text);
-                    if let Some(target) = &target {
-                        self.gathered.mark_sensitive(target);
-                    }
+                    self.keep_secret(entry, &text, target).await?;
                 }
-                Ok(Secret::new(text.as_str()))
+                Ok(text)
             }
             Some(WireText::Redacted(_)) => {
                 failed(Stage::Act, Cause::InvalidArgument, "the text of the step was redacted; state it again")
@@ -142,9 +147,24 @@ impl Run<'_> {
         }
     }
 
+    /// Before a secret is entered: nothing may show it from now on, neither by its value nor by the field.
+    async fn keep_secret(&mut self, entry: &Entry, secret: &Secret, target: Option<TargetRef>) -> Part<()> {
+        self.gathered.learn_secret(secret);
+        if let Some(target) = &target {
+            self.gathered.mark_sensitive(target);
+        }
+        if let Some(redactor) = self.redactor {
+            redactor.learn(secret.expose());
+        }
+        self.has_entered_secret.store(true, Ordering::Relaxed);
+        let function = "(cb, id) => { const e = cb.byId(id); if (e) cb.receivesSecret(e); return true; }";
+        let args = [entry.field.id.into()];
+        self.ask::<bool>(&entry.ready.world, function, &args, Stage::Act).await.map(drop)
+    }
+
     /// Arms, gives the focus and places the caret.
     pub(crate) async fn begin_entry(&mut self, entry: &Entry, caret: &str) -> Part<(Sent, Focused)> {
-        let armed = self.arm(&entry.ready, Gesture::keys(Some(entry.key().clone()))).await?;
+        let armed = self.arm(&entry.ready, Gesture::keys(entry.key().clone())).await?;
         let focused = self.focus_field(entry, caret).await?;
         let sent = self.send(armed)?;
         if caret == "end" && !focused.at_end && !focused.empty {
@@ -302,9 +322,10 @@ pub(crate) fn not_a_field<T>(run: &Run<'_>) -> Part<T> {
     Err(run.act_failure(Cause::NotEditable, "the target is no field for text").into())
 }
 
-fn refused(refusal: &SecretRefusal, target: Option<cuebook_grammar::id::TargetRef>) -> Stop {
+fn refused(refusal: &SecretRefusal, target: Option<TargetRef>) -> Stop {
     let cause = match refusal {
-        SecretRefusal::OutOfScope { .. } => Cause::PolicyBlocked,
+        SecretRefusal::OutOfScope { .. } | SecretRefusal::NotHidden { .. } => Cause::PolicyBlocked,
+        SecretRefusal::NotYet { .. } => Cause::DeadlineExceeded,
         _ => Cause::InvalidArgument,
     };
     let mut failure = StepFailure::new(Stage::Act, cause, refusal.to_string());

@@ -10,6 +10,7 @@ use cuebook_grammar::render::cut;
 use cuebook_probe::ProbeError;
 use serde::{Deserialize, Serialize};
 
+use crate::gate::Holder;
 use crate::run::Run;
 use crate::script::Loaded;
 use crate::stop::{Part, Stop, call_stop, failed, out_of_time};
@@ -51,6 +52,8 @@ struct ToEntry {
 struct Nothing {}
 
 /// How long a step waits until a document is loaded that it led to indirectly.
+/// More than a person may take to decide about a request.
+const DECIDING: Duration = Duration::from_secs(3_600);
 const READING_ON: Duration = Duration::from_secs(2);
 
 impl Run<'_> {
@@ -61,7 +64,8 @@ impl Run<'_> {
         let begun = Instant::now();
         self.arm_if_alive().await?;
         self.about_to_send()?;
-        let call = self.page.session().call_raw("Page.navigate", To { url }, self.until);
+        // The deadline of the step moves while a person decides about a request.
+        let call = self.page.session().call_raw("Page.navigate", To { url }, self.until + DECIDING);
         let reply =
             self.race(Stage::Act, call).await.and_then(|reply| reply.map_err(|error| call_stop(error, Stage::Act)));
         let reply = match reply {
@@ -193,6 +197,7 @@ impl Run<'_> {
     async fn next_event(&mut self) -> Part<()> {
         let event: Option<PageEvent> = tokio::select! {
             event = self.lane.next() => event,
+            held = Holder::next(self.holder) => return self.judge(held).await.map(drop),
             () = tokio::time::sleep_until(self.until.into()) => {
                 self.stop_loading();
                 return Err(out_of_time(Stage::Act));

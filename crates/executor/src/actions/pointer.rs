@@ -91,12 +91,9 @@ impl Run<'_> {
         let to = self.ready(&end, Need { hit: false, visible: false, ..end_need }, by).await?.point;
         let start = self.ready(start.target(), need, by).await?;
         let from = start.point;
-        let gesture = Gesture {
-            kind: GestureKind::Mouse,
-            target: Some(start.target().at(start.receiver).key),
-            end: Some(end.key.clone()),
-            expects: Some(Expected { types: &["mouseup"], count: 1 }),
-        };
+        let released = Expected { types: &["mouseup"], count: 1 };
+        let gesture =
+            Gesture { end: Some(end.key.clone()), ..Gesture::mouse(start.target().at(start.receiver).key, released) };
         let armed = self.arm(&start, gesture).await?;
         let took = action.duration_ms.map_or(DRAG, |duration| duration.duration());
         let session = self.page.session().clone();
@@ -214,7 +211,7 @@ impl Run<'_> {
         let size: (f64, f64) =
             self.ask(&world, "() => [globalThis.innerWidth, globalThis.innerHeight]", &[], Stage::Act).await?;
         let (from, to) = (rescaled(from, seen_in, size)?, rescaled(to, seen_in, size)?);
-        let armed = self.arm_anywhere(GestureKind::Mouse).await?;
+        let armed = self.arm_anywhere(Gesture::anywhere(GestureKind::Mouse)).await?;
         let mut sent = self.send(armed)?;
         let gesture = async {
             if from == to { hold(&mut sent, from, took).await } else { drag(&mut sent, from, to, took).await }

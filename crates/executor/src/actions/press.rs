@@ -4,7 +4,9 @@ use cuebook_cdp::FrameId;
 use cuebook_grammar::action::Press;
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::plan::Author;
 use cuebook_grammar::render::cut;
+use cuebook_grammar::risk::follows_focus;
 use futures_util::future::try_join_all;
 use serde_json::json;
 
@@ -26,14 +28,17 @@ impl Run<'_> {
             let message = format!("{keys:?} are no keys: name them as the DOM does, such as `Enter` or `Control+K`");
             return failed(Stage::Act, Cause::InvalidArgument, message);
         };
+        // What a model's keys may activate was named when the step was bound; what has the focus now was not judged.
+        let is_inert = self.step.author() != Author::Operator && follows_focus(self.step.action());
         let (world, place, armed) = if action.target_ref.is_some() {
             let ready = self.ready_main(Need::default()).await?;
             let key = &ready.target().key;
-            let armed = self.arm(&ready, Gesture::keys(Some(key.clone()))).await?;
+            let armed = self.arm(&ready, Gesture::keys(key.clone())).await?;
             self.give_focus(&ready, "start").await?;
             (Some(ready.world.clone()), self.place_of(key), armed)
         } else {
-            (None, Place::Tab, self.arm_anywhere(GestureKind::Keys).await?)
+            let gesture = if is_inert { Gesture::inert_keys() } else { Gesture::anywhere(GestureKind::Keys) };
+            (None, Place::Tab, self.arm_anywhere(gesture).await?)
         };
         let sent = self.send(armed)?;
         let calls = Keyboard { devices: &sent, place: &place }.chord(&chord);
@@ -46,9 +51,13 @@ impl Run<'_> {
                 .flatten(),
             None => None,
         };
+        let blocked = match report {
+            None if is_inert => self.ask_documents(None).await?.into_iter().find_map(|report| report.blocked),
+            report => report.and_then(|report| report.blocked),
+        };
         let acted = Acted::by(sent);
         pressed?;
-        match report.and_then(|report| report.blocked) {
+        match blocked {
             // A key that moves the focus is released elsewhere, which is no failure.
             Some(block) if block.event == "keydown" || block.reason == BlockReason::Changed => {
                 Err(self.blocked(&block, false))

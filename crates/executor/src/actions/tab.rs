@@ -32,6 +32,10 @@ impl Run<'_> {
             Some(tab) => self.tab_at(tab).await?,
             None => self.page.clone(),
         };
+        if self.browser.handed_over().as_ref() == Some(page.target_id()) {
+            let message = "this tab was handed over by its user, who goes on using it: it is not closed".to_owned();
+            return failed(Stage::Act, Cause::Unsupported, message);
+        }
         self.about_to_send()?;
         page.close(self.until).await.map_err(|error| page_stop(error, Stage::Act))?;
         self.activity.effect = true;

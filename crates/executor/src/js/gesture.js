@@ -51,17 +51,10 @@ const RELEASES = new Set(["pointerup", "mouseup", "drop"]);
 /** What an event is for: a drag is released where it ends. */
 const aimOf = (event) => (gesture.ends && RELEASES.has(event.type) ? gesture.end : gesture.target);
 
-const formOf = (() => {
-  const types = [HTMLButtonElement, HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement];
-  const readers = types.map((type) => ({ type, read: getter(type.prototype, "form") }));
-  return (found) => readers.find(({ type }) => found instanceof type)?.read(found) ?? null;
-})();
 const linkHref = getter(HTMLAnchorElement.prototype, "href");
-const formElements = getter(HTMLFormElement.prototype, "elements");
-const SUBMITTERS = "button:not([type=button i], [type=reset i]), input[type=submit i], input[type=image i]";
 /** The button that Enter in a field of a form presses, and what that button makes of the form. */
 const submitterOf = (form) => {
-  const found = Array.from(formElements(form)).find((one) => matches(one, SUBMITTERS));
+  const found = cb.defaultButtonOf(form);
   const said = (name) => attr(found, name);
   return found ? JSON.stringify([cb.idOf(found), ...["name", "value", "formaction", "formmethod"].map(said)]) : null;
 };
@@ -87,7 +80,7 @@ const CHOSEN = new Set(["option", "menuitem", "menuitemradio", "menuitemcheckbox
 const meaningOf = (target) => {
   const label = labelAround(target);
   const found = closestInteractive(target) || (label && isPartOfLabel(label, target) && controlOf(label)) || target;
-  const form = formOf(found);
+  const form = cb.formOf(found);
   return {
     href: found instanceof HTMLAnchorElement ? linkHref(found) : null,
     formaction: attr(found, "formaction"),
@@ -295,7 +288,12 @@ const handle = (event) => {
   }
   const origin = originOf(event);
   const isOver = now > gesture.until;
-  if (gesture.mode === "any" && !isOver) {
+  if (gesture.mode === "inert" && !isOver && ACTIVATES.has(event.key)) {
+    // What got the focus since the step was judged.
+    const found = closestInteractive(origin) ?? (cb.formOf(origin) && origin);
+    if (found) return block(event, () => ({ type: event.type, reason: "focus", by: describe(found) }));
+  }
+  if (gesture.mode !== "target" && !isOver) {
     if (watching && event.type === "mousedown") watching.hit = origin;
     gesture.seen.push(event.type);
     return;

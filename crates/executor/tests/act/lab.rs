@@ -13,7 +13,9 @@ use cuebook_grammar::outcome::{ArtifactRef, Evidence, StepFailure, StepOutcome, 
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::profile::Profile;
-use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, Executor, SecretRefusal, SecretScope, SecretSource};
+use cuebook_grammar::seam::{
+    ArtifactKind, ArtifactSink, Executor, NobodyConfirms, SecretRefusal, SecretScope, SecretSource,
+};
 use cuebook_grammar::secret::{DigestKey, Secret};
 use serde_json::{Value, json};
 
@@ -39,12 +41,21 @@ pub(crate) struct OneSecret {
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 impl SecretSource for OneSecret {
-    async fn resolve(&self, reference: &CredentialRef, scope: &SecretScope) -> Result<Secret, SecretRefusal> {
+    async fn resolve(
+        &self,
+        reference: &CredentialRef,
+        scope: &SecretScope,
+        _: Deadline,
+    ) -> Result<Secret, SecretRefusal> {
         self.asked.lock().unwrap().push(scope.clone());
         if scope.origin == self.origin {
             return Ok(Secret::new(PASSWORD));
         }
         Err(SecretRefusal::OutOfScope { reference: reference.clone(), origin: scope.origin.clone() })
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        text == PASSWORD
     }
 }
 
@@ -177,7 +188,8 @@ impl Lab {
             .opening(Outside { read_roots: vec!["/".to_owned()], ..Outside::default() });
         let bound = draft.check(observation, &policy).unwrap().bind(0, observation).unwrap();
         let deadline = Deadline::after(Instant::now(), span);
-        let run = self.executor.run_step(&self.page, &bound, observation, deadline);
+        let mut nobody = NobodyConfirms;
+        let run = self.executor.run_step(&self.page, &bound, observation, &mut nobody, deadline);
         tokio::time::timeout(Duration::from_secs(40), run).await.expect("a step ends by its deadline").unwrap()
     }
 

@@ -1,9 +1,16 @@
 //! Passwords: where they go and where they never show.
 
-use cuebook_grammar::outcome::Cause;
-use serde_json::json;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
-use crate::lab::{PASSWORD, css_of, failed, lab, succeeded};
+use cuebook_grammar::outcome::Cause;
+use cuebook_grammar::policy::Rule;
+use cuebook_grammar::seam::{ArtifactKind, Redactor};
+use cuebook_probe::picture::{Canvas, PAINT};
+use serde_json::{Value, json};
+
+use crate::lab::{Lab, PASSWORD, css_of, failed, lab, succeeded};
 
 #[tokio::test]
 async fn a_password_is_in_no_evidence() {
@@ -46,4 +53,208 @@ async fn a_secret_is_not_given_to_another_origin() {
     let asked = lab.secrets.asked.lock().unwrap().clone();
     assert_eq!(asked[0].origin, format!("http://localhost:{}", lab.port));
     assert_eq!(asked[0].page_origin, format!("http://127.0.0.1:{}", lab.port));
+}
+
+#[tokio::test]
+async fn a_secret_in_the_clear_is_refused() {
+    let mut lab = lab(&[("/", "<input id=p type=password>")]).await;
+    let p = json!({"p": css_of("#p")});
+    for step in ["type", "setValue"] {
+        let text = if step == "type" { "text" } else { "value" };
+        let failure = failed(lab.step(p.clone(), json!({"type": step, "targetRef": "p", text: PASSWORD})).await);
+        assert_eq!((failure.cause, failure.facts.rule), (Cause::PolicyBlocked, Some(Rule::RawSecret)));
+        assert!(!failure.message.contains(PASSWORD));
+        assert_eq!(lab.eval("p.value").await, "");
+    }
+    // The name of a secret is text like any other.
+    succeeded(lab.step(p, json!({"type": "type", "targetRef": "p", "text": "shop"})).await);
+    assert_eq!(lab.eval("p.value").await, "shop");
+}
+
+/// Knows values as they are.
+#[derive(Default)]
+struct Values(Mutex<Vec<String>>);
+
+impl Redactor for Values {
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.0.lock().unwrap().iter().fold(text.into(), |text, value| text.replace(value.as_str(), "*").into())
+    }
+    fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let known = self.0.lock().unwrap();
+        let all = known.iter().flat_map(|value| text.match_indices(value.as_str()));
+        all.map(|(at, found)| at..at + found.len()).collect()
+    }
+    fn learn(&self, secret: &str) {
+        self.0.lock().unwrap().push(secret.to_owned());
+    }
+    fn is_idle(&self) -> bool {
+        self.0.lock().unwrap().is_empty()
+    }
+}
+
+/// Where the page shows what was typed, one below the other in rows of 40 pixels. `v` is the text, `e` the element.
+const ECHOES: [(&str, &str); 14] = [
+    ("the field itself", "p.type = 'text'"),
+    ("a text", "e.textContent = 'It is ' + v"),
+    ("letters apart", "for (const c of v) e.appendChild(document.createElement('b')).textContent = c"),
+    ("generated text", "e.dataset.v = v"),
+    ("a closed root", "closed.innerHTML = '<i></i>'; closed.firstChild.textContent = v"),
+    ("a frame", "frames[0].document.body.textContent = v"),
+    ("a frame of another process", "frames[1].postMessage(v, '*')"),
+    ("a value", "e.innerHTML = '<input>'; e.firstChild.value = v"),
+    ("a text area", "e.innerHTML = '<textarea></textarea>'; e.firstChild.value = v"),
+    ("a placeholder", "e.innerHTML = '<input>'; e.firstChild.placeholder = v"),
+    ("capitals", "e.style.textTransform = 'uppercase'; e.textContent = v"),
+    ("an option", "e.innerHTML = '<select></select>'; e.firstChild.add(new Option(v))"),
+    ("a turned text", "e.innerHTML = '<i></i>'; e.firstChild.textContent = v; e.firstChild.style.rotate = '4deg'"),
+    ("two lines", "e.style.width = '90px'; e.textContent = v"),
+];
+
+fn echoing() -> String {
+    let rows = ECHOES.iter().enumerate().map(|(at, (_, echo))| {
+        let inner = match at {
+            0 => "<input id=p type=password>",
+            5 => "<iframe srcdoc='<body style=\"margin:0;color:red;font:16px monospace\">'></iframe>",
+            6 => "<iframe src='http://localhost:PORT/frame'></iframe>",
+            _ => "",
+        };
+        format!(
+            "<div class=row id=e{at} style='top:{}px'>{inner}</div><script>function f{at}(e, v) {{ {echo} }}</script>",
+            at * 40
+        )
+    });
+    let style = "html{background:#fff} body{margin:0;height:900px} *{outline:0} \
+        .row,.row *{position:static;color:red;font:16px/18px monospace;background:#fff;border-color:#fff} \
+        .row{position:absolute!important;left:20px;width:500px;height:38px;overflow:hidden} \
+        .row i{display:inline-block} iframe{border:3px solid #fff;padding:2px;height:30px;width:400px} \
+        ::placeholder{color:red!important} #e3::before{content:attr(data-v)} #other{position:absolute;left:20px;top:580px;color:blue}";
+    format!(
+        "<style>{style}</style>{}<p id=other>a public text</p><script>const closed = e4.attachShadow({{ mode: 'closed' }});\
+         function show(v) {{ {} }}</script>",
+        rows.collect::<String>(),
+        (0..ECHOES.len()).map(|at| format!("f{at}(e{at}, v);")).collect::<String>()
+    )
+}
+
+const FRAME: &str = "<body style='margin:0;color:red;font:16px monospace'><script>\
+    onmessage = (e) => { document.body.textContent = e.data; parent.postMessage('shown', '*'); }</script>";
+
+impl Lab {
+    /// The picture that a step stores.
+    async fn shot(&mut self, candidates: Value, step: Value) -> Canvas {
+        succeeded(self.step(candidates, step).await);
+        let (kind, png) = self.shelf.0.lock().unwrap().pop().unwrap();
+        assert_eq!(kind, ArtifactKind::Screenshot);
+        Canvas::read(&png).unwrap()
+    }
+}
+
+/// How many pixels of red letters and of paint each row has, where its first one is at `top`.
+fn rows(canvas: &Canvas, top: usize, density: usize) -> Vec<(usize, usize)> {
+    let is_red = |[red, green, blue]: [u8; 3]| red > 150 && i32::from(red) - i32::from(green.max(blue)) > 60;
+    let count = |at: usize, is: &dyn Fn([u8; 3]) -> bool| {
+        let rows = ((top + at * 40) * density)..((top + at * 40 + 40) * density);
+        rows.flat_map(|y| (0..560 * density).map(move |x| (x, y))).filter(|(x, y)| is(canvas.at(*x, *y))).count()
+    };
+    (0..ECHOES.len()).map(|at| (count(at, &is_red), count(at, &|pixel| pixel == PAINT))).collect()
+}
+
+fn is_blue(canvas: &Canvas) -> bool {
+    let is = |[red, green, blue]: [u8; 3]| blue > 150 && red < 120 && green < 120;
+    (0..canvas.height()).any(|y| (0..canvas.width()).any(|x| is(canvas.at(x, y))))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_shows_a_secret_is_painted_over_in_every_picture() {
+    let page = echoing();
+    let mut lab = lab(&[("/", &page), ("/frame", FRAME)]).await;
+    let redactor = Arc::new(Values::default());
+    lab.executor = lab.executor.with_redactor(redactor.clone());
+    let shown =
+        "new Promise((done) => { onmessage = () => requestAnimationFrame(() => setTimeout(done, 50)); show(p.value) })";
+    let viewport = json!({"type": "screenshot"});
+
+    // The control: a text that is no secret is seen in every row.
+    lab.eval("p.value = 'a text of any kind'").await;
+    lab.eval(shown).await;
+    let seen = rows(&lab.shot(json!({}), viewport.clone()).await, 0, 1);
+    for ((name, _), (red, paint)) in ECHOES.iter().zip(seen) {
+        assert!(red > 40 && paint == 0, "{name}: {red} pixels of text, {paint} of paint");
+    }
+
+    lab.eval(
+        "p.type = 'password'; p.value = ''; for (const e of document.querySelectorAll('.row:not(:has(#p, iframe))')) \
+        e.textContent = ''",
+    )
+    .await;
+    let p = json!({"p": css_of("#p")});
+    succeeded(lab.step(p, json!({"type": "type", "targetRef": "p", "credentialRef": "shop"})).await);
+    assert_eq!(*redactor.0.lock().unwrap(), [PASSWORD], "it is known before it is typed");
+    lab.eval(shown).await;
+
+    let full = json!({"type": "screenshot", "fullPage": true});
+    let row = json!({"row": css_of("#e1")});
+    for (density, scroll) in [(1, 0), (2, 0), (1, 200)] {
+        let metrics = json!({"width": 640, "height": 640, "deviceScaleFactor": density, "mobile": false});
+        lab.tab().session().call_raw("Emulation.setDeviceMetricsOverride", metrics, crate::lab::soon()).await.unwrap();
+        lab.eval(&format!(
+            "scrollTo(0, {scroll}); new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+        ))
+        .await;
+        let mut pictures = vec![lab.shot(json!({}), full.clone()).await];
+        if scroll == 0 {
+            pictures.push(lab.shot(json!({}), viewport.clone()).await);
+        }
+        for canvas in pictures {
+            for ((name, _), (red, paint)) in ECHOES.iter().zip(rows(&canvas, 0, density)) {
+                assert!(
+                    red == 0 && paint > 200,
+                    "{name}, density {density}, scrolled {scroll}: {red} pixels of text, {paint} of paint"
+                );
+            }
+            assert!(is_blue(&canvas), "other text stays");
+        }
+        let canvas = lab.shot(row.clone(), json!({"type": "screenshot", "targetRef": "row"})).await;
+        let colours = |is: &dyn Fn([u8; 3]) -> bool| {
+            (0..canvas.height())
+                .flat_map(|y| (0..canvas.width()).map(move |x| (x, y)))
+                .any(|(x, y)| is(canvas.at(x, y)))
+        };
+        assert!(colours(&|pixel| pixel == PAINT) && !colours(&|[red, green, _]| red > 200 && green < 60), "{density}");
+    }
+}
+
+/// A code of three digits is not searched for; the field that received it is hidden all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_that_received_a_short_secret_stays_hidden() {
+    let page = "<style>*{outline:0} input{position:absolute;left:10px;top:10px;width:200px;height:40px;border:0;\
+        font:30px monospace;color:red;background:#fff}</style><input id=p type=password>";
+    let mut lab = lab(&[("/", page)]).await;
+    let p = json!({"p": css_of("#p")});
+    succeeded(lab.step(p.clone(), json!({"type": "type", "targetRef": "p", "text": "737"})).await);
+    lab.eval("p.type = 'text'").await;
+    let canvas = lab.shot(json!({}), json!({"type": "screenshot"})).await;
+    for (x, y) in (10..210).flat_map(|x| (10..50).map(move |y| (x, y))) {
+        assert_eq!(canvas.at(x, y), PAINT, "{x},{y}");
+    }
+    assert_eq!(canvas.at(300, 30), [255; 3]);
+    // It is sensitive whatever it is called now.
+    let success = succeeded(
+        lab.step(p, json!({"type": "hover", "targetRef": "p", "post": [{"kind": "valueEquals", "target": "p", "value": "737"}]}))
+            .await,
+    );
+    assert!(!serde_json::to_string(&success.evidence).unwrap().contains("737"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_keeps_moving_has_no_picture() {
+    let page = "<input id=p type=password><p id=e style='position:absolute'></p>";
+    let mut lab = lab(&[("/", page)]).await;
+    lab.executor = lab.executor.with_redactor(Arc::new(Values::default()));
+    let p = json!({"p": css_of("#p")});
+    succeeded(lab.step(p, json!({"type": "type", "targetRef": "p", "credentialRef": "shop"})).await);
+    lab.eval("e.textContent = p.value; let n = 0; setInterval(() => { e.style.left = `${n++ % 500}px` }, 3); 0").await;
+    let failure = failed(lab.step(json!({}), json!({"type": "screenshot"})).await);
+    assert_eq!(failure.cause, Cause::NotStable, "{}", failure.message);
+    assert!(lab.shelf.0.lock().unwrap().is_empty());
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::action::{Action, TargetNeed};
 use crate::candidate::Candidate;
+use crate::condition::{self, Condition};
 use crate::effect::EffectClass;
 use crate::id::TargetRef;
 use crate::locator::Locator;
@@ -90,7 +91,8 @@ impl BoundStep {
     /// The cost of repeating it.
     #[must_use]
     pub fn effect(&self) -> EffectClass {
-        self.risk.effect().max(self.step.action.kind().meta().effect)
+        let own = self.policy.effect_of(&self.step.action);
+        if matches!(self.step.action, Action::Call(_)) { own } else { own.max(self.risk.effect()) }
     }
     /// The origin that it acts on.
     #[must_use]
@@ -106,6 +108,16 @@ impl BoundStep {
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
+    }
+    /// Whether input that names no target may reach a frame, by its origin and its URL. An operator's may.
+    #[must_use]
+    pub fn may_act_in(&self, origin: &str, url: &str) -> bool {
+        let judged = if url.starts_with("file:") {
+            self.policy.navigation(url).map(drop)
+        } else {
+            self.policy.acting_in(origin)
+        };
+        self.author == Author::Operator || judged.is_ok()
     }
     /// Who wrote it.
     #[must_use]
@@ -123,6 +135,20 @@ impl BoundStep {
 }
 
 impl Plan {
+    /// Whether a step names a candidate by its observed id.
+    #[must_use]
+    pub fn names_observed(&self, step: &Step) -> bool {
+        step.targets().iter().any(|name| !self.candidates.contains_key(*name))
+    }
+
+    /// Whether the step at `index` must be bound to what is there now: it names a candidate, or its keys go to what has
+    /// the focus.
+    #[must_use]
+    pub fn needs_observation(&self, index: usize) -> bool {
+        let is_judged = |step: &Step| self.author != Author::Operator && risk::needs_page(&step.action);
+        self.steps.get(index).is_some_and(|checked| self.names_observed(&checked.step) || is_judged(&checked.step))
+    }
+
     /// Binds the step at `index` to `observation`. Steps that use only declared locators, or none, bind to
     /// any observation.
     ///
@@ -135,9 +161,12 @@ impl Plan {
             let message = format!("expected a step below {}, saw {index}", self.steps.len());
             return Err(vec![Violation::new(ViolationCode::InvalidArgument, path, message)].into());
         };
-        let step = &checked.step;
+        let mut step = checked.step.clone();
         let mut targets = BTreeMap::new();
         let mut violations = Vec::new();
+        if self.author != Author::Operator && risk::follows_focus(&step.action) {
+            violations.extend(name_focused(&mut step.action, observation, &path));
+        }
         let mut names: Vec<&TargetRef> = step.targets();
         names.extend(checked.post.iter().flat_map(|stated| stated.condition.targets()));
         for name in names {
@@ -185,18 +214,28 @@ impl Plan {
         if !violations.is_empty() {
             return Err(violations.into());
         }
-        let risk = risk::of(&step.action, main);
+        let named = step.action.targets().into_iter().filter_map(|target| targets.get(target)?.candidate());
+        let risk = match &step.action {
+            Action::Call(_) => RiskClass::from(self.policy.effect_of(&step.action)),
+            _ => risk::of(&step.action, &named.collect::<Vec<_>>(), observation),
+        };
         let author = if self.amended.contains(&index) { Author::Controller } else { self.author };
         let origin = match &step.action {
             Action::Fetch(fetch) => origin_of_url(&fetch.url),
             _ => origin,
         };
+        let mut post = checked.post.clone();
+        if main.is_some_and(|field| risk::submits(&step.action, field)) {
+            // What was typed is sent, and the field may be gone.
+            let any_effect = Condition::AnyEffect(condition::Nothing {});
+            post.iter_mut().filter(|stated| stated.is_default).for_each(|stated| stated.condition = any_effect.clone());
+        }
         let consent = self.policy.consent_to(&step.action, risk, &origin, author, step.estimated_risk);
         Ok(BoundStep {
             policy: self.policy.clone(),
             plan_index: index,
-            step: step.clone(),
-            post: checked.post.clone(),
+            step,
+            post,
             targets,
             risk,
             origin,
@@ -204,6 +243,25 @@ impl Plan {
             author,
         })
     }
+}
+
+/// Names what the keys of an action activate, so that it is judged, and verified as every target is.
+fn name_focused(action: &mut Action, observation: &Observation, path: &str) -> Option<Violation> {
+    let focused: Vec<&Candidate> = observation.candidates.iter().filter(|candidate| candidate.states.focused).collect();
+    let Action::Press(press) = action else { return None };
+    match focused.as_slice() {
+        [] => {}
+        [one] => press.target_ref = Some(one.id.into()),
+        [first, second, ..] => {
+            let message = format!(
+                "expected one element with the focus, saw {} and {}; name the target of the keys",
+                first.title(),
+                second.title()
+            );
+            return Some(Violation::new(ViolationCode::AmbiguousTarget, path, message));
+        }
+    }
+    None
 }
 
 fn origin_of_url(url: &str) -> String {

@@ -231,9 +231,12 @@ pub(super) mod lenient {
             Value::Array(items) => items.iter_mut().for_each(deep),
             Value::Object(object) => {
                 let mut renamed = camel_members(std::mem::take(object));
+                // Where a drag ends is a reference; what a URL changes to is none.
+                let is_condition = renamed.contains_key("kind");
                 for (name, member) in &mut renamed {
                     match name.as_str() {
                         "args" | "schema" | "headers" => {}
+                        "to" if is_condition => {}
                         "target" | "targetRef" | "to" | "within" if member.is_string() => plain_reference(member),
                         _ => deep(member),
                     }

@@ -157,6 +157,12 @@ fn reading_is_lenient_in_form() {
         { "type": "click", "target_ref": "@c1", "estimated_risk": "low" },
         { "type": "click", "targetRef": "ref=c9", "timeout_ms": 500 }
     ] });
+    let plan_of_camels = json!({ "steps": [
+        { "type": "dragTo", "targetRef": "c1", "to": "@c2", "post": [{ "kind": "urlChanges", "to": "@ann" }] }
+    ] });
+    let drag = &PlanDraft::read_value(plan_of_camels, Author::Model).unwrap().steps[0];
+    assert_eq!(drag.action.targets().last().unwrap().to_string(), "c2", "where a drag ends is a reference");
+    assert_eq!(drag.post[0].in_words(), r#"the URL to change with "@ann""#, "what a URL changes to is none");
     let draft = PlanDraft::read_value(plan, Author::Model).unwrap();
     assert_eq!(draft.plan_id.unwrap().as_str(), "p1");
     let targets: Vec<_> = draft.steps.iter().filter_map(|step| step.action.target()).map(ToString::to_string).collect();
@@ -307,4 +313,88 @@ fn a_list_of_open_verbs_closes_the_others_but_reading() {
     assert!(is_open(json!({ "type": "navigate", "url": "https://shop.test/" })));
     assert!(!is_open(json!({ "type": "navigate", "url": "https://shop.test/other" })));
     assert!(!is_open(json!({ "type": "check", "targetRef": "c7" })));
+}
+
+#[test]
+fn s43_a_reference_to_a_secret_stands_where_text_is_entered_and_nowhere_else() {
+    use crate::action::Action;
+    for entering in ["type", "setValue"] {
+        assert_eq!(codes(Author::Model, json!([{ "type": entering, "targetRef": "c8", "credentialRef": "shop" }])), []);
+    }
+    for mut step in [
+        json!({ "type": "navigate", "url": "https://shop.test/" }),
+        json!({ "type": "fetch", "url": "https://shop.test/" }),
+        json!({ "type": "click", "targetRef": "c1" }),
+        json!({ "type": "select", "targetRef": "c3", "option": "Large" }),
+        json!({ "type": "press", "keys": "Enter" }),
+        json!({ "type": "upload", "targetRef": "c2", "files": ["a"] }),
+        json!({ "type": "extract", "query": { "kind": "metadata" } }),
+        json!({ "type": "searchPage", "query": "a" }),
+        json!({ "type": "evaluate", "script": "1" }),
+        json!({ "type": "shell", "command": "date" }),
+        json!({ "type": "writeFile", "path": "a", "content": "" }),
+        json!({ "type": "acceptDialog", "text": "a" }),
+        json!({ "type": "call", "name": "mail" }),
+        json!({ "type": "finish" }),
+    ] {
+        let read = |step: &Value| {
+            PlanDraft::read_value(json!({ "version": "1.0", "steps": [step] }), Author::Model)
+                .map_err(|violations| violations[0].path.clone())
+        };
+        assert!(read(&step).is_ok(), "{step}");
+        step["credentialRef"] = json!("shop");
+        assert_eq!(read(&step).err().as_deref(), Some("/steps/0/credentialRef"), "{step}");
+    }
+    // In the middle of a text, a name is a name.
+    let plan = json!({ "version": "1.0", "steps": [
+        { "type": "navigate", "url": "https://shop.test/?x=credentialRef:shop" },
+        { "type": "type", "targetRef": "c2", "text": "credentialRef:shop" } ] });
+    let draft = PlanDraft::read_value(plan, Author::Model).unwrap();
+    let Action::Type(typed) = &draft.steps[1].action else { panic!("{draft:?}") };
+    assert_eq!(typed.text.as_ref().and_then(|text| text.clear()), Some("credentialRef:shop"));
+    assert_eq!(typed.credential_ref, None);
+}
+
+#[test]
+fn a_registered_action_costs_what_was_registered_with_it() {
+    use crate::effect::EffectClass;
+    use crate::policy::RegisteredAction;
+    use crate::profile::Profile;
+    let plan = json!({ "version": "1.0", "steps": [{ "type": "call", "name": "mail" }] });
+    for (effect, asks) in [
+        (EffectClass::ReadOnly, false),
+        (EffectClass::Idempotent, false),
+        (EffectClass::Reversible, false),
+        (EffectClass::Destructive, true),
+    ] {
+        let policy = Policy::new(Profile::Auto).starting_at("https://shop.test/").unwrap();
+        let policy = policy.registering(RegisteredAction::new("mail", "Mails", effect, json!({ "type": "object" })));
+        let draft = PlanDraft::read_value(plan.clone(), Author::Model).unwrap();
+        let bound = draft.check(&page(), &policy).unwrap().bind(0, &page()).unwrap();
+        assert_eq!((bound.effect(), *bound.consent() != Consent::Granted), (effect, asks));
+    }
+}
+
+#[test]
+fn s60_what_a_model_claims_about_itself_opens_nothing() {
+    use crate::plan::MAX_STEPS;
+    let claiming = |step: Value| json!({ "version": "1.0", "autonomyLevel": "unleashed", "steps": [step] });
+    for step in [
+        json!({ "type": "shell", "command": "ls", "estimatedRisk": "low" }),
+        json!({ "type": "evaluate", "script": "1", "estimatedRisk": "low" }),
+        json!({ "type": "clickPoint", "point": { "x": 1, "y": 1 }, "estimatedRisk": "low" }),
+    ] {
+        let violations = check(Author::Model, &claiming(step)).unwrap_err();
+        assert_eq!(violations[0].rule.as_deref(), Some("profile"), "{violations:?}");
+    }
+    let delete = claiming(json!({ "type": "click", "targetRef": "c9", "estimatedRisk": "low" }));
+    let bound = check(Author::Model, &delete).unwrap().bind(0, &page()).unwrap();
+    assert_eq!(*bound.consent(), Consent::Ask { grant: "destructive@https://shop.test".into() });
+    assert!(
+        !check(Author::Model, &delete).unwrap().steps()[0].post.is_empty(),
+        "it did not leave out the postcondition"
+    );
+    assert_eq!(codes(Author::Model, json!([{ "type": "transferMoney" }])), [ViolationCode::Malformed]);
+    let many = vec![json!({ "type": "click", "targetRef": "c1" }); 1_000];
+    assert!(many.len() > MAX_STEPS && !codes(Author::Model, json!(many)).is_empty());
 }

@@ -63,7 +63,11 @@ fn is_private_v6(ip: Ipv6Addr) -> bool {
         || ip.is_unspecified()
         || ip.is_multicast()
         || (first & 0xfe00) == 0xfc00
-        || (first & 0xffc0) == 0xfe80
+        // Link-local, and the site-local addresses before there were unique local ones.
+        || (first & 0xff80) == 0xfe80
+        // Addresses that hold an IPv4 one: compatible, NAT64, 6to4, Teredo.
+        || ip.segments().starts_with(&[0; 6])
         || first == 0x64
         || first == 0x2002
+        || ip.segments().starts_with(&[0x2001, 0])
 }

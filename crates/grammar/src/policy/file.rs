@@ -3,12 +3,14 @@
 //! Invariant: it is read whole or not at all. A key that is not known, an entry that cannot be read, or a list
 //! that says nothing is an error, never a gap.
 
+use std::num::NonZeroU16;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::action::ActionKind;
 use crate::policy::outside::{BadCommand, CommandRule};
-use crate::policy::{BadOriginRule, OriginRule, Policy};
+use crate::policy::{BadOriginRule, BadRequestRule, Gate, OriginRule, Policy, RequestEntry};
 use crate::wire::{self, LongText, ReadError, ShortText};
 
 /// What holds for origins and verbs that no list names.
@@ -32,6 +34,15 @@ pub struct Roots {
     pub write: Vec<ShortText>,
 }
 
+/// How fast a run may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rate {
+    /// Steps a minute, on each origin, that open a page or may change something; a sixth of them may follow at once.
+    /// A step that is too early waits until its time limit, and then fails.
+    pub steps_per_minute: NonZeroU16,
+}
+
 /// A policy as an operator writes it.
 ///
 /// An entry of `allow`, `deny` and `confirm` is a verb, such as `fetch`, or an origin: a host, `*.host`, or
@@ -46,7 +57,10 @@ pub struct PolicyFile {
     /// Where a run may act, and which verbs it may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<ShortText>>,
-    /// Where it may not act, and which verbs it may not use.
+    /// Origins that pages may load from, besides those of `allow`. The run may not act there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<ShortText>,
+    /// Where it may not act or load from, and which verbs it may not use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<ShortText>,
     /// Where a person is asked before anything is changed, and before which verbs. This holds for plans from files too.
@@ -58,12 +72,21 @@ pub struct PolicyFile {
     /// The directories that `readFile`, `writeFile` and `upload` may use.
     #[serde(default)]
     pub roots: Roots,
+    /// How fast a run may be; as fast as the pages answer if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
     /// The commands that `shell` may run, as words; a last word `*` lets further words follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<LongText>,
     /// Whole lines that `shell` may hand to a shell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shell_lines: Vec<LongText>,
+    /// Whether requests that may change something wait for a person, whatever the profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+    /// What happens to single requests of pages; the first entry that names one decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestEntry>,
 }
 
 /// A policy file that cannot be read.
@@ -96,6 +119,14 @@ pub enum BadPolicy {
         index: usize,
         /// What is wrong with it.
         source: BadCommand,
+    },
+    /// A rule for requests that cannot be used.
+    #[error("requests/{index}: {source}")]
+    Request {
+        /// Its position in the list.
+        index: usize,
+        /// What is wrong with it.
+        source: BadRequestRule,
     },
 }
 
@@ -139,6 +170,7 @@ impl Policy {
         }
         let (verbs, origins) = read("allow", file.allow.as_deref().unwrap_or_default())?;
         self.act.extend(origins);
+        self.loads_listed = true;
         self.open_by_default |= file.default == Otherwise::Allow;
         if !verbs.is_empty() && file.default == Otherwise::Deny {
             self.verbs.get_or_insert_default().extend(verbs);
@@ -149,10 +181,18 @@ impl Policy {
         let (verbs, origins) = read("confirm", &file.confirm)?;
         self.confirmed_verbs.extend(verbs);
         self.confirmed.extend(origins);
-        for (index, host) in file.hosts.iter().enumerate() {
-            let rule =
-                OriginRule::parse(host, &scheme).map_err(|source| BadPolicy::Entry { list: "hosts", index, source })?;
-            self.outside.hosts.push(rule);
+        for (list, entries, into) in
+            [("hosts", &file.hosts, &mut self.outside.hosts), ("read", &file.read, &mut self.read)]
+        {
+            for (index, entry) in entries.iter().enumerate() {
+                let rule =
+                    OriginRule::parse(entry, &scheme).map_err(|source| BadPolicy::Entry { list, index, source })?;
+                into.push(rule);
+            }
+        }
+        if let Some(Rate { steps_per_minute }) = file.rate {
+            self.steps_per_minute =
+                Some(self.steps_per_minute.map_or(steps_per_minute, |own| own.min(steps_per_minute)));
         }
         self.outside.read_roots.extend(file.roots.read.iter().map(ToString::to_string));
         self.outside.write_roots.extend(file.roots.write.iter().map(ToString::to_string));
@@ -161,6 +201,8 @@ impl Policy {
             self.outside.commands.push(rule);
         }
         self.outside.shell_lines.extend(file.shell_lines.iter().map(ToString::to_string));
+        self.gate = file.gate.or(self.gate);
+        self.add_requests(&file.requests).map_err(|(index, source)| BadPolicy::Request { index, source })?;
         Ok(self)
     }
 }
@@ -207,6 +249,14 @@ mod tests {
     }
 
     #[test]
+    fn the_lower_of_two_rates_holds() {
+        let rate = |steps: u16| PolicyFile::read(&json!({ "rate": { "stepsPerMinute": steps } }).to_string()).unwrap();
+        let policy = Policy::default().with_file(&rate(30)).unwrap().with_file(&rate(60)).unwrap();
+        assert_eq!(policy.steps_per_minute(), NonZeroU16::new(30));
+        assert_eq!(Policy::default().steps_per_minute(), None);
+    }
+
+    #[test]
     fn what_does_not_parse_is_an_error() {
         for file in [
             json!([]),
@@ -220,6 +270,9 @@ mod tests {
             json!({ "deny": [""] }),
             json!({ "default": "maybe" }),
             json!({ "roots": { "execute": ["/tmp"] } }),
+            json!({ "rate": {} }),
+            json!({ "rate": { "stepsPerMinute": 0 } }),
+            json!({ "rate": { "stepsPerMinute": 60, "burst": 2 } }),
             json!({ "hosts": ["a b"] }),
             json!({ "commands": ["ls | wc"] }),
             json!({ "commands": [" *"] }),

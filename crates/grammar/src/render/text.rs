@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use crate::candidate::Placement;
 use crate::id::CandidateId;
-use crate::observation::Observation;
+use crate::observation::{Challenge, Observation};
 
 use super::budget::{estimate_tokens, kept, within};
 use super::escape::quoted;
@@ -93,6 +93,16 @@ fn body(
     out
 }
 
+fn asked_of_a_person(challenge: Challenge) -> &'static str {
+    match challenge {
+        Challenge::Interstitial => "challenge: this page checks the browser, and may go away by itself",
+        Challenge::Captcha => "challenge: a test for humans, which only the person may answer",
+        Challenge::CookieWall => {
+            "challenge: a question about cookies covers the page; agreeing needs consent, declining does not"
+        }
+    }
+}
+
 /// Whether a landmark says more than that there is an empty one, or a list or a group without a name.
 fn is_telling(summary: &str) -> bool {
     !summary.contains(": 0 ") && !["div: ", "ul: ", "ol: "].iter().any(|nameless| summary.starts_with(nameless))
@@ -143,6 +153,9 @@ fn whole_header(observation: &Observation) -> String {
     }
     if let Some(modal) = &observation.sketch.modal {
         let _ = writeln!(out, "modal {}", quoted(modal, 120));
+    }
+    if let Some(challenge) = observation.sketch.challenge {
+        let _ = writeln!(out, "{}", asked_of_a_person(challenge));
     }
     let viewport = &observation.viewport;
     let below = (viewport.page_height - viewport.height - viewport.scroll_y).max(0.0);

@@ -15,24 +15,21 @@
 
 use std::error::Error;
 use std::fmt;
-use std::pin::Pin;
 
+pub use super::BoxFuture;
 use super::{
-    ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, Executor, Finding, Image,
-    PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Repair, RepairBudget, RepairCase, RepairPolicy,
-    SecretRefusal, SecretScope, SecretSource, StepLog, StepTicket,
+    ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding,
+    Image, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Repair, RepairBudget, RepairCase,
+    RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog, StepTicket,
 };
 use crate::deadline::Deadline;
-use crate::id::{CredentialRef, PageId};
+use crate::id::{CredentialRef, PageId, RunId};
 use crate::observation::{Observation, Scope};
-use crate::outcome::{ArtifactRef, StepOutcome};
+use crate::outcome::{ArtifactRef, Cause, StepOutcome};
 use crate::plan::BoundStep;
 use crate::policy::RegisteredAction;
 use crate::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use crate::secret::Secret;
-
-/// A future on the heap.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The error of a boxed layer. Displays and has the source of the error that it holds.
 pub struct BoxError(Box<dyn Error + Send + Sync>);
@@ -126,6 +123,7 @@ macro_rules! boxed {
 
 boxed! {
     BoxedPageModeler for PageModeler: Send {
+        sync fn lost() -> Option<Cause>;
         fn observe([&mut], page: [&] PageId, scope: [] Scope, deadline: [] Deadline) -> Observation;
         fn explore([&mut], page: [&] PageId, query: [&] Query, deadline: [] Deadline) -> Finding;
         fn picture([&mut], page: [&] PageId, seen: [&] Observation, deadline: [] Deadline) -> Option<Image>;
@@ -135,7 +133,8 @@ boxed! {
     }
     BoxedExecutor for Executor: Send {
         fn run_step(
-            [&mut], page: [&] PageId, step: [&] BoundStep, ground: [&] Observation, deadline: [] Deadline
+            [&mut], page: [&] PageId, step: [&] BoundStep, ground: [&] Observation, gate: [&mut] dyn EffectGate,
+            deadline: [] Deadline
         ) -> StepOutcome;
     }
     BoxedActionHandler for ActionHandler: Send {
@@ -147,6 +146,7 @@ boxed! {
         fn begin([&mut], intent: [&] StepIntent) -> StepTicket;
         fn commit([&mut], ticket: [] StepTicket, record: [&] StepRecord) -> ();
         fn planned([&mut], record: [&] PlanningRecord) -> ();
+        fn observed([&mut], run: [&] RunId, ts_ms: [] u64, observation: [&] Observation) -> ();
         fn close([&mut], end: [&] RunEnd) -> ();
     }
     BoxedArtifactSink for ArtifactSink: Send Sync {
@@ -161,7 +161,11 @@ pub trait BoxedSecretSource: Send + Sync {
         &'a self,
         reference: &'a CredentialRef,
         scope: &'a SecretScope,
+        deadline: Deadline,
     ) -> BoxFuture<'a, Result<Secret, SecretRefusal>>;
+
+    /// [`SecretSource::holds`].
+    fn holds(&self, text: &str) -> bool;
 }
 
 impl<T: SecretSource> BoxedSecretSource for T {
@@ -169,14 +173,28 @@ impl<T: SecretSource> BoxedSecretSource for T {
         &'a self,
         reference: &'a CredentialRef,
         scope: &'a SecretScope,
+        deadline: Deadline,
     ) -> BoxFuture<'a, Result<Secret, SecretRefusal>> {
-        Box::pin(SecretSource::resolve(self, reference, scope))
+        Box::pin(SecretSource::resolve(self, reference, scope, deadline))
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        SecretSource::holds(self, text)
     }
 }
 
 impl SecretSource for Box<dyn BoxedSecretSource> {
-    async fn resolve(&self, reference: &CredentialRef, scope: &SecretScope) -> Result<Secret, SecretRefusal> {
-        BoxedSecretSource::resolve(&**self, reference, scope).await
+    async fn resolve(
+        &self,
+        reference: &CredentialRef,
+        scope: &SecretScope,
+        deadline: Deadline,
+    ) -> Result<Secret, SecretRefusal> {
+        BoxedSecretSource::resolve(&**self, reference, scope, deadline).await
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        BoxedSecretSource::holds(&**self, text)
     }
 }
 

@@ -204,3 +204,11 @@ fn links_to_the_same_place_are_one() {
     assert_eq!(plan("Open the cart", &page), "click c1");
     assert!(plan("Click Help", &page).starts_with("askUser"));
 }
+
+#[test]
+fn what_only_looks_like_a_link_is_met_by_its_exact_name() {
+    let drawn = page("generic \"eget\"\n generic \"Eget\"");
+    assert_eq!(plan("Click on the link \"Eget\".", &drawn), "click c2");
+    let both = page("generic \"Help\"\n link \"Help\" to=/help");
+    assert_eq!(plan("Click on the link \"Help\".", &both), "click c2");
+}

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use cuebook_grammar::id::PageId;
+use cuebook_grammar::redaction::redacted;
 use cuebook_grammar::render::{TextOptions, text};
 use cuebook_grammar::seam::{Finding, Query};
 use serde_json::Value;
@@ -20,7 +21,15 @@ pub(crate) async fn explore(
     match query {
         Query::Snapshot(scope) => {
             let observation = modeler.observe_page(page, *scope, until).await?;
-            Ok(Finding::Data(Value::String(text(&observation, &TextOptions::default()))))
+            // Before it is cut: half a secret would not be found.
+            let whole = match modeler.redactor() {
+                Some(redactor) => redacted(observation, redactor),
+                None => Ok(observation),
+            };
+            Ok(match whole {
+                Ok(observation) => Finding::Data(Value::String(text(&observation, &TextOptions::default()))),
+                Err(error) => Finding::Refused(format!("the page cannot be shown: {error}")),
+            })
         }
         Query::Search(search) => search_page::search_page(modeler, page, search, until).await,
         Query::Find(find) => find_elements::find_elements(modeler, page, find, until).await,

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cuebook_grammar::candidate::{About, Candidate, Fingerprint, NameSource, Occlusion, Placement as Placed_};
+use cuebook_grammar::candidate::{
+    About, Activation, Candidate, Fingerprint, NameSource, Occlusion, Placement as Placed_,
+};
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::id::{CandidateId, NodeKey};
 use cuebook_grammar::locator::Locator;
@@ -229,6 +231,13 @@ fn candidate(
         test_id: row.test_id.clone(),
         destination: row.destination.as_deref().map(|url| scrubbed(url, secrets)),
         form: text(&row.form, NAME_LIMIT),
+        activation: Activation {
+            url: row.activation.url.as_deref().map(|url| scrubbed(url, secrets)),
+            button: text(&row.activation.button, NAME_LIMIT),
+            icon: text(&row.icon, NAME_LIMIT),
+            ..row.activation.clone()
+        },
+        surroundings: text(&row.surroundings, 500),
         rect: Some(draft.placed.rect),
         placement: if draft.placed.in_view { Placed_::InView } else { Placed_::OffView },
         occlusion: draft.placed.occlusion.clone(),

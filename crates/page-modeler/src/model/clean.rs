@@ -1,6 +1,7 @@
 //! Texts of a page, cleaned: without characters of icon fonts and control characters, bounded.
 
 pub use cuebook_grammar::render::{cut, is_disruptive};
+use cuebook_grammar::secret::is_searched_for;
 use cuebook_grammar::text_match::collapse_white_space;
 
 fn is_private(c: char) -> bool {
@@ -22,13 +23,10 @@ pub fn name(text: &str, icons: &[String]) -> String {
     plain
 }
 
-/// Shorter secrets are not removed: the page would be garbled.
-const SECRET_LENGTH: usize = 4;
-
-/// Removes every occurrence of a secret from a text of the page.
+/// Removes every occurrence of a secret from a text of the page, if it is searched for at all.
 pub fn scrub(text: &mut String, secrets: &[String]) {
     for secret in secrets {
-        if secret.chars().count() >= SECRET_LENGTH && text.contains(secret.as_str()) {
+        if is_searched_for(secret) && text.contains(secret.as_str()) {
             *text = text.replace(secret.as_str(), "•••");
         }
     }
@@ -50,6 +48,8 @@ mod tests {
     fn a_secret_is_removed_wherever_it_stands() {
         let mut text = "Your password is hunter2!".to_owned();
         scrub(&mut text, &["hunter2".into()]);
+        assert_eq!(text, "Your password is •••!");
+        scrub(&mut text, &["password".into(), "is".into()]);
         assert_eq!(text, "Your password is •••!");
     }
 }

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cuebook_grammar::candidate::{ControlKind, Occlusion, OwnPart, SelectOption};
+use cuebook_grammar::candidate::{Activation, ControlKind, Occlusion, OwnPart, SelectOption};
 use cuebook_grammar::facts::States;
 use cuebook_grammar::geometry::Rect;
-use cuebook_grammar::observation::{Heading, LiveText, Viewport};
+use cuebook_grammar::observation::{Challenge, Heading, LiveText, Viewport};
 use cuebook_grammar::role::Role;
 use serde::Deserialize;
 
@@ -38,6 +38,8 @@ pub struct Row {
     pub path: String,
     /// The title.
     pub title: Option<String>,
+    /// What the icon of a control without words is called.
+    pub icon: Option<String>,
     /// Texts that an icon font draws as pictures.
     pub icons: Vec<String>,
     /// The description.
@@ -64,6 +66,10 @@ pub struct Row {
     pub destination: Option<String>,
     /// The form.
     pub form: Option<String>,
+    /// What activating it does.
+    pub activation: Activation,
+    /// What the dialog around it says, else the heading above it.
+    pub surroundings: Option<String>,
     /// What scrolls it.
     pub scroller: Option<String>,
     /// What it stands in, nearest first: kind and text.
@@ -173,6 +179,8 @@ pub struct FrameWalk {
     pub unwalked: u64,
     /// The name of the modal dialog that is open.
     pub modal: Option<String>,
+    /// What it asks of a person first.
+    pub challenge: Option<Challenge>,
     /// The page's metadata.
     pub meta: Meta,
 }

@@ -30,6 +30,7 @@ pub fn sketch(walks: &[(u32, &FrameWalk)]) -> Sketch {
         sketch.headings.extend(walk.headings.iter().take(room).cloned());
         let room = 20_usize.saturating_sub(sketch.live.len());
         sketch.live.extend(walk.live.iter().take(room).cloned());
+        sketch.challenge = sketch.challenge.into_iter().chain(walk.challenge).min();
         if sketch.modal.is_none() {
             sketch.modal.clone_from(&walk.modal);
         }

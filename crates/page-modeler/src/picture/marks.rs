@@ -5,12 +5,10 @@
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::id::CandidateId;
 
-use super::canvas::{Area, Canvas, Ink};
+use cuebook_probe::picture::{Area, Canvas, Ink, PAINT};
 
 /// The most boxes with labels.
 pub(super) const MARKS: usize = 150;
-/// What lies over fields that must not be seen.
-pub(super) const PAINT: Ink = [40, 40, 40];
 
 /// Colours of boxes and labels, in turns: dark, so that light letters can be read on each of them.
 const INKS: [Ink; 5] = [[176, 0, 32], [0, 72, 176], [0, 104, 40], [120, 0, 144], [136, 64, 0]];

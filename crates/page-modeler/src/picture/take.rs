@@ -2,32 +2,20 @@
 
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use cuebook_cdp::Page;
 use cuebook_grammar::candidate::{Candidate, ControlKind, Placement};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::seam::Image;
 use cuebook_grammar::secret::FactText;
+use cuebook_probe::Probe;
+use cuebook_probe::picture::Secrecy;
 use serde::{Deserialize, Serialize};
 
-use super::canvas::Canvas;
 use super::marks::{Mark, Marks};
 
 /// The longest side of a picture.
 const LONGEST: f64 = 4_096.0;
 /// How long the browser may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-#[derive(Serialize)]
-struct Capture {
-    format: &'static str,
-}
-
-#[derive(Deserialize)]
-struct Captured<'a> {
-    #[serde(borrow)]
-    data: std::borrow::Cow<'a, str>,
-}
 
 #[derive(Serialize)]
 struct Nothing {}
@@ -46,9 +34,15 @@ struct VisualViewport {
 }
 
 /// A picture of the tab with the candidates of `observation`, which must be of this tab and recent; `None` if it is
-/// not ready by the deadline, or the page was scrolled or zoomed since. Two round trips, and work of milliseconds for a usual
-/// viewport, outside of the runtime's threads.
-pub(crate) async fn take(page: &Page, observation: &Observation, until: Instant) -> Option<Image> {
+/// not ready by the deadline, or the page was scrolled or zoomed since. Two round trips, those of [`Probe::picture`] where
+/// secrets are known, and work of milliseconds for a usual viewport, outside of the runtime's threads.
+pub(crate) async fn take(
+    probe: &Probe,
+    observation: &Observation,
+    secrecy: Secrecy<'_>,
+    until: Instant,
+) -> Option<Image> {
+    let page = probe.page();
     if page.dialog().is_some() || page.crashed() || page.closed() {
         return None;
     }
@@ -56,15 +50,13 @@ pub(crate) async fn take(page: &Page, observation: &Observation, until: Instant)
     let size = size(observation.viewport.width, observation.viewport.height)?;
     let scale = (size.0 / observation.viewport.width, size.1 / observation.viewport.height);
     let until = until.min(Instant::now() + PATIENCE);
-    let reply = page.session().call_raw("Page.captureScreenshot", Capture { format: "png" }, until).await.ok()?;
+    let picture = probe.picture(None, secrecy, until).await.ok()?;
     let now = page.session().call_raw("Page.getLayoutMetrics", Nothing {}, until).await.ok()?;
     if !is_in_place(&now.parse().ok()?, observation) {
         return None;
     }
     let draw = move || {
-        let captured: Captured<'_> = reply.parse().ok()?;
-        let png = base64::engine::general_purpose::STANDARD.decode(captured.data.as_bytes()).ok()?;
-        let mut canvas = Canvas::read(&png)?.shrunk(size.0 as usize, size.1 as usize);
+        let mut canvas = picture.into_canvas()?.shrunk(size.0 as usize, size.1 as usize);
         // One that is smaller than the viewport shows something else.
         if (canvas.width(), canvas.height()) != (size.0 as usize, size.1 as usize) {
             return None;

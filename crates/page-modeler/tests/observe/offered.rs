@@ -38,6 +38,26 @@ async fn what_a_person_cannot_act_on_is_not_offered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn s53_headings_and_notices_that_nobody_could_read_are_not_read() {
+    const SHINES: &str = "background:linear-gradient(red,blue);-webkit-background-clip:text;color:transparent";
+    let mut stage = Stage::on(&format!(
+        r#"<body style="background:#fff"><h1>Seen</h1><h2 style="opacity:0">Faded</h2><h2 style="color:transparent">Transparent</h2>
+        <h2 style="color:#fefefe">White on white</h2><div style="background:#123"><h2 style="color:#123456">Almost</h2>
+        <h2 style="color:rgb(17 34 51)">Same</h2><h2 style="color:#fff">Light on dark</h2></div>
+        <h2 style="color:#fff"><span style="color:#000">Inner</span></h2><h2 style="color:#000"><b style="color:#fff">Lost</b></h2>
+        <h2 style="{SHINES}">Gradient</h2><h2 style="color:transparent;text-shadow:0 0 1px #000">Shadow</h2>
+        <div style="background-image:url(data:,)"><h2 style="color:#fff">Before a picture</h2></div>
+        <div role=alert style="color:#fff">Pay twice</div><div role=alert>Paid</div>"#
+    ))
+    .await;
+    let seen = stage.observe(Scope::Full).await;
+    let headings: Vec<_> = seen.sketch.headings.iter().map(|heading| heading.text.as_str()).collect();
+    assert_eq!(headings, ["Seen", "Almost", "Light on dark", "Inner", "Gradient", "Shadow", "Before a picture"]);
+    let live: Vec<_> = seen.sketch.live.iter().map(|live| live.text.as_str()).collect();
+    assert_eq!(live, ["Paid"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn fields_without_a_name_are_labelled_by_the_text_beside_them() {
     let mut stage = Stage::on(
         "<form><p><label>Username</label><input></p><p><label>Password</label><input type=password></p></form>

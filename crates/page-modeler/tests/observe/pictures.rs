@@ -1,12 +1,15 @@
 //! Pictures for planners that see.
 
+use std::borrow::Cow;
 use std::io::Cursor;
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
-use cuebook_grammar::seam::PageModeler as _;
+use cuebook_grammar::seam::{PageModeler as _, Redactor};
 use serde_json::json;
 
 use crate::stage::{Stage, named, until};
@@ -110,4 +113,33 @@ async fn a_page_that_cannot_be_pictured_has_no_picture() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert!(Picture::of(&mut stage, &seen).await.is_none(), "a dialog is open");
+}
+
+/// Knows one value.
+struct Knows(&'static str);
+
+impl Redactor for Knows {
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        text.replace(self.0, "*").into()
+    }
+    fn find(&self, text: &str) -> Vec<Range<usize>> {
+        text.match_indices(self.0).map(|(at, found)| at..at + found.len()).collect()
+    }
+    fn learn(&self, _: &str) {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_the_page_repeats_is_painted_over() {
+    let page = "<style>body{margin:0;background:#fff} p{position:absolute;margin:0;font:20px/24px monospace}</style>
+        <p style='left:50px;top:100px'>Hello hunter2</p><p style='left:50px;top:300px'>Hello you</p>";
+    let mut stage = Stage::on(page).await;
+    let seen = stage.observe(Scope::Full).await;
+    let colours = async |stage: &mut Stage| {
+        let picture = Picture::of(stage, &seen).await.unwrap();
+        let text = |top: usize| (top..top + 24).flat_map(|y| (50..150).map(move |x| (x, y)));
+        [100, 300].map(|top| text(top).all(|(x, y)| picture.at(x, y) == [40; 3]))
+    };
+    assert_eq!(colours(&mut stage).await, [false, false]);
+    stage.modeler = stage.modeler.with_redactor(Arc::new(Knows("hunter2")));
+    assert_eq!(colours(&mut stage).await, [true, false]);
 }

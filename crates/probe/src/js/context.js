@@ -6,7 +6,7 @@
 // thing; each row, list item, article, dialog, group and section around it; the headings above it. What a page
 // changes by itself is left out where it can be known: see ARCHITECTURE.md, "What identifies".
 import {
-  attr, characterData, closest, collapse, cut, firstChild, flatChildren, flatParent, hasAttribute, isElement, isHtml,
+  attr, characterData, collapse, cut, firstChild, flatChildren, flatParent, hasAttribute, isElement, isHtml,
   lookOf, matches, memo, nextSibling, nodeType, once, parentNode, previousSibling, queryAll, rootNode, styleOf, tagOf,
   textContent, typeOf,
 } from "./tree.js";
@@ -15,6 +15,7 @@ import { isEditingHost, roleOf } from "./roles.js";
 import { contentOf, controlOf, isHidden, nameOf, referenced, SKIPPED } from "./names.js";
 import { statesOf } from "./states.js";
 import { isVisible } from "./visible.js";
+import { requestOf } from "./activation.js";
 
 const MENUS = new Set(["menu", "menubar", "listbox", "tablist", "tree"]);
 const HEADINGS = "h1,h2,h3,h4,h5,h6,[role=heading]";
@@ -201,6 +202,8 @@ const wholeText = ({ text, lead }) => {
   const whole = collapse(lead) || collapse(text);
   return whole.length > WORDS_LIMIT ? cut(whole, HEAD_LIMIT) : whole;
 };
+/** What a dialog says, with what it lists. */
+export const wordsOf = (dialog) => itemText(dialog, true);
 /** What an item says: its text, else that of all in it, else what its controls are called. */
 const itemText = (element, items = false) => {
   const own = readWords(element, WORDS_LIMIT, false, items);
@@ -494,21 +497,19 @@ export const fallbackOf = (element, tag, role) => {
     )
   );
 };
-const SUBMITTERS = "button:not([type=button i], [type=reset i]), input[type=submit i], input[type=image i]";
 /**
- * What a button or link says of itself beside its name: where it or its form leads, and what describes it for all to
- * see.
+ * What a button or link says of itself beside its name: what it requests or where it leads, and what describes it for
+ * all to see.
  */
 export const ownOf = (element, tag) => {
   if (takesText(element, tag)) return "";
-  const isSubmit = matches(element, SUBMITTERS);
-  const form = isSubmit ? closest(element, "form") : null;
-  const isLink = tag === "a" || tag === "area";
-  const leads = isLink ? attr(element, "href") : (attr(element, "formaction") ?? (form && attr(form, "action")));
+  const { method, url } = requestOf(element);
+  const leads = url ?? (tag === "a" || tag === "area" ? attr(element, "href") : null);
   const isSaid = (found) => !isHidden(found) && !isTip(found) && !hasAppeared(found, isTip);
   const describing = hasAttribute(element, "aria-describedby") ? referenced(element, "aria-describedby") : [];
   const words = describing.filter(isSaid).map((found) => collapse(readWords(found, WORDS_LIMIT, false).text)).join(" ");
-  return leads || words ? digestOf(`${(leads ?? "").split(/[?#]/)[0]} ${withoutCounts(words)}`) : "";
+  const request = `${method ?? ""} ${(leads ?? "").split(/[?#]/)[0]}`;
+  return leads || words ? digestOf(`${request} ${withoutCounts(words)}`) : "";
 };
 /** What a thing is called: its name, or what stands beside it and for its name. */
 export const calledBy = (name, beside, fallback) => name || `${beside} ${fallback}`;

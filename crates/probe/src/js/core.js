@@ -7,20 +7,24 @@ export {
   once, pageScroller, parentNode, parentOf, queryAll, registerClosedRoot, rootElement, rootNode,
   scrollHeight, scrollWidth, shadowOf, styleOf, tagOf, textContent, typeOf,
 } from "./tree.js";
+export { controlsOf, defaultButtonOf, formOf, requestOf, scriptedRequest } from "./activation.js";
 export { isEditingHost, isFocusable, roleOf } from "./roles.js";
 export {
   contentOf, controlValue, describable, descriptionOf, errorMessageOf, generatedText, isAriaHidden, isExcluded,
   isHidden, labelsOf, labelTexts, nameOf, referenced, selectedOptions,
 } from "./names.js";
-export { isListed, isSensitive, optionsOf, statesOf, valueOf } from "./states.js";
 export {
-  boxOf, clippedBox, editorOf, intersect, isOffPage, isShown, isVisible, overflows, ownerBox, scrollerOf,
+  isListed, isSensitive, optionsOf, receivesSecret, secretFields, statesOf, valueOf,
+} from "./states.js";
+export {
+  boxOf, clippedBox, editorOf, intersect, isLegible, isOffPage, isShown, isVisible, overflows, ownerBox, scrollerOf,
   standInOf,
 } from "./visible.js";
 export { factsOf, testIdOf, textOf } from "./facts.js";
 export {
   aboutOf, ACTABLE, beforeArrival, besideOf, calledBy, crowned, crownOf, digestOf, fallbackOf, headingIn, isAbout,
   itemsKeyOf, meaningOf, onArrival, ownOf, ownText, partText, placeOf, rankOf, shortText, textHead,
+  wordsOf,
 } from "./context.js";
 export { byCss } from "./css.js";
 export { locate, relativeTo } from "./locate.js";

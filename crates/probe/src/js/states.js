@@ -1,8 +1,8 @@
 // @ts-check
 // States and values.
 import {
-  attr, collapse, composedParent, cut, flatParent, focusedIn, getter, hasAttribute, isElement, matches, namespace,
-  parentNode, rootNode, styleOf, tagOf, textContent, typeOf, XHTML,
+  attr, collapse, composedParent, cut, flatParent, focusedIn, getter, hasAttribute, isConnected, isElement, matches,
+  namespace, parentNode, rootNode, styleOf, tagOf, textContent, typeOf, XHTML,
 } from "./tree.js";
 import { explicitRole, isEditingHost, isNativelyDisabled, roleOf } from "./roles.js";
 import { controlValue, labelsOf } from "./names.js";
@@ -129,11 +129,28 @@ const words = (text) =>
     .replace(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase();
 const wasPassword = new WeakSet();
+// Fields that received a secret from us: sensitive whatever they are, and painted over in pictures.
+const receivers = new Set();
+const MOST_RECEIVERS = 1000;
+/**
+ * The field is about to receive a secret.
+ * @param {Element} element
+ */
+export const receivesSecret = (element) => {
+  receivers.add(element);
+  for (const first of receivers) {
+    if (receivers.size <= MOST_RECEIVERS) break;
+    receivers.delete(first);
+  }
+};
+/** The fields in the document that received secrets. */
+export const secretFields = () => Array.from(receivers).filter(isConnected);
 /**
  * @param {Element} element
  * @returns {boolean}
  */
 export const isSensitive = (element) => {
+  if (receivers.has(element)) return true;
   const tag = tagOf(element);
   const typed =
     namespace(element) === XHTML &&
@@ -149,8 +166,9 @@ export const isSensitive = (element) => {
       SECRET_WORDS.test(words(`${attr(element, "name") ?? ""} ${attr(element, "id") ?? ""}`))
     );
   }
-  // Once a password field, always one: "show password" only changes the type.
-  if (typeOf(element) === "password" || wasPassword.has(element)) {
+  // Once it hides its text, always: "show password" changes the type or the style.
+  const isDrawnHidden = /disc|circle|square/.test(styleOf(element).getPropertyValue("-webkit-text-security"));
+  if (typeOf(element) === "password" || isDrawnHidden || wasPassword.has(element)) {
     wasPassword.add(element);
     return true;
   }

@@ -1,9 +1,9 @@
 // @ts-check
 // Three ways of being visible: Playwright's (a condition), offered (a candidate), and the share in view.
 import {
-  bodyElement, characterData, checkVisibility, clientHeight, clientRects, clientWidth, closest, flatChildren,
-  flatParent, getter, isConnected, isElement, isHtml, lookOf, memo, namespace, newRange, nodeType, once,
-  pageScroller, queryAll, rectOf, rootElement, scrollHeight, scrollWidth, styleOf, tagOf, typeOf, XHTML,
+  bodyElement, characterData, checkVisibility, childNodes, clientHeight, clientRects, clientWidth, closest,
+  flatChildren, flatParent, getter, isConnected, isElement, isHtml, lookOf, memo, namespace, newRange, nodeType,
+  once, pageScroller, queryAll, rectOf, rootElement, scrollHeight, scrollWidth, styleOf, tagOf, typeOf, XHTML,
 } from "./tree.js";
 import { isNativelyDisabled } from "./roles.js";
 import { isHidden, labelsOf } from "./names.js";
@@ -198,6 +198,47 @@ export const isShown = (element) => {
   const left = clipped(element, boxOf(element), true);
   if (!hasArea(left) || left.width * left.height <= 4) return false;
   return !isOffPage(element, left);
+};
+/** The channels and the alpha of a computed colour; `null` for colour spaces other than sRGB. */
+const channels = (color) => {
+  const [red, green, blue, alpha = 1] = (/^rgba?\(([^)]+)\)$/.exec(color)?.[1] ?? "").split(/[,/\s]+/).map(Number);
+  return blue === undefined ? null : { red, green, blue, alpha };
+};
+/** Whether the text of an element is transparent, or has the colour of what is painted behind it. */
+const hasNoInk = (element) => {
+  const style = styleOf(element);
+  const ink = channels(style.webkitTextFillColor);
+  if (!ink || style.textShadow !== "none" || parseFloat(style.webkitTextStrokeWidth)) return false;
+  for (let up = element; ; up = flatParent(up)) {
+    const below = up ? styleOf(up) : null;
+    if (below && (below.backgroundImage !== "none" || below.filter !== "none" || below.mixBlendMode !== "normal"))
+      return false;
+    if (ink.alpha < 0.05) return true;
+    const paint = below ? channels(below.backgroundColor) : { red: 255, green: 255, blue: 255, alpha: 1 };
+    if (!paint || (!up && /dark/.test(styleOf(element).colorScheme))) return false;
+    if (paint.alpha === 0) continue;
+    const nears = (one, other) => Math.abs(one - other) < 8;
+    return (
+      paint.alpha === 1 &&
+      ink.alpha === 1 &&
+      nears(paint.red, ink.red) &&
+      nears(paint.green, ink.green) &&
+      nears(paint.blue, ink.blue)
+    );
+  }
+};
+/**
+ * Whether a person could read an element's text, scrolling allowed: not faded out, and not all of it transparent
+ * or in the colour behind it. Text before a picture, a gradient or a filter counts as legible.
+ * @param {Element} element
+ * @returns {boolean}
+ */
+export const isLegible = (element) => {
+  if (!isVisible(element) || fadeOf(element) < 0.05) return false;
+  const writing = [element, ...Array.from(queryAll(element, "*")).slice(0, 20)].filter((one) =>
+    Array.from(childNodes(one)).some((child) => nodeType(child) === 3 && characterData(child).trim()),
+  );
+  return !writing.length || !writing.every(hasNoInk);
 };
 /** How far the page scrolls, and where it is scrolled to. */
 const extent = () => {

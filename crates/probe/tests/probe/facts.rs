@@ -45,11 +45,11 @@ async fn password_like_fields_tell_digests_only() {
         .page_of(
             r#"<input id=a type=password value=hunter2><input id=b autocomplete=one-time-code value=hunter2>
             <label>Your PIN <input id=c value=hunter2></label><input id=d name=apiToken value=hunter2>
-            <input id=e name=city value=Paris>"#,
+            <input id=e name=city value=Paris><input id=f style="-webkit-text-security: disc" value=hunter2>"#,
         )
         .await;
     let ask = Ask { attributes: vec!["value".into()], properties: vec!["value".into()], text: true, compare: vec![] };
-    for id in ["#a", "#b", "#c", "#d"] {
+    for id in ["#a", "#b", "#c", "#d", "#f"] {
         let locator: Locator = serde_json::from_value(json!({ "strategy": "css", "selector": id })).unwrap();
         let located = probe.locate(&locator, &ask, until()).await.unwrap();
         let facts = &located.unique().unwrap().facts;

@@ -9,22 +9,21 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure, StepOutcome, StepSucce
 use cuebook_grammar::plan::{BoundStep, Plan, Violations};
 use cuebook_grammar::policy::Consent;
 use cuebook_grammar::record::StepOrigin;
+use cuebook_grammar::render;
 use cuebook_grammar::report::ErrorCode;
-use cuebook_grammar::seam::{
-    Confirm as _, ConfirmReply, ConfirmRequest, Executor as _, Finding, PageModeler as _, Query, StepLog as _,
-    StepTicket,
-};
+use cuebook_grammar::seam::{Executor as _, Finding, PageModeler as _, Query, StepLog as _, StepTicket};
 use tracing::{Instrument as _, info_span};
 
+use super::consent::Asking;
 use super::end::{Attempt, Stop, ended_by};
 use super::layers::Seams;
-use super::look::names_observed;
 use super::run::Controller;
 use crate::history;
 use crate::ladder::cause_of;
+use crate::pace;
 use crate::recording;
 use crate::recording::{Place, RecordInput, Sensitivity};
-use crate::request::RunEvent;
+use crate::request::{RunEvent, Work};
 use crate::state::Run;
 
 impl<S: Seams> Controller<S> {
@@ -36,9 +35,7 @@ impl<S: Seams> Controller<S> {
         index: usize,
         place: &Place,
     ) -> Result<Attempt, Stop> {
-        let Some(checked) = plan.steps().get(index) else { return Ok(Attempt::GroundGone) };
-        let needs_look = names_observed(&checked.step, plan);
-        let ground = if needs_look { self.current(run).await? } else { run.ground_or_blank() };
+        let ground = if plan.needs_observation(index) { self.current(run).await? } else { run.ground_or_blank() };
         let bound = match plan.bind(index, &ground) {
             Ok(bound) => bound,
             Err(violations) => return self.unbound(run, plan, index, place, &ground, violations).await,
@@ -84,9 +81,19 @@ impl<S: Seams> Controller<S> {
         if let Some(refusal) = self.consent(run, bound).await? {
             return self.settle(run, bound, ground, place, StepOutcome::Failed(Box::new(refusal)), None).await;
         }
+        let deadline = run.deadline.within(Instant::now(), self.budgets.time_for(bound.timeout()));
+        let url = run.ground.as_ref().map_or(&ground.url, |ground| &ground.observation.url).clone();
+        if let Some(refusal) = self.await_turn(bound, &url, deadline).await? {
+            return self.settle(run, bound, ground, place, StepOutcome::Failed(Box::new(refusal)), None).await;
+        }
+        if recording::uses_observation(bound) && run.kept != Some(ground.id) {
+            let seen = self.clean(ground.clone())?;
+            self.keep(run, &seen).await?;
+        }
         let careful = Sensitivity::before(bound);
         let target = bound.main_target().and_then(|(_, target)| target.candidate()).map(|candidate| candidate.title());
-        let shown = careful.redact(bound.step(), &self.digest);
+        let target = target.map(|title| self.redactor.redact(&title).into_owned());
+        let shown = self.clean(careful.redact(bound.step(), &self.digest))?;
         self.listener.event(RunEvent::StepBegun {
             plan_index: place.plan_index,
             origin: place.origin,
@@ -96,7 +103,6 @@ impl<S: Seams> Controller<S> {
         let intent = recording::intent(place, shown);
         let began = (intent.ts_ms, Instant::now());
         let ticket = self.layers.log().begin(&intent).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
-        let deadline = run.deadline.within(began.1, self.budgets.time_for(bound.timeout()));
         let outcome = self.dispatch(run, bound, ground, deadline).await?;
         self.settle(run, bound, ground, place, outcome, Some((ticket, began))).await
     }
@@ -104,15 +110,19 @@ impl<S: Seams> Controller<S> {
     /// Routes an action to its owner.
     async fn dispatch(
         &mut self,
-        run: &Run,
+        run: &mut Run,
         bound: &BoundStep,
         ground: &Observation,
         deadline: Deadline,
     ) -> Result<StepOutcome, Stop> {
         match bound.action().kind().meta().owner {
             Owner::Executor => {
+                let (executor, confirm) = self.layers.acting();
+                let (redactor, budgets) = (self.redactor.as_ref(), &self.budgets);
+                let (questions, deadline_of_run) = (&mut run.questions, run.deadline);
+                let mut gate = Asking { confirm, redactor, budgets, questions, deadline: deadline_of_run };
                 // Boxed: the futures of several layers in one another exceed what a compiler lays out by default.
-                let acting = Box::pin(self.layers.executor().run_step(&run.page, bound, ground, deadline));
+                let acting = Box::pin(executor.run_step(&run.page, bound, ground, &mut gate, deadline));
                 self.interrupt.guard(acting).await?.map_err(Stop::broken(ErrorCode::ExecutorBroken))
             }
             Owner::Modeler => {
@@ -124,7 +134,10 @@ impl<S: Seams> Controller<S> {
                     _ => return Ok(unsupported(bound.action().kind())),
                 };
                 let exploring = Box::pin(self.layers.modeler().explore(&run.page, &query, deadline));
-                let finding = self.interrupt.guard(exploring).await?.map_err(Stop::broken(ErrorCode::ModelerBroken))?;
+                let finding = match self.interrupt.guard(exploring).await? {
+                    Ok(finding) => finding,
+                    Err(error) => return Err(self.unseen(error)),
+                };
                 Ok(match finding {
                     Finding::Data(data) => {
                         StepOutcome::Succeeded(StepSuccess { data: Some(data), ..Default::default() })
@@ -147,28 +160,43 @@ impl<S: Seams> Controller<S> {
         }
     }
 
+    /// Waits until the origin of the step may be used again; the failure if that is after `deadline`.
+    async fn await_turn(
+        &mut self,
+        bound: &BoundStep,
+        url: &str,
+        deadline: Deadline,
+    ) -> Result<Option<StepFailure>, Stop> {
+        let Some(origin) = pace::origin_of(bound, url) else { return Ok(None) };
+        let now = Instant::now();
+        let left = deadline.remaining(now);
+        match self.pace.take(&origin, bound.policy().steps_per_minute(), now, left) {
+            Ok(Duration::ZERO) => Ok(None),
+            Ok(wait) => {
+                self.interrupt.guard(tokio::time::sleep(wait)).await?;
+                Ok(None)
+            }
+            Err(failure) => Ok(Some(*failure)),
+        }
+    }
+
     /// Asks for consent if the policy requires it; the failure if it is not given.
-    async fn consent(&mut self, run: &Run, bound: &BoundStep) -> Result<Option<StepFailure>, Stop> {
-        let Consent::Ask { grant } = bound.consent() else { return Ok(None) };
-        let target = bound.main_target().and_then(|(_, target)| target.candidate()).map(|candidate| candidate.title());
-        let verb = bound.action().kind().meta().name;
-        let question = match &target {
-            Some(target) => format!("{verb} {target} on {}? It counts as {}.", bound.origin(), bound.risk().as_str()),
-            None => format!("{verb} on {}? It counts as {}.", bound.origin(), bound.risk().as_str()),
+    async fn consent(&mut self, run: &mut Run, bound: &BoundStep) -> Result<Option<StepFailure>, Stop> {
+        let task = if let Work::Task(task) = &run.request.work { task } else { "" };
+        let carried = run.lineage.carried(bound, task);
+        let to_carry = carried.as_ref().map(|carried| bound.policy().consent_to_carry(&carried.to));
+        let mut consents = std::iter::once(bound.consent().clone()).chain(to_carry);
+        let Some(Consent::Ask { grant }) = consents.find(|consent| *consent != Consent::Granted) else {
+            return Ok(None);
         };
-        let request = ConfirmRequest { question, grant: Some(grant.clone()) };
-        let deadline = run.deadline.within(Instant::now(), self.budgets.answer);
-        let reply = self.interrupt.guard(self.layers.confirm().confirm(&request, deadline)).await?;
-        let why = match reply {
-            ConfirmReply::Yes(_) => return Ok(None),
-            ConfirmReply::No => "it was denied",
-            ConfirmReply::NoOne => "there was no one to ask",
-        };
-        let message = format!("expected consent or --grant {grant}, and {why}");
-        let mut failure = StepFailure::new(Stage::Confirm, Cause::ConfirmationDenied, message);
-        failure.facts.target = bound.action().target().cloned();
-        failure.facts.grant = Some(grant.clone());
-        Ok(Some(failure))
+        let source =
+            carried.map_or_else(String::new, |carried| format!(" It enters what was read on {}.", carried.from));
+        let question = render::question(bound) + &source;
+        let confirm = self.layers.confirm();
+        let (redactor, budgets) = (self.redactor.as_ref(), &self.budgets);
+        let (questions, deadline) = (&mut run.questions, run.deadline);
+        let mut asking = Asking { confirm, redactor, budgets, questions, deadline };
+        Ok(self.interrupt.guard(asking.ask(bound, &question, &grant)).await?.err().map(|failure| *failure))
     }
 
     /// Writes the record and reports the end of the step.
@@ -197,11 +225,16 @@ impl<S: Seams> Controller<S> {
             url: &url,
             ts_ms,
             took,
-            redactor: self.redactor.as_ref(),
             sensitivity: &sensitivity,
             digest: &self.digest,
         };
-        let record = recording::record(input, &outcome);
+        let effects = match &outcome {
+            StepOutcome::Succeeded(success) => success.evidence.effects.as_ref(),
+            StepOutcome::Failed(failure) => failure.evidence.effects.as_ref(),
+        };
+        self.pace.note(effects, Instant::now());
+        let record = recording::kept(recording::record(input, &outcome), self.redactor.as_ref())
+            .map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         let ticket = match begun {
             Some((ticket, _)) => ticket,
             None => {
@@ -212,7 +245,8 @@ impl<S: Seams> Controller<S> {
         self.layers.log().commit(ticket, &record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         self.listener.event(RunEvent::StepEnded(&record));
         let planned = place.plan_index.and_then(|index| run.planned(index));
-        run.history.push(history::entry(step, bound, &outcome, planned));
+        run.lineage.note_step(&record);
+        run.history.push(history::entry(&record, planned));
         Ok(match outcome {
             StepOutcome::Succeeded(success) => {
                 run.after_success(bound, &success);
@@ -220,8 +254,13 @@ impl<S: Seams> Controller<S> {
                 let effects = success.evidence.effects.as_ref();
                 Attempt::Done { record, changed_page: switched || effects.is_some_and(|e| e.changes_page()) }
             }
-            StepOutcome::Failed(failure) => {
+            StepOutcome::Failed(mut failure) => {
                 run.age();
+                // Planners and reports get what is kept of it.
+                if let Some(kept) = &record.failure {
+                    failure.message.clone_from(&kept.message);
+                    failure.facts = kept.facts.clone();
+                }
                 Attempt::Failed { record, failure, bound: Box::new(bound.clone()) }
             }
         })

@@ -32,6 +32,8 @@ pub trait Seams: Send {
     fn log(&mut self) -> &mut Self::Log;
     /// Asks a person.
     fn confirm(&mut self) -> &mut Self::Confirm;
+    /// Both of these: a person may be asked while a step acts.
+    fn acting(&mut self) -> (&mut Self::Executor, &mut Self::Confirm);
 }
 
 /// Six layers by value.
@@ -89,6 +91,10 @@ where
 
     fn confirm(&mut self) -> &mut C {
         &mut self.confirm
+    }
+
+    fn acting(&mut self) -> (&mut E, &mut C) {
+        (&mut self.executor, &mut self.confirm)
     }
 }
 

@@ -3,15 +3,19 @@
 use std::time::Instant;
 
 use cuebook_grammar::observation::{Observation, Scope};
-use cuebook_grammar::plan::Plan;
+use cuebook_grammar::outcome::{Stage, StepFailure};
+use cuebook_grammar::redaction::redacted;
+use cuebook_grammar::render::with_sources;
 use cuebook_grammar::report::ErrorCode;
-use cuebook_grammar::seam::{Image, PageModeler as _};
-use cuebook_grammar::step::Step;
+use cuebook_grammar::seam::{Image, PageModeler as _, StepLog as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tracing::{Instrument as _, debug, info_span};
 
-use super::end::Stop;
+use super::end::{Stop, ended_by};
 use super::layers::Seams;
 use super::run::Controller;
+use crate::recording;
 use crate::request::{RunEvent, Sight};
 use crate::state::{Ground, Run};
 
@@ -27,6 +31,11 @@ impl<S: Seams> Controller<S> {
         }
     }
 
+    /// What leaves the process goes through here: no planner, listener, log or report gets a known secret.
+    pub(super) fn clean<T: Serialize + DeserializeOwned>(&self, document: T) -> Result<T, Stop> {
+        redacted(document, self.redactor.as_ref()).map_err(Stop::broken(ErrorCode::LogUnavailable))
+    }
+
     pub(super) async fn observe(&mut self, run: &mut Run, scope: Scope) -> Result<Observation, Stop> {
         let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
         let mut left = LOOKS;
@@ -40,12 +49,36 @@ impl<S: Seams> Controller<S> {
                 Err(error) if left > 0 && !deadline.has_passed(Instant::now()) => {
                     debug!(%error, "looking again");
                 }
-                Err(error) => return Err(Stop::broken(ErrorCode::ModelerBroken)(error)),
+                Err(error) => return Err(self.unseen(error)),
             }
         };
-        self.listener.event(RunEvent::Observed(&observation));
+        match self.redactor.is_idle() {
+            true => self.listener.event(RunEvent::Observed(&observation)),
+            false => self.listener.event(RunEvent::Observed(&self.clean(observation.clone())?)),
+        }
+        run.lineage.note_page(&observation);
         run.ground = Some(Ground { observation: observation.clone(), is_current: true });
         Ok(observation)
+    }
+
+    /// Gives the log what a plan or a step is decided on, once. `seen` is clean.
+    pub(super) async fn keep(&mut self, run: &mut Run, seen: &Observation) -> Result<(), Stop> {
+        if run.kept.replace(seen.id) == Some(seen.id) {
+            return Ok(());
+        }
+        let kept = self.layers.log().observed(&run.request.run_id, recording::now_ms(), seen).await;
+        kept.map_err(Stop::broken(ErrorCode::LogUnavailable))
+    }
+
+    /// How a run ends that cannot see its page.
+    pub(super) fn unseen(&mut self, error: impl std::error::Error + 'static) -> Stop {
+        match self.layers.modeler().lost() {
+            Some(cause) => {
+                let message = self.redactor.redact(&with_sources(&error)).into_owned();
+                ended_by(&StepFailure::new(Stage::Bind, cause, message))
+            }
+            None => Stop::broken(ErrorCode::ModelerBroken)(error),
+        }
     }
 
     /// Pictures of the page for the planner, if the run wants any. A picture that fails does not end the run.
@@ -62,9 +95,4 @@ impl<S: Seams> Controller<S> {
         });
         Ok(picture.into_iter().collect())
     }
-}
-
-/// Whether the step names a candidate by its observed id.
-pub(super) fn names_observed(step: &Step, plan: &Plan) -> bool {
-    step.targets().iter().any(|target| !plan.candidates().contains_key(*target))
 }

@@ -7,6 +7,8 @@
 //! - An interrupted step stays open in the log: nothing is claimed about it.
 
 mod attempt;
+mod challenge;
+mod consent;
 mod end;
 mod layers;
 mod look;

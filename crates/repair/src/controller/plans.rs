@@ -5,7 +5,7 @@ use std::time::Instant;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, StepFailure};
-use cuebook_grammar::plan::{Author, Plan, PlanDraft};
+use cuebook_grammar::plan::{Author, Plan, PlanDraft, Violations};
 use cuebook_grammar::planning::CallEnd;
 use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, StepOrigin};
 use cuebook_grammar::report::{ErrorCode, RunResult};
@@ -13,12 +13,12 @@ use cuebook_grammar::seam::{
     Confirm as _, ConfirmReply, ConfirmRequest, HistoryEntry, PlanReply, PlanRequest, Planner as _, StepLog as _, Stuck,
 };
 use cuebook_grammar::step::Step;
+use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 use tracing::{Instrument as _, info_span};
 
 use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, rejected};
 use super::layers::Seams;
-use super::look::names_observed;
 use super::run::Controller;
 use crate::calls::{self, Calls};
 use crate::request::RunEvent;
@@ -48,9 +48,11 @@ impl<S: Seams> Controller<S> {
                 // Its author names candidates of the whole page, so every later observation is of the whole page too.
                 run.scope = Scope::Full;
                 let observation = self.observe(run, run.scope).await?;
+                let observation = self.past_challenge(run, observation, None).await?;
                 draft.check(&observation, &run.request.policy).map_err(invalid)?
             }
         };
+        run.plan_id = Some(draft.plan_id.clone().unwrap_or_else(|| ShortText::cut("p0")));
         self.listener.event(RunEvent::Planned(&plan));
         let end = self.run_plan(run, &plan).await?;
         match end {
@@ -67,12 +69,13 @@ impl<S: Seams> Controller<S> {
             self.in_time(run)?;
             run.scope = Scope::View;
             let observation = self.observe(run, run.scope).await?;
+            let observation = self.past_challenge(run, observation, last_failure.as_deref()).await?;
             let reply = self.ask_planner(run, task, &observation, last_failure.as_deref()).await?;
             run.usage.add(reply.usage);
             run.plans = run.plans.saturating_add(1);
             run.planner_state = reply.state;
             if let Some(note) = &reply.note {
-                self.listener.event(RunEvent::Noted(note));
+                self.listener.event(RunEvent::Noted(&self.redactor.redact(note)));
             }
             let Some(draft) = reply.drafts.into_iter().next() else {
                 if let Some(failure) = last_failure {
@@ -84,6 +87,7 @@ impl<S: Seams> Controller<S> {
             let plan = match draft.check(&observation, &run.request.policy) {
                 Ok(plan) => plan,
                 Err(violations) => {
+                    let violations = Violations::from(self.clean(violations.into_vec())?);
                     self.listener.event(RunEvent::Rejected(&violations));
                     invalid_in_a_row += 1;
                     if invalid_in_a_row >= self.budgets.invalid_drafts {
@@ -93,6 +97,8 @@ impl<S: Seams> Controller<S> {
                 }
             };
             invalid_in_a_row = 0;
+            let number = run.plans.saturating_sub(1);
+            run.plan_id = Some(draft.plan_id.clone().unwrap_or_else(|| ShortText::cut(&format!("p{number}"))));
             self.listener.event(RunEvent::Planned(&plan));
             run.stuck_now = run.stuck.note(&plan, &observation);
             if run.stuck_now == Stuck::Stop {
@@ -131,6 +137,8 @@ impl<S: Seams> Controller<S> {
         failure: Option<&StepFailure>,
     ) -> Result<PlanReply, Stop> {
         let images = self.pictures(run, observation).await?;
+        let seen = self.clean(observation.clone())?;
+        self.keep(run, &seen).await?;
         let deadline = run.deadline.within(Instant::now(), self.budgets.planning);
         let request = PlanRequest {
             history: &run.history,
@@ -139,7 +147,7 @@ impl<S: Seams> Controller<S> {
             plan: run.plans,
             state: run.planner_state.as_ref(),
             stuck: run.stuck_now,
-            ..PlanRequest::new(task, observation, &run.request.policy)
+            ..PlanRequest::new(task, &seen, &run.request.policy)
         };
         let mut calls = Calls::default();
         let planning = self.layers.planner().plan(&request, &mut calls, deadline).instrument(info_span!("plan"));
@@ -172,7 +180,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Ends a run whose time is up, before a layer is asked for something it has no time for.
-    fn in_time(&self, run: &Run) -> Result<(), Stop> {
+    pub(super) fn in_time(&self, run: &Run) -> Result<(), Stop> {
         if !run.deadline.has_passed(Instant::now()) {
             return Ok(());
         }
@@ -189,7 +197,7 @@ impl<S: Seams> Controller<S> {
             match Box::pin(self.run_step(run, plan, index, StepOrigin::Plan)).await? {
                 StepEnd::Done { changed_page } => {
                     let rest = plan.steps().get(index + 1..).unwrap_or_default();
-                    if changed_page && rest.iter().any(|checked| names_observed(&checked.step, plan)) {
+                    if changed_page && rest.iter().any(|checked| plan.names_observed(&checked.step)) {
                         return Ok(PlanEnd::Dropped);
                     }
                 }

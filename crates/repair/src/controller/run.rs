@@ -10,6 +10,7 @@ use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::record::{RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
+use cuebook_grammar::redaction::redacted;
 use cuebook_grammar::report::{ErrorCode, REPORT_VERSION, RunError, RunReport, RunResult, Usage};
 use cuebook_grammar::seam::boxed::BoxedActionHandler;
 use cuebook_grammar::seam::{ActionHandler, Redactor, StepLog as _, Stuck};
@@ -20,6 +21,8 @@ use tracing::{Instrument as _, debug, info_span};
 use super::end::{StepEnd, Stop, ended_by, invalid};
 use super::layers::Seams;
 use crate::budget::Budgets;
+use crate::lineage::Lineage;
+use crate::pace::Pace;
 use crate::recording;
 use crate::request::{Interrupt, Listener, RunRequest, Work};
 use crate::state::{Ground, Run};
@@ -36,6 +39,8 @@ pub struct Controller<S> {
     pub(super) listener: Box<dyn Listener>,
     pub(super) handler: Option<Box<dyn BoxedActionHandler>>,
     pub(super) opening: Option<PlanDraft>,
+    /// How fast its runs were on each origin.
+    pub(super) pace: Pace,
     /// The tab in which the last run ended.
     page: Option<PageId>,
 }
@@ -62,6 +67,7 @@ impl<S: Seams> Controller<S> {
             listener: Box::new(()),
             handler: None,
             opening: None,
+            pace: Pace::default(),
             page: None,
         }
     }
@@ -126,9 +132,13 @@ impl<S: Seams> Controller<S> {
                 next_index: 0,
                 calls: 0,
                 planning: None,
+                plan_id: None,
+                kept: None,
                 repairs_left: self.budgets.repairs_per_run,
+                questions: 0,
                 reports: Vec::new(),
                 history: Vec::new(),
+                lineage: Lineage::default(),
                 usage: Usage::default(),
                 stuck: StuckDetector::default(),
                 stuck_now: Stuck::No,
@@ -161,7 +171,7 @@ impl<S: Seams> Controller<S> {
         if let Err(error) = self.layers.log().close(&end).await {
             debug!(%error, "the log could not be closed");
         }
-        RunReport {
+        let report = RunReport {
             schema_version: REPORT_VERSION.to_owned(),
             run_id: Some(run.request.run_id.to_string()),
             run_dir: run.request.run_dir.clone(),
@@ -171,30 +181,41 @@ impl<S: Seams> Controller<S> {
             steps: run.reports,
             usage: run.usage,
             enforcement: "navigation".to_owned(),
-        }
+            isolation: None,
+            enforcement_note: None,
+        };
+        // Once more: a secret may have been learned after the step that its echo is from.
+        redacted(report, self.redactor.as_ref()).unwrap_or_else(|error| {
+            let error = RunError::new(ErrorCode::LogUnavailable, error.to_string());
+            RunReport { run_dir: run.request.run_dir, ..RunReport::without_run(RunResult::Error, Some(error)) }
+        })
     }
 
     async fn drive(&mut self, run: &mut Run) -> Result<(), Stop> {
+        let task_of = |draft: &PlanDraft| draft.context.as_ref()?.task.as_ref().map(ToString::to_string);
         let (command, task) = match &run.request.work {
-            Work::Task(task) => ("run", Some(self.redactor.redact(&task_words::without_passwords(task)).into_owned())),
-            Work::Plan(draft) => {
-                let task = draft.context.as_ref().and_then(|context| context.task.as_ref());
-                ("exec", task.map(|task| self.redactor.redact(&task_words::without_passwords(task)).into_owned()))
-            }
+            Work::Task(task) => ("run", Some(task.clone())),
+            Work::Plan(draft) => ("exec", task_of(draft)),
+            Work::Replay(draft) => ("replay", task_of(draft)),
         };
+        let task = task.map(|task| self.redactor.redact(&task_words::without_passwords(&task)).into_owned());
         let header = RunHeader {
             schema_version: RECORD_VERSION.to_owned(),
             run_id: run.request.run_id.clone(),
             ts_ms: recording::now_ms(),
             cuebook: run.request.program.clone(),
             browser: run.request.browser.clone(),
+            browser_path: run.request.browser_path.clone(),
             command: command.to_owned(),
             task,
             url: run.request.start_url.clone(),
         };
         self.layers.log().open(&header).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         match run.request.work.clone() {
-            Work::Plan(draft) => {
+            Work::Plan(draft) | Work::Replay(draft) => {
+                if matches!(run.request.work, Work::Replay(_)) {
+                    run.widen(Scope::Full);
+                }
                 let judged = self.judged_unseen(run, &draft)?;
                 self.open_start(run).await?;
                 self.run_given_plan(run, &draft, judged).await

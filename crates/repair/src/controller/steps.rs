@@ -43,6 +43,7 @@ impl<S: Seams> Controller<S> {
                 origin,
                 attempt: repairs + 1,
                 planning: run.planning.filter(|_| origin == StepOrigin::Plan),
+                plan_id: run.plan_id.clone().filter(|_| origin == StepOrigin::Plan),
             };
             let attempt = self.attempt(run, &plan, index, &place).await?;
             let (failure, bound) = match attempt {

@@ -1,7 +1,7 @@
 // @ts-check
 // What is written around an element, by what the walk keeps of each that holds it; read by the probe's `context.js`.
 import * as cb from "cuebook:core";
-import { collapse, shortText } from "cuebook:core";
+import { attr, collapse, cut, shortText } from "cuebook:core";
 
 const ICON_FONT = /icon|material|glyph|awesome|symbol/i;
 /** The texts in an element that an icon font draws as pictures. */
@@ -19,6 +19,18 @@ export const ligaturesOf = (element) => {
   };
   look(element, 0);
   return found;
+};
+
+const DRAWN = "svg, use, i, span, img";
+const ICON = /(?:^|[^a-z])(?:fa|fas|far|bi|icon|icons|ic|glyphicon|mdi|ti|lucide|ph|octicon)[-_ ]+([a-z][a-z-]*)/gi;
+/** What the pictures of a control without words are called: by their class, file or symbol. */
+export const iconOf = (element) => {
+  const pictures = Array.from(cb.queryAll(element, DRAWN)).slice(0, 5);
+  const said = [element, ...pictures].flatMap((one) =>
+    ["class", "href", "xlink:href", "src", "data-icon", "data-lucide"].map((name) => cut(attr(one, name) ?? "", 200)),
+  );
+  const found = said.flatMap((text) => Array.from(text.matchAll(ICON), (hit) => hit[1]));
+  return cut([...ligaturesOf(element), ...found].join(" ").replace(/[-_]/g, " "), 200);
 };
 
 /** The context that an element gives to its content; cached while nothing in it changes. */

@@ -30,6 +30,8 @@ export class Info {
     this.role = "";
     this.field = undefined;
     this.control = null;
+    /** Whether the controls in it answer what it asks. */
+    this.asks = false;
     this.speaks = "";
     // What was measured.
     this.style = null;
@@ -47,6 +49,7 @@ export class Info {
     this.summary = undefined;
     this.live = undefined;
     this.error = undefined;
+    this.activation = undefined;
     this.place = undefined;
     this.placeKnown = null;
     this.placeVersion = 0;
@@ -62,6 +65,8 @@ export class Info {
     // What a walk passes down: the headings above it, and above its next child.
     this.line = null;
     this.lineWithin = null;
+    /** What asks around it: the nearest dialog. */
+    this.asking = null;
     this.contextVersion = 0;
     this.clipMoved = false;
     this.placeShifted = false;

@@ -9,7 +9,7 @@ import { attr, cut, shortText } from "cuebook:core";
 import { memory } from "./memory.js";
 import { kindOf } from "./reasons.js";
 import { cssOf } from "./place.js";
-import { aboutOf, ligaturesOf } from "./context.js";
+import { aboutOf, iconOf, ligaturesOf } from "./context.js";
 
 const FIELDS = new Set("text password multiline select check number range color file dateTime richText".split(" "));
 
@@ -31,6 +31,7 @@ export const rowOf = (run, info, stand) => {
   };
   const sensitive = cb.isSensitive(element);
   if (!row.name) put("fallback", cb.fallbackOf(element, tag, role));
+  if (!FIELDS.has(row.control) && !/[\p{L}\p{N}]{2}/u.test(row.name)) put("icon", iconOf(element));
   put("title", shortText(attr(element, "title") ?? "", 200));
   if (!row.name && FIELDS.has(row.control)) {
     put("beside", cb.besideOf(element, tag, role));

@@ -11,6 +11,7 @@ import { describe, occlusionOf } from "./cover.js";
 import { cssOf, segmentOf } from "./place.js";
 import { crownOf, placeKept, placeKey } from "./context.js";
 import { itemsOf, LANDMARKS, summaryOf } from "./sketch.js";
+import { activationOf, askedAround, asks } from "./activation.js";
 import { rowOf } from "./row.js";
 
 const LIMITS = { landmarks: 40, headings: 40, live: 20, suspects: 300 };
@@ -64,6 +65,8 @@ export const read = (run, info) => {
   info.role = "generic";
   info.speaks = "";
   info.control = tag === "label" ? cb.control(element) : null;
+  info.asks = false;
+  info.activation = undefined;
   info.structure = parent ? parent.structure + (isPlainRole(parent.role) || parent.kind !== WALKED ? 0 : 1) : 0;
   if (info.kind === OWNER) return;
   if (look.display === "none") {
@@ -89,6 +92,7 @@ export const read = (run, info) => {
   info.reason = tag === "label" ? labelReason(element, pointed) : reasonOf(element, tag, pointed);
   info.points = (pointed && look.cursor === "pointer") || info.reason !== "" || look.cursor === "pointer";
   info.role = stated || (tag !== "div" && tag !== "span") ? roleOf(element) : "generic";
+  info.asks = asks(info.role, names);
   const speaks = names.includes("aria-live") ? attr(element, "aria-live") : "";
   if (info.role === "alert" || info.role === "status" || info.role === "log") info.speaks = info.role;
   else if (speaks === "assertive") info.speaks = "alert";
@@ -139,14 +143,19 @@ const consider = (run, info, cssShifted) => {
     if (cssShifted) info.row = null;
     return;
   }
+  const activation = activationOf(run, info);
+  const asked = askedAround(run, info);
+  const beyond = `${activation.key} ${asked}`;
   if (
     !info.row ||
+    info.rowBeyond !== beyond ||
     info.rowLine !== (info.line?.key ?? "") ||
     (info.rowTitle !== null && info.rowTitle !== run.title) ||
     info.rowContext !== info.contextVersion ||
     info.rowStand !== stand
   ) {
-    info.row = rowOf(run, info, stand);
+    info.row = { ...rowOf(run, info, stand), activation: activation.said, surroundings: asked };
+    info.rowBeyond = beyond;
     info.rowLine = info.line?.key ?? "";
     info.rowContext = info.contextVersion;
     info.rowStand = stand;
@@ -190,7 +199,7 @@ const isPageScroller = (element) => element === cb.rootElement() || element === 
 const headingOf = (info) => {
   if (info.heading === undefined) {
     const text = shortText(cb.nameOf(info.element) || textHead(info.element), 200);
-    info.heading = text && cb.isVisible(info.element) ? { level: cb.statesOf(info.element).level ?? 2, text } : null;
+    info.heading = text && cb.isLegible(info.element) ? { level: cb.statesOf(info.element).level ?? 2, text } : null;
   }
   return info.heading;
 };
@@ -206,6 +215,7 @@ const visit = (run, info) => {
   info.shifts = false;
   info.placeShifted = cssShifted;
   if (!info.fresh) refresh(run, info);
+  info.asking = info.asks ? info : parent ? parent.asking : null;
   if (info.testId) run.testIds.set(info.testId, (run.testIds.get(info.testId) ?? 0) + 1);
   const crown = parent && info.index > 0 ? crownOf(parent.kids[info.index - 1]) : null;
   if (crown) parent.lineWithin = cb.crowned(parent.lineWithin, crown);
@@ -249,7 +259,7 @@ const visit = (run, info) => {
     if (info.summary) run.landmarks.push(info.summary);
   }
   if (info.speaks && run.live.length < LIMITS.live) {
-    info.live ??= cb.isVisible(element) ? shortText(ownText(element, 300), 300) : "";
+    info.live ??= cb.isLegible(element) ? shortText(ownText(element, 300), 300) : "";
     if (info.live) run.live.push({ kind: info.speaks, text: info.live });
   }
   if (info.reason && run.live.length < LIMITS.live) {
@@ -291,6 +301,8 @@ export const walkOver = (options, began) => {
   let tested = null;
   const run = {
     options,
+    formFacts: new Map(),
+    dialogs: new Map(),
     entries: [],
     owners: {},
     headings: [],

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::{ObservationId, PageId, RunId};
-use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::observation::{Challenge, Observation, Scope};
 use cuebook_grammar::outcome::{Cause, EffectRecord, Stage, StepFailure, StepOutcome, StepSuccess};
 use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
 use cuebook_grammar::planning::PlanningCall;
@@ -14,8 +14,8 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::{
-    Confirm, ConfirmReply, ConfirmRequest, Executor, Finding, HistoryEntry, PageModeler, PlanReply, PlanRequest,
-    PlanSink, Planner, Query, Redactor, StepLog, StepTicket, Stuck,
+    Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding, HistoryEntry, PageModeler, PlanReply,
+    PlanRequest, PlanSink, Planner, Query, Redactor, StepLog, StepTicket, Stuck,
 };
 use cuebook_grammar::secret::DigestKey;
 use serde_json::{Value, json};
@@ -45,6 +45,8 @@ pub(super) struct Shop {
     pub(super) url: String,
     pub(super) fingerprint: String,
     looks: u64,
+    /// What the next observations find asked of a person; the last one stays.
+    pub(super) challenges: VecDeque<Option<Challenge>>,
     /// What was asked of the layers, in order: `observe view`, `begin 0.1 click`, `act click`, `commit 0.1 ok`, …
     pub(super) trace: Vec<String>,
     pub(super) records: Vec<StepRecord>,
@@ -55,6 +57,8 @@ pub(super) struct Shop {
     pub(super) log_breaks_at: Option<usize>,
     /// The executor never answers.
     pub(super) hangs: bool,
+    /// No observation succeeds, for this reason if the page is gone.
+    pub(super) unseen: Option<Option<Cause>>,
 }
 
 /// What breaks a fake.
@@ -80,6 +84,7 @@ impl Trial {
             url: SHOP.to_owned(),
             fingerprint: "shop".to_owned(),
             looks: 0,
+            challenges: VecDeque::new(),
             trace: Vec::new(),
             records: Vec::new(),
             asked: Vec::new(),
@@ -87,6 +92,7 @@ impl Trial {
             answers: VecDeque::new(),
             log_breaks_at: None,
             hangs: false,
+            unseen: None,
         };
         Self {
             shop: Arc::new(Mutex::new(shop)),
@@ -154,6 +160,7 @@ impl Trial {
             sight: Sight::Words,
             program: "test".to_owned(),
             browser: None,
+            browser_path: None,
         };
         let mut controller = Controller::new(layers, DigestKey::new([1; 32]), Arc::new(Open))
             .with_budgets(self.budgets)
@@ -202,6 +209,10 @@ impl Shop {
         let mut page = Observation::blank(PageId::new("tab"), &self.url);
         page.id = ObservationId(self.looks);
         page.scope = scope;
+        page.sketch.challenge = self.challenges.front().copied().flatten();
+        if self.challenges.len() > 1 {
+            self.challenges.pop_front();
+        }
         page.fingerprint.clone_from(&self.fingerprint);
         let seen = self.candidates.iter().filter(|(_, _, _, in_view)| *in_view || scope == Scope::Full);
         let candidates: Vec<Value> = seen
@@ -247,7 +258,11 @@ impl PageModeler for Fake {
     async fn observe(&mut self, _: &PageId, scope: Scope, _: Deadline) -> Result<Observation, Broken> {
         let mut shop = lock(&self.0);
         shop.trace.push(format!("observe {scope:?}").to_lowercase());
-        Ok(shop.observation(scope))
+        if shop.unseen.is_some() { Err(Broken) } else { Ok(shop.observation(scope)) }
+    }
+
+    fn lost(&self) -> Option<Cause> {
+        lock(&self.0).unseen.flatten()
     }
 
     async fn explore(&mut self, _: &PageId, _: &Query, _: Deadline) -> Result<Finding, Broken> {
@@ -327,6 +342,7 @@ impl Executor for FakeExecutor {
         _: &PageId,
         step: &BoundStep,
         _: &Observation,
+        _: &mut dyn EffectGate,
         _: Deadline,
     ) -> Result<StepOutcome, Broken> {
         let outcome = {

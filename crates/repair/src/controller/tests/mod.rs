@@ -2,15 +2,17 @@
 
 mod fakes;
 
+use std::sync::Mutex;
 use std::time::Duration;
 
+use cuebook_grammar::observation::Challenge;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::record::{StepOrigin, StepResult};
 use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{ConfirmReply, PlanReply, PlannedStep, Stuck};
 use serde_json::json;
 
-use fakes::{Trial as Fake, click, done, failed, left, lock, plan};
+use fakes::{Shop, Trial as Fake, click, done, failed, left, lock, plan};
 
 const SAVE: (u32, &str, &str) = (1, "button", "Next");
 const BACK: (u32, &str, &str) = (2, "button", "Back");
@@ -131,6 +133,13 @@ async fn what_needs_consent_runs_with_it_and_is_blocked_without() {
     assert!(lock(&shop).questions[0].grant.is_some());
 
     let mut stage = pay();
+    stage.budgets.questions = 0;
+    stage.shop().answers.push_back(ConfirmReply::Yes(None));
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Blocked);
+    assert!(lock(&shop).questions.is_empty(), "a person is not asked without end");
+
+    let mut stage = pay();
     stage.policy = stage.policy.granting("money@shop.test").unwrap();
     let (report, shop) = stage.run().await;
     assert_eq!(report.result, RunResult::Ok);
@@ -234,6 +243,60 @@ async fn a_failure_reaches_the_planner_and_the_next_plan_clears_it() {
     assert_eq!(failures, [None, Some(Cause::OptionNotFound), None]);
 }
 
+/// Questions to the person, and requests to the planner.
+fn asked(shop: &Mutex<Shop>) -> (usize, usize) {
+    let shop = lock(shop);
+    (shop.questions.len(), shop.asked.len())
+}
+
+#[tokio::test]
+async fn a_page_that_checks_the_browser_is_waited_for_and_then_left_to_the_person() {
+    let check = Some(Challenge::Interstitial);
+    let stage = Fake::new(&[SAVE]).planning(|_| finish());
+    stage.shop().challenges = [check, check, None].into();
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Ok);
+    assert_eq!(asked(&shop), (0, 1));
+
+    for (answer, questions) in [(ConfirmReply::Yes(None), 2), (ConfirmReply::NoOne, 1)] {
+        let mut stage = Fake::new(&[SAVE]).planning(|_| finish());
+        stage.budgets.interstitial = Duration::ZERO;
+        stage.shop().challenges = [check].into();
+        stage.shop().answers.push_back(answer);
+        let (report, shop) = stage.run().await;
+        assert_eq!(report.error.unwrap().code, ErrorCode::NeedsAnswer);
+        assert_eq!(asked(&shop), (questions, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_test_for_humans_is_left_to_the_person_once_it_explains_a_failure() {
+    let pass = || {
+        let mut stage = Fake::new(&[SAVE])
+            .planning(|n| if n == 0 { plan(json!([click(1)])) } else { finish() })
+            .acting(|_, _| failed(Stage::Postcondition, Cause::PostconditionFailed));
+        stage.budgets.captcha = Duration::ZERO;
+        stage.shop().challenges = [Some(Challenge::Captcha)].into();
+        stage
+    };
+    let (report, shop) = pass().run().await;
+    assert_eq!(report.error.unwrap().code, ErrorCode::NeedsAnswer);
+    assert!(lock(&shop).questions[0].question.starts_with("shop.test shows a test for humans"));
+
+    // Where nothing failed, it stands in nobody's way.
+    let stage = Fake::new(&[SAVE]).planning(|n| if n == 0 { plan(json!([click(1)])) } else { finish() });
+    stage.shop().challenges = [Some(Challenge::Captcha)].into();
+    let (report, shop) = stage.run().await;
+    assert_eq!((report.result, lock(&shop).questions.len()), (RunResult::Ok, 0));
+
+    // The person passes it: the planner goes on.
+    let stage = pass();
+    stage.shop().challenges = [Some(Challenge::Captcha); 3].into_iter().chain([None]).collect();
+    stage.shop().answers.push_back(ConfirmReply::Yes(None));
+    let (report, shop) = stage.run().await;
+    assert_eq!(lock(&shop).asked.len(), 2, "{:?}", report.error);
+}
+
 #[tokio::test]
 async fn drafts_that_keep_failing_the_check_end_the_run_with_what_is_wrong() {
     let (report, shop) = Fake::new(&[SAVE]).planning(|_| plan(json!([click(9)]))).run().await;
@@ -251,4 +314,18 @@ async fn calls_of_a_model_are_in_the_log_before_the_steps_that_name_them() {
     let shop = lock(&shop);
     assert_eq!(shop.trace[..4], ["open", "observe view", "planned 0", "begin 0.1 click"]);
     assert_eq!(shop.records[0].planning, Some(0));
+}
+
+#[tokio::test]
+async fn a_page_that_is_gone_fails_the_run_and_a_modeler_that_breaks_is_an_error() {
+    for (lost, result, code) in [
+        (Some(Cause::PageCrashed), RunResult::Failed, ErrorCode::PageCrashed),
+        (Some(Cause::BrowserGone), RunResult::Error, ErrorCode::BrowserGone),
+        (None, RunResult::Error, ErrorCode::ModelerBroken),
+    ] {
+        let fake = Fake::new(&[SAVE]);
+        fake.shop().unseen = Some(lost);
+        let (report, _) = fake.run().await;
+        assert_eq!((report.result, report.error.map(|error| error.code)), (result, Some(code)));
+    }
 }

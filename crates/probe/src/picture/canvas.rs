@@ -2,23 +2,28 @@
 //!
 //! Invariant: every area is clipped to the picture, however large or far away it is.
 
+use std::fmt;
 use std::io::Cursor;
 
 use cuebook_grammar::geometry::Rect;
 
 /// Red, green, blue.
-pub(super) type Ink = [u8; 3];
+pub type Ink = [u8; 3];
 
 /// The most bytes that a picture may take when it is unpacked.
 const UNPACKED: usize = 256 * 1024 * 1024;
 
 /// Whole pixels, from left and top to before right and bottom. It may lie outside of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Area {
-    pub(super) left: i64,
-    pub(super) top: i64,
-    pub(super) right: i64,
-    pub(super) bottom: i64,
+pub struct Area {
+    /// The first column.
+    pub left: i64,
+    /// The first row.
+    pub top: i64,
+    /// The column after the last one.
+    pub right: i64,
+    /// The row after the last one.
+    pub bottom: i64,
 }
 
 impl Area {
@@ -26,7 +31,8 @@ impl Area {
     const FAR: f64 = 1e6;
 
     /// The pixels that a box touches, at `scale` pixels a unit; `None` for a box without an area or a finite position.
-    pub(super) fn of(rect: &Rect, scale: (f64, f64)) -> Option<Self> {
+    #[must_use]
+    pub fn of(rect: &Rect, scale: (f64, f64)) -> Option<Self> {
         let (right, bottom) = (rect.x + rect.width, rect.y + rect.height);
         let edges = [rect.x * scale.0, rect.y * scale.1, right * scale.0, bottom * scale.1];
         if !rect.has_area() || edges.iter().any(|edge| !edge.is_finite()) {
@@ -42,33 +48,42 @@ impl Area {
     }
 
     /// Whether they have a pixel in common.
-    pub(super) fn meets(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
         self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
     }
 
     /// Whether all of it lies in `other`.
-    pub(super) fn is_within(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
         self.left >= other.left && self.top >= other.top && self.right <= other.right && self.bottom <= other.bottom
     }
 }
 
 /// A picture without transparency.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Canvas {
+pub struct Canvas {
     width: usize,
     height: usize,
     pixels: Vec<Ink>,
 }
 
+impl fmt::Debug for Canvas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Canvas({} × {})", self.width, self.height)
+    }
+}
+
 impl Canvas {
     /// A picture of one colour.
-    #[cfg(test)]
-    pub(super) fn plain(width: usize, height: usize, ink: Ink) -> Self {
+    #[must_use]
+    pub fn plain(width: usize, height: usize, ink: Ink) -> Self {
         Self { width, height, pixels: vec![ink; width * height] }
     }
 
     /// Reads a PNG; `None` for anything else, and for one that is too large.
-    pub(super) fn read(png: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn read(png: &[u8]) -> Option<Self> {
         let mut decoder = png::Decoder::new_with_limits(Cursor::new(png), png::Limits { bytes: UNPACKED });
         decoder.set_transformations(png::Transformations::normalize_to_color8());
         let mut reader = decoder.read_info().ok()?;
@@ -88,21 +103,27 @@ impl Canvas {
         (width.checked_mul(height)? == pixels.len()).then_some(Self { width, height, pixels })
     }
 
-    pub(super) fn width(&self) -> usize {
+    /// Pixels of a row.
+    #[must_use]
+    pub fn width(&self) -> usize {
         self.width
     }
 
-    pub(super) fn height(&self) -> usize {
+    /// Rows.
+    #[must_use]
+    pub fn height(&self) -> usize {
         self.height
     }
 
     /// All of it.
-    pub(super) fn area(&self) -> Area {
+    #[must_use]
+    pub fn area(&self) -> Area {
         Area { left: 0, top: 0, right: self.width as i64, bottom: self.height as i64 }
     }
 
     /// The same at a smaller size, each pixel the mean of those that it replaces. Never larger.
-    pub(super) fn shrunk(self, width: usize, height: usize) -> Self {
+    #[must_use]
+    pub fn shrunk(self, width: usize, height: usize) -> Self {
         let (width, height) = (width.clamp(1, self.width.max(1)), height.clamp(1, self.height.max(1)));
         if (width, height) == (self.width, self.height) {
             return self;
@@ -131,7 +152,7 @@ impl Canvas {
     }
 
     /// Paints what lies in the picture of an area.
-    pub(super) fn fill(&mut self, area: Area, ink: Ink) {
+    pub fn fill(&mut self, area: Area, ink: Ink) {
         let within = |edge: i64, size: usize| usize::try_from(edge).unwrap_or(0).min(size);
         let (left, right) = (within(area.left, self.width), within(area.right, self.width));
         for row in within(area.top, self.height)..within(area.bottom, self.height) {
@@ -145,7 +166,7 @@ impl Canvas {
     }
 
     /// Paints the innermost `thickness` pixels of an area.
-    pub(super) fn outline(&mut self, area: Area, thickness: i64, ink: Ink) {
+    pub fn outline(&mut self, area: Area, thickness: i64, ink: Ink) {
         let Area { left, top, right, bottom } = area;
         self.fill(Area { bottom: bottom.min(top + thickness), ..area }, ink);
         self.fill(Area { top: top.max(bottom - thickness), ..area }, ink);
@@ -154,7 +175,8 @@ impl Canvas {
     }
 
     /// The picture as PNG.
-    pub(super) fn png(&self) -> Option<Vec<u8>> {
+    #[must_use]
+    pub fn png(&self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut encoder =
             png::Encoder::new(&mut bytes, u32::try_from(self.width).ok()?, u32::try_from(self.height).ok()?);
@@ -167,9 +189,11 @@ impl Canvas {
         Some(bytes)
     }
 
-    #[cfg(test)]
-    pub(super) fn at(&self, x: usize, y: usize) -> Ink {
-        self.pixels[y * self.width + x]
+    /// The colour at a place in the picture, black beyond it.
+    #[must_use]
+    pub fn at(&self, x: usize, y: usize) -> Ink {
+        let index = (x < self.width).then(|| y.checked_mul(self.width)?.checked_add(x)).flatten();
+        index.and_then(|index| self.pixels.get(index)).copied().unwrap_or_default()
     }
 }
 

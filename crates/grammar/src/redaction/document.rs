@@ -1,4 +1,4 @@
-//! Redacts documents before they are written.
+//! Redacts documents before they leave the process.
 //!
 //! Invariants:
 //! - The result is JSON that reads back as the same type.
@@ -8,12 +8,11 @@
 
 use std::borrow::Cow;
 
-use cuebook_grammar::seam::Redactor;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::error::DataError;
+use crate::seam::Redactor;
 
 /// The field of records and reports for data that a step read: any JSON.
 const FREE_FIELD: &str = "data";
@@ -21,19 +20,59 @@ const FREE_FIELD: &str = "data";
 const MAX_DEPTH: usize = 100;
 const TOO_DEEP: &str = "[nested too deeply]";
 
+/// Why a document cannot be redacted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RedactError {
+    /// A value cannot be written as JSON, or the redacted one cannot be read.
+    #[error("the value cannot be written as JSON")]
+    Encode(#[from] serde_json::Error),
+    /// A secret is in a place that allows no other value.
+    #[error("the secret at {pointer} cannot be redacted: the document would not be readable")]
+    Unredactable {
+        /// JSON pointer to it.
+        pointer: String,
+    },
+}
+
+/// `body` without the secrets that `redactor` knows. Costs nothing while it knows none, else a copy as JSON.
+///
+/// # Errors
+/// [`RedactError`].
+pub fn redacted<T: Serialize + DeserializeOwned>(body: T, redactor: &dyn Redactor) -> Result<T, RedactError> {
+    match changed(&body, Some(redactor))? {
+        Some(value) => Ok(serde_json::from_value(value)?),
+        None => Ok(body),
+    }
+}
+
 /// The JSON text of `body`, redacted. Fields keep the order of the type unless a value was redacted.
 ///
 /// # Errors
-/// [`DataError::Encode`]; [`DataError::Unredactable`] if a secret is in a place that allows no other value.
-pub(crate) fn to_json<T: Serialize + DeserializeOwned>(
+/// [`RedactError`].
+pub fn redacted_json<T: Serialize + DeserializeOwned>(
     body: &T,
     redactor: Option<&dyn Redactor>,
-) -> Result<String, DataError> {
-    let value = serde_json::to_value(body).map_err(DataError::Encode)?;
+) -> Result<String, RedactError> {
+    match changed(body, redactor)? {
+        Some(value) => Ok(serde_json::to_string(&value)?),
+        None => Ok(serde_json::to_string(body)?),
+    }
+}
+
+/// The redacted document, if there was anything to redact.
+fn changed<T: Serialize + DeserializeOwned>(
+    body: &T,
+    redactor: Option<&dyn Redactor>,
+) -> Result<Option<Value>, RedactError> {
+    if redactor.is_some_and(Redactor::is_idle) {
+        return Ok(None);
+    }
+    let value = serde_json::to_value(body)?;
     let mut changes = Vec::new();
     collect(&value, &mut String::new(), redactor, &mut changes);
     if changes.is_empty() {
-        return serde_json::to_string(body).map_err(DataError::Encode);
+        return Ok(None);
     }
     let reads_back = |value: &Value| serde_json::from_value::<T>(value.clone()).is_ok();
     let all_at_once = changes.iter().fold(value.clone(), |mut value, change| {
@@ -41,17 +80,17 @@ pub(crate) fn to_json<T: Serialize + DeserializeOwned>(
         value
     });
     if reads_back(&all_at_once) {
-        return serde_json::to_string(&all_at_once).map_err(DataError::Encode);
+        return Ok(Some(all_at_once));
     }
     let mut redacted = value;
     for change in &changes {
         redacted = change.one(redacted, &reads_back)?;
     }
-    serde_json::to_string(&redacted).map_err(DataError::Encode)
+    Ok(Some(redacted))
 }
 
 /// Data of a step, or any other JSON without a fixed type, redacted.
-pub(crate) fn free(value: &Value, redactor: Option<&dyn Redactor>) -> Value {
+pub fn redacted_data(value: &Value, redactor: Option<&dyn Redactor>) -> Value {
     free_at(value, redactor, 0)
 }
 
@@ -69,7 +108,7 @@ impl Change {
     }
 
     /// Applies this change, or the nearest one that leaves the document readable.
-    fn one(&self, document: Value, reads_back: &dyn Fn(&Value) -> bool) -> Result<Value, DataError> {
+    fn one(&self, document: Value, reads_back: &dyn Fn(&Value) -> bool) -> Result<Value, RedactError> {
         let mut options = vec![self.to.clone()];
         if let (Value::String(from), Value::String(to)) = (&self.from, &self.to) {
             // Bounded text: the mark may be longer than the secret.
@@ -85,7 +124,7 @@ impl Change {
                 return Ok(changed);
             }
         }
-        Err(DataError::Unredactable { pointer: self.pointer.clone() })
+        Err(RedactError::Unredactable { pointer: self.pointer.clone() })
     }
 }
 
@@ -104,7 +143,7 @@ fn collect(value: &Value, pointer: &mut String, redactor: Option<&dyn Redactor>,
         pointer.push('/');
         pointer.push_str(&segment.replace('~', "~0").replace('/', "~1"));
         if is_free {
-            let to = free(child, redactor);
+            let to = redacted_data(child, redactor);
             if to != *child {
                 changes.push(Change { pointer: pointer.clone(), from: child.clone(), to });
             }
@@ -137,12 +176,22 @@ fn collect(value: &Value, pointer: &mut String, redactor: Option<&dyn Redactor>,
     }
 }
 
-/// Whether the field is the digest or path of an artifact: hexadecimal digits that may contain a short secret by chance.
+/// Whether the field is the digest of an artifact, or its path: hexadecimal digits that may contain a short secret by
+/// chance.
 fn is_own_digest(fields: &Map<String, Value>, name: &str) -> bool {
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let Some((digest, path)) = text("sha256").zip(text("path")) else { return false };
     let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
-    is_digest && (name == "sha256" || (name == "path" && crate::artifact_name::names(path, digest)))
+    is_digest && (name == "sha256" || (name == "path" && is_path_of(path, digest)))
+}
+
+/// `artifacts/ab/abcd….png`.
+fn is_path_of(path: &str, digest: &str) -> bool {
+    let rest = path.strip_prefix("artifacts/").and_then(|rest| rest.split_once('/'));
+    rest.is_some_and(|(folder, name)| {
+        let extension = name.strip_prefix(digest).and_then(|rest| rest.strip_prefix('.'));
+        digest.starts_with(folder) && extension.is_some_and(|extension| extension.len() <= 5)
+    })
 }
 
 fn free_at(value: &Value, redactor: Option<&dyn Redactor>, depth: usize) -> Value {

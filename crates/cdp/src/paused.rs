@@ -1,0 +1,86 @@
+//! A request that Chrome holds for us: the event `Fetch.requestPaused`.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A request that waits for an answer, before it leaves or when its response has begun.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct PausedRequest {
+    /// Names it in the answer.
+    pub request_id: String,
+    /// The request.
+    pub request: Request,
+    /// Its name in the events of `Network`, if it has one.
+    #[serde(default)]
+    pub network_id: Option<String>,
+    /// What it is for, as Chrome spells it: `Document`, `XHR`, `Image`, …
+    #[serde(default)]
+    pub resource_type: String,
+    /// The status, once there is a response.
+    #[serde(default)]
+    pub response_status_code: Option<u16>,
+    /// The header fields, once there is a response.
+    #[serde(default)]
+    pub response_headers: Vec<Header>,
+    /// Why there is none, as Chrome spells it: `ConnectionRefused`, `NameNotResolved`, …
+    #[serde(default)]
+    pub response_error_reason: Option<String>,
+}
+
+/// A header field.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct Header {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// A request.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Request {
+    /// The URL, without its fragment.
+    pub url: String,
+    /// The method.
+    pub method: String,
+    #[serde(default)]
+    headers: Map<String, Value>,
+    #[serde(default)]
+    post_data: Option<String>,
+    #[serde(default)]
+    post_data_entries: Vec<PostData>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct PostData {
+    #[serde(default)]
+    bytes: Option<String>,
+}
+
+impl Request {
+    /// The bytes that it sends; `None` for none. Chrome leaves out files.
+    #[must_use]
+    pub fn body(&self) -> Option<Vec<u8>> {
+        let parts = self.post_data_entries.iter().filter_map(|part| STANDARD.decode(part.bytes.as_ref()?).ok());
+        let body: Vec<u8> = parts.flatten().collect();
+        if body.is_empty() { self.post_data.as_ref().map(|text| text.clone().into_bytes()) } else { Some(body) }
+    }
+
+    /// Names and values of its header fields.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+    }
+
+    /// The value of a header field, whose name is compared without case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+}

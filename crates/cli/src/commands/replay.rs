@@ -1,0 +1,191 @@
+//! `cuebook replay`: a recorded run again, without a planner, and what differs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cuebook_datalayer::replay::{Comparison, Divergence, Likeness, Recording, compare, compare_pictures};
+use cuebook_datalayer::traffic::FixtureRules;
+use cuebook_datalayer::{ArtifactStore, Observations, Run, RunDir};
+use cuebook_grammar::geometry::ViewportSize;
+use cuebook_grammar::plan::PlanDraft;
+use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
+use serde::Serialize;
+use similar::TextDiff;
+
+use crate::args::ReplayArgs;
+use crate::browser::fit_viewport;
+use crate::compose::{self, Job};
+use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::progress::{self, counted};
+use crate::text::{plain, plain_lines, with_sources};
+use crate::traffic::Offline;
+
+const COMPARISON: &str = "replay.json";
+const HEALED: &str = "healed-plan.json";
+
+/// What `--json` prints: the report of the run, and the comparison.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Replayed<'a> {
+    #[serde(flatten)]
+    report: &'a RunReport,
+    replay: &'a Comparison,
+    /// What was asked for without a network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offline: Option<&'a Offline>,
+    /// The file of the healed plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    healed_plan: Option<PathBuf>,
+}
+
+pub(crate) async fn run(args: ReplayArgs, output: Output) -> Exit {
+    match Box::pin(replayed(args, output)).await {
+        Ok(exit) => exit,
+        Err(refusal) => refusal.print(output),
+    }
+}
+
+async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
+    let likeness = Likeness::ignoring(&args.ignore)
+        .map_err(|error| Refusal::invalid(ErrorCode::Usage, format!("--ignore: {}", plain(&error.to_string()))))?;
+    let dir = RunDir::open(&args.run).map_err(|error| unreadable(&error))?;
+    let recorded = Run::read(&dir.log_path()).map_err(|error| unreadable(&error))?;
+    let pictures = ArtifactStore::new(&dir, None);
+    let credentials: BTreeMap<_, _> = args.credential.iter().cloned().collect();
+    let mut recording = Recording::of(&recorded, &credentials).map_err(|error| {
+        Refusal::invalid(ErrorCode::InvalidPlan, format!("{}{}", with_sources(&error), hint(&error)))
+    })?;
+    if let Some(url) = &args.url {
+        recording = recording.starting_on(url);
+    }
+    if let Some(context) = &mut recording.plan.context {
+        context.viewport = viewport(&recorded, &pictures);
+    }
+    let mut options = args.options;
+    fit_viewport(&mut options.browser, &recording.plan);
+    let secrets = compose::secrets(&options, recording.url.as_deref())?;
+
+    let mut job = Job::replay(&recording, secrets);
+    if args.offline {
+        job.fixtures = Some((dir.clone(), FixtureRules { is_strict: args.strict, ..FixtureRules::default() }));
+    }
+    let ended = compose::drive(job, &options, output).await?;
+    compose::conclude(&ended.report, output);
+    let run = Run::read(&ended.dir.log_path()).map_err(|error| unreadable(&error))?;
+    let mut comparison = compare(&recording, Some(&recorded), &run, &likeness);
+    let now = ArtifactStore::new(&ended.dir, None);
+    comparison.add(compare_pictures(&recording, (&recorded, &pictures), (&run, &now), args.similarity));
+    write(&ended.dir.path().join(COMPARISON), &comparison)?;
+    let mut text = in_words(&comparison);
+    let mut healed_plan = None;
+    if args.heal && comparison.drift().next().is_some() {
+        match recording.healed(&run) {
+            Some(healed) => {
+                let path = ended.dir.path().join(HEALED);
+                write(&path, &healed.plan)?;
+                let _ = write!(text, "healed plan: {}\n{}", path.display(), diff(&recording.plan, &healed.plan));
+                healed_plan = Some(path);
+            }
+            None => progress::say("note: the plan is not healed, as the replay did not carry out all of its steps"),
+        }
+    }
+    let misses = ended.offline.as_ref().map_or(0, |offline| offline.missed);
+    if let Some(offline) = &ended.offline {
+        let answered = counted(usize::try_from(offline.answered).unwrap_or(usize::MAX), "request");
+        let _ = writeln!(text, "offline: {answered} answered from the recording, {misses} not in it");
+        for miss in &offline.misses {
+            let _ = writeln!(text, "  not recorded: {}", plain(miss));
+        }
+    }
+    if output.json {
+        print_json(&Replayed {
+            report: &ended.report,
+            replay: &comparison,
+            offline: ended.offline.as_ref(),
+            healed_plan,
+        });
+    } else {
+        print_text(&plain_text(&text));
+    }
+    Ok(match ended.report.result {
+        RunResult::Ok | RunResult::Failed if comparison.is_equal() && misses == 0 => Exit::OK,
+        RunResult::Ok | RunResult::Failed => Exit::FAILED,
+        other => Exit::of(other),
+    })
+}
+
+fn unreadable(error: &(dyn std::error::Error + 'static)) -> Refusal {
+    Refusal::invalid(ErrorCode::Unreadable, with_sources(error))
+}
+
+/// What to do about a run that cannot be replayed.
+fn hint(error: &cuebook_datalayer::DataError) -> &'static str {
+    use cuebook_datalayer::{DataError, Unreplayable};
+    match error {
+        DataError::Unreplayable { why: Unreplayable::Text, .. } => {
+            " with --credential STEP=SECRET, where SECRET is a name from the file of --secrets or of the environment"
+        }
+        _ => "",
+    }
+}
+
+/// The viewport of the first observation that the log holds.
+fn viewport(run: &Run, store: &ArtifactStore) -> Option<ViewportSize> {
+    let first = run.observations.first()?;
+    let seen = Observations::new(&run.observations, store.clone()).read(first.observation).ok()??.viewport;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a viewport is a small whole number")]
+    let size = |side: f64| (200.0..=20_000.0).contains(&side).then_some(side as u32);
+    Some(ViewportSize { width: size(seen.width)?, height: size(seen.height)? })
+}
+
+fn write(path: &Path, document: &impl Serialize) -> Result<(), Refusal> {
+    let cannot = |error: &dyn std::fmt::Display| {
+        Refusal::unusable(ErrorCode::CannotWrite, format!("{}: {error}", path.display()))
+    };
+    let json = serde_json::to_string_pretty(document).map_err(|error| cannot(&error))?;
+    fs::write(path, json + "\n").map_err(|error| cannot(&error))
+}
+
+/// The differences, the first divergence first.
+fn in_words(comparison: &Comparison) -> String {
+    let steps = counted(comparison.steps as usize, "step");
+    let recorded = comparison.recorded.as_ref().map_or("the recording", |run| run.as_str());
+    let Some(first) = comparison.divergences.first() else { return format!("{steps} replayed, equal to {recorded}\n") };
+    let mut out = format!("first divergence: {}\n", divergence_in_words(first));
+    for more in comparison.divergences.iter().skip(1) {
+        let _ = writeln!(out, "                  {}", divergence_in_words(more));
+    }
+    let differences = counted(comparison.divergences.len(), "difference");
+    let _ = writeln!(out, "{steps} of {recorded} replayed, {differences}");
+    out
+}
+
+/// `step 3 (click button "Save"): url was /a, is /b`.
+pub(crate) fn divergence_in_words(divergence: &Divergence) -> String {
+    let listed = |items: &[String]| items.iter().map(|item| plain(item)).collect::<Vec<_>>().join(", ");
+    let parts = [("was", &divergence.recorded), ("is", &divergence.replayed)];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, items)| !items.is_empty())
+        .map(|(verb, items)| format!("{verb} {}", listed(items)))
+        .collect();
+    let step = match divergence.step {
+        0 => "start".to_owned(),
+        number => format!("step {number}"),
+    };
+    format!("{step} ({}): {} {}", plain(&divergence.action), divergence.kind.as_str(), parts.join(", "))
+        .trim_end()
+        .to_owned()
+}
+
+/// What changed in a plan, as a unified diff of its JSON.
+pub(crate) fn diff(recorded: &PlanDraft, healed: &PlanDraft) -> String {
+    let [old, new] = [recorded, healed].map(|plan| serde_json::to_string_pretty(plan).unwrap_or_default() + "\n");
+    TextDiff::from_lines(&old, &new).unified_diff().context_radius(3).header("recorded", "healed").to_string()
+}
+
+fn plain_text(text: &str) -> String {
+    format!("{}\n", plain_lines(text))
+}

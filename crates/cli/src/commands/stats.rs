@@ -1,0 +1,153 @@
+//! `cuebook stats`: metrics of recorded runs, and a gate for CI.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use cuebook_datalayer::metrics::{Collector, Quantiles, Regression, Summary};
+use cuebook_datalayer::{Entries, RunDir};
+use cuebook_grammar::report::ErrorCode;
+use serde::Serialize;
+
+use crate::args::StatsArgs;
+use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::progress;
+use crate::text::{plain, with_sources};
+
+/// What `--json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Stats {
+    #[serde(flatten)]
+    summary: Summary,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    regressions: Vec<Regression>,
+    /// Logs with a line that cannot be read. What stands before it is counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreadable: Vec<String>,
+}
+
+pub(crate) fn run(args: &StatsArgs, output: Output) -> Exit {
+    match measured(args) {
+        Ok(stats) => {
+            if output.json {
+                print_json(&stats);
+            } else if args.prometheus {
+                print_text(&stats.summary.to_prometheus());
+            } else {
+                print_text(&table(&stats.summary));
+            }
+            for problem in &stats.unreadable {
+                progress::say(&format!("note: {}", plain(problem)));
+            }
+            for one in &stats.regressions {
+                let now = one.now.map_or_else(|| "not counted".to_owned(), percent);
+                progress::say(&format!("regression: {} is {now}, was {}", one.rate, percent(one.baseline)));
+            }
+            if stats.regressions.is_empty() { Exit::OK } else { Exit::FAILED }
+        }
+        Err(refusal) => refusal.print(output),
+    }
+}
+
+fn measured(args: &StatsArgs) -> Result<Stats, Refusal> {
+    let unreadable = |message: String| Refusal::invalid(ErrorCode::Unreadable, message);
+    // Before an hour of reading.
+    let baseline = args.gate.as_deref().map(baseline).transpose().map_err(unreadable)?;
+    let runs = RunDir::find(&args.runs).map_err(|error| unreadable(with_sources(&error)))?;
+    let mut collector = Collector::default();
+    let mut problems = Vec::new();
+    for run in runs {
+        let log = run.log_path();
+        if let Err(error) = Entries::open(&log).and_then(|entries| collector.add_run(entries)) {
+            problems.push(format!("{}: {}", log.display(), with_sources(&error)));
+        }
+    }
+    let summary = collector.summary();
+    let regressions = baseline.map(|baseline| summary.regressions(&baseline, args.tolerance)).unwrap_or_default();
+    Ok(Stats { summary, regressions, unreadable: problems })
+}
+
+fn baseline(path: &Path) -> Result<Summary, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let summary: Summary = serde_json::from_str(&text)
+        .map_err(|error| format!("{}: expected the output of `cuebook stats --json`: {error}", path.display()))?;
+    // Every member is optional, so that a file of an earlier version is read; one without runs is another document.
+    if summary.runs.total == 0 {
+        return Err(format!("{}: expected the output of `cuebook stats --json`, saw no runs", path.display()));
+    }
+    Ok(summary)
+}
+
+fn table(summary: &Summary) -> String {
+    let mut out = String::new();
+    let runs = &summary.runs;
+    let mut row = |what: &str, rate: Option<f64>, detail: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{what:<28}{:>7}  {detail}", rate.map_or_else(|| "–".to_owned(), percent));
+    };
+    let ends = [
+        ("failed", runs.failed),
+        ("blocked", runs.blocked),
+        ("invalid", runs.invalid),
+        ("error", runs.error),
+        ("interrupted", runs.interrupted),
+        ("cut off", runs.cut_off),
+    ];
+    let ends = ends.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!(", {count} {name}"));
+    row(
+        "runs that ended well",
+        runs.success_rate,
+        format!("{} of {}{}", runs.ok, runs.total, ends.collect::<String>()),
+    );
+    let plans = &summary.plans;
+    row("valid plans of models", plans.validity, format!("{} of {} outputs", plans.valid, plans.valid + plans.invalid));
+    let pre = &summary.preconditions;
+    row("preconditions at once", pre.first_try_rate, format!("{} of {} steps", pre.satisfied, pre.steps));
+    let repairs = &summary.repairs;
+    row("steps that failed at first", repairs.rate, format!("{} of {}", repairs.needed, repairs.steps));
+    let depth = format!("{} of {}, depth {}", repairs.recovered, repairs.needed, spread(repairs.depth, ""));
+    row("  of these recovered", repairs.recovery_rate, depth);
+    let post = &summary.postconditions;
+    let latency = format!("{} of {}, {}", post.held, post.judged, spread(post.latency_ms, " ms"));
+    row("postconditions that held", post.rate, latency);
+    let cost = &summary.success;
+    let _ = writeln!(out, "\na success takes              {}", spread(cost.duration_ms, " ms"));
+    let _ = writeln!(out, "  tokens                     {}", spread(cost.tokens, ""));
+    let _ = writeln!(out, "  steps                      {}", spread(cost.steps, ""));
+    if !summary.verbs.is_empty() {
+        let _ = writeln!(out, "\n{:<20}{:>9}{:>9}  duration", "verb", "attempts", "failed");
+        for verb in &summary.verbs {
+            let took = spread(verb.duration_ms, " ms");
+            let _ = writeln!(out, "{:<20}{:>9}{:>9}  {took}", verb.verb, verb.attempts, verb.failed);
+        }
+    }
+    let flaky = [("flaky targets", &summary.flaky_targets), ("flaky conditions", &summary.flaky_conditions)];
+    for (title, mixed) in flaky.into_iter().filter(|(_, mixed)| !mixed.is_empty()) {
+        let _ = writeln!(out, "\n{title}");
+        for one in mixed {
+            let _ = writeln!(out, "  {} of {} failed: {}", one.failed, one.ok + one.failed, plain(&one.what));
+        }
+    }
+    if !summary.failed.is_empty() {
+        let _ = writeln!(out, "\nruns that did not end well");
+        for run in &summary.failed {
+            let step = run.step_index.map_or_else(String::new, |index| format!(", stepIndex {index}"));
+            let why = run.cause.iter().chain(&run.message).map(|text| format!(": {}", plain(text))).collect::<String>();
+            let _ = writeln!(out, "  {} {}{step}{why}", plain(&run.run_id), run.result);
+        }
+    }
+    out
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn spread(quantiles: Quantiles, unit: &str) -> String {
+    let Quantiles { count, p50, p90, p99, max } = quantiles;
+    if count == 0 {
+        return "–".to_owned();
+    }
+    format!("p50 {p50}{unit}, p90 {p90}{unit}, p99 {p99}{unit}, max {max}{unit}")
+}

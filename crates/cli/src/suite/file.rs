@@ -1,0 +1,314 @@
+//! The file of a suite, in TOML.
+//!
+//! Invariants:
+//! - What is not understood is an error with its line, never ignored.
+//! - Names are unique, and so are the files of their recordings.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use cuebook_grammar::condition::Condition;
+use cuebook_grammar::id::{CredentialRef, TargetRef};
+use cuebook_grammar::locator::Locator;
+use cuebook_grammar::report::ErrorCode;
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use url::Url;
+
+use crate::exit::Refusal;
+use crate::input;
+use crate::text::{plain, plain_lines};
+
+/// A suite.
+pub(crate) struct Suite {
+    pub(crate) cases: Vec<Case>,
+}
+
+/// A test case.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    /// The task in words.
+    pub(crate) narrative: String,
+    pub(crate) priority: Priority,
+    pub(crate) context: Context,
+    /// The page to start on.
+    pub(crate) url: String,
+    /// The file of the plan, instead of a planner.
+    pub(crate) plan: Option<PathBuf>,
+    /// What must hold in the end; never empty.
+    pub(crate) expect: Vec<Condition>,
+    /// The targets of the conditions.
+    pub(crate) candidates: BTreeMap<TargetRef, Locator>,
+    /// Secrets for steps of the recording whose text is not recorded, by 1-based step.
+    pub(crate) credentials: BTreeMap<u32, CredentialRef>,
+}
+
+/// How important a case is. It is reported, and decides nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Priority {
+    Critical,
+    High,
+    #[default]
+    Medium,
+    Low,
+}
+
+/// What a case shares with others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Context {
+    /// A browser of its own.
+    #[default]
+    Fresh,
+    /// The browser of all shared cases, which run in the order of the file.
+    Shared,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawSuite {
+    url: Option<Spanned<String>>,
+    #[serde(rename = "case", default)]
+    cases: Vec<Spanned<RawCase>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCase {
+    name: Spanned<String>,
+    narrative: Spanned<String>,
+    #[serde(default)]
+    priority: Priority,
+    #[serde(default)]
+    context: Context,
+    url: Option<Spanned<String>>,
+    plan: Option<PathBuf>,
+    expect: Spanned<Vec<Condition>>,
+    #[serde(default)]
+    candidates: BTreeMap<TargetRef, Locator>,
+    #[serde(default)]
+    credentials: BTreeMap<Spanned<String>, String>,
+}
+
+impl Suite {
+    /// Reads the suite at `path`. URLs are relative to `base`, else to the suite's own.
+    pub(crate) fn read(path: &Path, base: Option<&str>) -> Result<Self, Refusal> {
+        let text = input::text(path)?;
+        Self::parse(&text, path.parent().unwrap_or(Path::new("")), base).map_err(|error| {
+            let shown = plain(&path.display().to_string());
+            let line = error.at.map_or_else(String::new, |at| format!(" line {}", line_of(&text, at)));
+            Refusal::invalid(ErrorCode::Malformed, format!("{shown}{line}: {}", plain_lines(&error.message)))
+        })
+    }
+
+    fn parse(text: &str, beside: &Path, base: Option<&str>) -> Result<Self, Wrong> {
+        let raw: RawSuite = toml::from_str(text)
+            .map_err(|error| Wrong { at: error.span().map(|span| span.start), message: error.message().to_owned() })?;
+        let base = match (base, &raw.url) {
+            (Some(base), _) => Some(Url::parse(base).map_err(|error| wrong(None, format!("--url {base}: {error}")))?),
+            (None, Some(own)) => Some(Url::parse(own.get_ref()).map_err(|error| {
+                wrong(Some(own.span().start), format!("expected an absolute URL, saw {:?}: {error}", own.get_ref()))
+            })?),
+            (None, None) => None,
+        };
+        if raw.cases.is_empty() {
+            return Err(wrong(None, "expected at least one [[case]], saw none".to_owned()));
+        }
+        let mut cases: Vec<Case> = Vec::new();
+        for raw in raw.cases {
+            let at = raw.span().start;
+            let case = raw.into_inner().checked(at, beside, base.as_ref())?;
+            let (name, at) = case;
+            if let Some(twin) = cases.iter().find(|other| slug(&other.name) == slug(&name.name)) {
+                let message = format!(
+                    "the name {:?} is taken by the case {:?}; letters and digits must differ",
+                    name.name, twin.name
+                );
+                return Err(wrong(Some(at), message));
+            }
+            cases.push(name);
+        }
+        Ok(Self { cases })
+    }
+}
+
+struct Wrong {
+    /// Offset in bytes.
+    at: Option<usize>,
+    message: String,
+}
+
+fn wrong(at: Option<usize>, message: String) -> Wrong {
+    Wrong { at, message }
+}
+
+/// 1-based.
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+impl RawCase {
+    /// The case, and where its name is.
+    fn checked(self, at: usize, beside: &Path, base: Option<&Url>) -> Result<(Case, usize), Wrong> {
+        let name_at = self.name.span().start;
+        let name = self.name.into_inner();
+        if slug(&name).is_empty() || name.chars().count() > 100 {
+            let message = format!("expected a name of at most 100 characters with letters or digits, saw {name:?}");
+            return Err(wrong(Some(name_at), message));
+        }
+        let narrative_at = self.narrative.span().start;
+        let narrative = self.narrative.into_inner();
+        if narrative.trim().is_empty() {
+            return Err(wrong(Some(narrative_at), format!("the narrative of {name:?} is empty")));
+        }
+        let url_at = self.url.as_ref().map_or(at, |url| url.span().start);
+        let url = match (self.url.map(Spanned::into_inner), base) {
+            (Some(url), Some(base)) => base.join(&url).map_err(|error| error.to_string()),
+            (Some(url), None) => {
+                Url::parse(&url).map_err(|error| format!("{error}; the suite has no `url` to start from"))
+            }
+            (None, Some(base)) => Ok(base.clone()),
+            (None, None) => Err("neither the case nor the suite has one".to_owned()),
+        };
+        let url = url.map_err(|error| wrong(Some(url_at), format!("the `url` of {name:?}: {error}")))?;
+        let expect_at = self.expect.span().start;
+        let expect = self.expect.into_inner();
+        if expect.is_empty() {
+            return Err(wrong(
+                Some(expect_at),
+                format!("expected at least one condition in `expect` of {name:?}, saw none"),
+            ));
+        }
+        let mut named = expect.iter().flat_map(Condition::targets);
+        if let Some(target) = named.find(|target| !self.candidates.contains_key(*target)) {
+            let message = format!("`expect` of {name:?} names {target}, which is not in its `candidates`");
+            return Err(wrong(Some(expect_at), message));
+        }
+        let mut credentials = BTreeMap::new();
+        for (step, secret) in self.credentials {
+            let number = step.get_ref().parse().ok().filter(|number| *number > 0);
+            let number = number.ok_or_else(|| {
+                wrong(Some(step.span().start), format!("expected the number of a step, saw {:?}", step.get_ref()))
+            })?;
+            credentials.insert(number, CredentialRef::new(secret));
+        }
+        let case = Case {
+            name,
+            narrative,
+            priority: self.priority,
+            context: self.context,
+            url: url.to_string(),
+            plan: self.plan.map(|plan| beside.join(plan)),
+            expect,
+            candidates: self.candidates,
+            credentials,
+        };
+        Ok((case, name_at))
+    }
+}
+
+impl Case {
+    /// The part of `of` that the case belongs to, from 1: by its name, or one part for all shared cases, as they build on
+    /// one another. It does not depend on other cases.
+    pub(crate) fn shard(&self, of: u32) -> u32 {
+        let key = if self.context == Context::Shared { "shared" } else { &self.name };
+        let part = stable_hash(key.as_bytes()) % u64::from(of.max(1));
+        u32::try_from(part).unwrap_or_default() + 1
+    }
+}
+
+/// The name as the name of a file: letters and digits in lower case, everything else as one `-`.
+pub(crate) fn slug(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars().flat_map(char::to_lowercase) {
+        if c.is_alphanumeric() {
+            out.push(c);
+        } else if !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+    }
+    out.trim_end_matches('-').to_owned()
+}
+
+/// FNV-1a of 64 bits: the same on every machine and in every version.
+/// Source: Fowler, Noll, Vo and Eastlake, "The FNV Non-Cryptographic Hash Algorithm".
+pub(crate) fn stable_hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CASE: &str = "[[case]]\nname = \"Log in\"\nnarrative = \"Log in\"\n\
+                        expect = [{ kind = \"urlMatches\", pattern = \"/dashboard\" }]\n";
+
+    fn read(text: &str) -> Result<Suite, String> {
+        Suite::parse(text, Path::new("suites"), None).map_err(|error| {
+            let line = error.at.map_or_else(String::new, |at| format!("{}: ", line_of(text, at)));
+            format!("{line}{}", error.message)
+        })
+    }
+
+    #[test]
+    fn a_case_has_defaults_and_urls_are_relative_to_the_suite() {
+        let suite = read(&format!("url = \"http://shop.test/a/\"\n{CASE}url = \"b\"\nplan = \"p.json\"\n"))
+            .unwrap_or_else(|error| panic!("{error}"));
+        let case = &suite.cases[0];
+        assert_eq!(
+            (case.url.as_str(), case.priority, case.context),
+            ("http://shop.test/a/b", Priority::Medium, Context::Fresh)
+        );
+        assert_eq!(case.plan.as_deref(), Some(Path::new("suites/p.json")));
+    }
+
+    #[test]
+    fn what_is_wrong_is_an_error_with_its_line() {
+        let url = "url = \"http://shop.test/\"\n";
+        let cases = [
+            (String::new(), "expected at least one [[case]]"),
+            ("cases = []\n".to_owned(), "1: unknown field `cases`"),
+            (format!("url = \"shop\"\n{CASE}"), "1: expected an absolute URL"),
+            (CASE.to_owned(), "1: the `url` of \"Log in\": neither"),
+            (format!("{url}[[case]]\nname = \"x\"\n"), "2: missing field `narrative`"),
+            (format!("{url}{CASE}prio = 1\n"), "6: unknown field `prio`"),
+            (format!("{url}{CASE}priority = \"urgent\"\n"), "6: unknown variant `urgent`"),
+            (format!("{url}{CASE}\n{CASE}"), "8: the name \"Log in\" is taken"),
+            (format!("{url}{}", CASE.replace("Log in\"\nn", "?\"\nn")), "3: expected a name"),
+            (format!("{url}{}", CASE.replace("pattern", "patern")), "5:"),
+            (format!("{url}{}", CASE.replace("urlMatches", "urlSings")), "5:"),
+            (format!("{url}{}", CASE.replace("[{", "[] #")), "5: expected at least one condition"),
+            (
+                format!(
+                    "{url}{}",
+                    CASE.replace("\"urlMatches\", pattern = \"/dashboard\"", "\"visible\", target = \"x\"")
+                ),
+                "5: `expect` of \"Log in\" names x",
+            ),
+            (format!("{url}{CASE}credentials = {{ first = \"x\" }}\n"), "6: expected the number of a step"),
+        ];
+        for (text, expected) in cases {
+            let error = read(&text).err().unwrap_or_else(|| panic!("accepted: {text}"));
+            assert!(error.starts_with(expected), "{text}\nexpected {expected}\nsaw {error}");
+        }
+    }
+
+    #[test]
+    fn a_case_stays_in_its_part_and_shared_cases_stay_together() {
+        let suite = |names: &[&str], context: &str| {
+            let cases: String = names.iter().map(|name| CASE.replace("Log in", name) + context).collect();
+            read(&format!("url = \"http://shop.test/\"\n{cases}")).unwrap_or_else(|error| panic!("{error}")).cases
+        };
+        let names: Vec<String> = (0..60).map(|number| format!("case {number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let parts: Vec<u32> = suite(&names, "").iter().map(|case| case.shard(3)).collect();
+        for part in 1..=3 {
+            assert!(parts.iter().filter(|own| **own == part).count() > 10, "{parts:?}");
+        }
+        assert_eq!(stable_hash(b"case 1"), 0x58b0_244b_10cd_b076, "the parts of committed suites must not move");
+        let shared: std::collections::BTreeSet<u32> =
+            suite(&names, "context = \"shared\"\n").iter().map(|case| case.shard(3)).collect();
+        assert_eq!(shared.len(), 1);
+    }
+}

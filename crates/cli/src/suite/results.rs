@@ -1,0 +1,166 @@
+//! What became of the cases.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cuebook_datalayer::replay::Divergence;
+use cuebook_grammar::deadline::millis;
+use cuebook_grammar::report::RunError;
+use serde::Serialize;
+
+use super::file::{Case, Priority};
+
+/// The version of what `cuebook test --json` prints, raised by the same rule as that of the record.
+const RESULTS_VERSION: &str = "1.0";
+
+/// What `--json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Results {
+    schema_version: &'static str,
+    pub(crate) suite: String,
+    pub(crate) counts: Counts,
+    pub(crate) cases: Vec<CaseResult>,
+}
+
+/// How many cases ended how. Each is counted once.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Counts {
+    pub(crate) passed: usize,
+    pub(crate) drifted: usize,
+    pub(crate) flaky: usize,
+    pub(crate) failed: usize,
+}
+
+/// What became of one case.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CaseResult {
+    pub(crate) name: String,
+    pub(crate) priority: Priority,
+    pub(crate) status: Status,
+    pub(crate) how: How,
+    /// Attempts, the last one included.
+    pub(crate) attempts: u32,
+    pub(crate) duration_ms: u64,
+    /// The failures of attempts; of a flaky case those before it passed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) failures: Vec<RunError>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) drift: Vec<Divergence>,
+    /// The recording was written or changed.
+    pub(crate) recording: Option<PathBuf>,
+    /// The folders of its runs.
+    pub(crate) runs: Vec<PathBuf>,
+}
+
+/// How a case ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Status {
+    /// At the first attempt.
+    Passed,
+    /// So, but the page has drifted from the recording.
+    Drifted,
+    /// After it had failed.
+    Flaky,
+    /// Not at all.
+    Failed,
+}
+
+impl Status {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Drifted => "drifted",
+            Self::Flaky => "flaky",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Where the steps came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum How {
+    /// From a planner.
+    Planned,
+    /// From a plan in a file.
+    Given,
+    /// From the recording.
+    Replayed,
+}
+
+impl How {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Given => "given",
+            Self::Replayed => "replayed",
+        }
+    }
+}
+
+impl Results {
+    pub(crate) fn of(suite: String) -> Self {
+        Self { schema_version: RESULTS_VERSION, suite, counts: Counts::default(), cases: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, result: CaseResult) {
+        let count = match result.status {
+            Status::Passed => &mut self.counts.passed,
+            Status::Drifted => &mut self.counts.drifted,
+            Status::Flaky => &mut self.counts.flaky,
+            Status::Failed => &mut self.counts.failed,
+        };
+        *count += 1;
+        self.cases.push(result);
+    }
+
+    /// `10 cases: 8 passed, 1 drifted, 1 failed`.
+    pub(crate) fn in_words(&self) -> String {
+        let counts = [
+            ("passed", self.counts.passed),
+            ("drifted", self.counts.drifted),
+            ("flaky", self.counts.flaky),
+            ("failed", self.counts.failed),
+        ];
+        let counts: Vec<String> = counts
+            .iter()
+            .filter(|(name, count)| *count > 0 || *name == "passed")
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
+        format!("{}: {}", crate::progress::counted(self.cases.len(), "case"), counts.join(", "))
+    }
+}
+
+impl CaseResult {
+    pub(crate) fn of(case: &Case) -> Self {
+        Self {
+            name: case.name.clone(),
+            priority: case.priority,
+            status: Status::Failed,
+            how: How::Planned,
+            attempts: 0,
+            duration_ms: 0,
+            failures: Vec::new(),
+            drift: Vec::new(),
+            recording: None,
+            runs: Vec::new(),
+        }
+    }
+
+    /// The last attempt passed.
+    pub(crate) fn pass(&mut self) {
+        self.status = match (self.failures.is_empty(), self.drift.is_empty()) {
+            (false, _) => Status::Flaky,
+            (true, false) => Status::Drifted,
+            (true, true) => Status::Passed,
+        };
+    }
+
+    pub(crate) fn took(&mut self, time: Duration) {
+        self.duration_ms = millis(time);
+    }
+}

@@ -1,0 +1,115 @@
+//! What a run does with the traffic of its browser: nothing, record it, or answer it from a recording.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cuebook::network::traffic::{Recorder, Replayer};
+use cuebook::{Tab, fresh};
+use cuebook_datalayer::RunDir;
+use cuebook_datalayer::traffic::{FixtureRules, Fixtures, Setting, TrafficLog};
+use cuebook_grammar::report::ErrorCode;
+use cuebook_grammar::seam::Redactor;
+use cuebook_repair::now_ms;
+use serde::Serialize;
+
+use crate::args::{RunOptions, Wire};
+use crate::browser::VIEWPORT;
+use crate::exit::Refusal;
+use crate::progress::{self, counted};
+use crate::text::with_sources;
+
+/// Time limit for the browser to begin.
+const BEGIN: Duration = Duration::from_secs(10);
+
+/// What a run does with its traffic, before there is a browser.
+pub(crate) enum Traffic {
+    Live,
+    Record(TrafficLog),
+    Replay(Fixtures),
+}
+
+/// The same while the run goes on.
+pub(crate) enum Running {
+    Live,
+    Recording(Recorder),
+    Replaying(Replayer, Fixtures),
+}
+
+/// What a replay without a network asked for.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Offline {
+    /// Requests that were answered from the recording.
+    pub(crate) answered: u64,
+    /// Requests that the recording does not have. Each has failed.
+    pub(crate) missed: u64,
+    /// Their methods and URLs, the first 100.
+    pub(crate) misses: Vec<String>,
+}
+
+impl Traffic {
+    /// By the flags, for a run in `dir`. Tells the browser what it needs.
+    pub(crate) fn new(
+        options: &mut RunOptions,
+        recording: Option<(&RunDir, FixtureRules)>,
+        dir: &RunDir,
+        redactor: Arc<dyn Redactor>,
+    ) -> Result<Self, Refusal> {
+        let unreadable = |error| Refusal::invalid(ErrorCode::Unreadable, with_sources(&error));
+        if let Some((recorded, rules)) = recording {
+            let fixtures = Fixtures::open(recorded, rules, Some(redactor)).map_err(unreadable)?;
+            let Some((setting, fixtures)) = fixtures else {
+                let message = "the traffic of this run was not recorded: record it with --record-network";
+                return Err(Refusal::invalid(ErrorCode::Unreadable, message.to_owned()));
+            };
+            options.browser.wire = Wire { setting: Some(setting), is_offline: true };
+            return Ok(Self::Replay(fixtures));
+        }
+        if !options.record_network {
+            return Ok(Self::Live);
+        }
+        let viewport = options.browser.viewport.unwrap_or(VIEWPORT);
+        let setting = Setting::new(fresh::seed().map_err(Refusal::no_randomness)?, now_ms(), viewport);
+        let log = TrafficLog::create(dir, &setting, Some(redactor))
+            .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
+        options.browser.wire.setting = Some(setting);
+        Ok(Self::Record(log))
+    }
+
+    /// Begins, before the first request of the run.
+    pub(crate) async fn begin(self, tab: &Tab) -> Result<Running, Refusal> {
+        let until = Instant::now() + BEGIN;
+        let begun = match self {
+            Self::Live => return Ok(Running::Live),
+            Self::Record(log) => Recorder::start(&tab.browser, log, until).await.map(Running::Recording),
+            Self::Replay(fixtures) => Replayer::start(&tab.browser, fixtures.clone(), until)
+                .await
+                .map(|replayer| Running::Replaying(replayer, fixtures)),
+        };
+        begun.map_err(|error| Refusal::unusable(ErrorCode::NoBrowser, with_sources(&error)))
+    }
+}
+
+impl Running {
+    /// Ends, before the browser is closed.
+    pub(crate) async fn end(self, is_quiet: bool) -> Option<Offline> {
+        match self {
+            Self::Live => None,
+            Self::Recording(recorder) => {
+                let recorded = recorder.finish().await;
+                if recorded.lost > 0 {
+                    let lost = counted(usize::try_from(recorded.lost).unwrap_or(usize::MAX), "exchange");
+                    progress::say(&format!("note: {lost} could not be recorded"));
+                } else if !is_quiet {
+                    let kept = counted(usize::try_from(recorded.exchanges).unwrap_or(usize::MAX), "exchange");
+                    progress::say(&format!("network: {kept} recorded"));
+                }
+                None
+            }
+            Self::Replaying(replayer, fixtures) => {
+                let served = replayer.served();
+                Some(Offline { answered: served.answered, missed: served.missed, misses: fixtures.misses() })
+            }
+        }
+    }
+}

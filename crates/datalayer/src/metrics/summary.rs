@@ -1,0 +1,208 @@
+//! What the metrics are, as a document.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Metrics of any number of runs. A rate is a share from 0 to 1, and absent where nothing was counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Runs by how they ended.
+    pub runs: Runs,
+    /// Outputs of models.
+    pub plans: Plans,
+    /// Preconditions at the first attempt of a step.
+    pub preconditions: Preconditions,
+    /// Steps whose first attempt failed, and what became of them.
+    pub repairs: Repairs,
+    /// Postconditions, without those that held before the step.
+    pub postconditions: Postconditions,
+    /// What a run cost that ended well.
+    pub success: Cost,
+    /// Steps by verb, most frequent first.
+    pub verbs: Vec<Verb>,
+    /// Why attempts failed.
+    pub causes: BTreeMap<String, u64>,
+    /// Targets whose first attempts sometimes succeed and sometimes fail, least reliable first; the first 20.
+    pub flaky_targets: Vec<Mixed>,
+    /// Postconditions that sometimes hold and sometimes do not, least reliable first; the first 20.
+    pub flaky_conditions: Vec<Mixed>,
+    /// Runs that did not end well, the first 20.
+    pub failed: Vec<FailedRun>,
+}
+
+/// Runs by how they ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Runs {
+    /// All.
+    pub total: u64,
+    /// Ended well.
+    pub ok: u64,
+    /// A step or the task failed.
+    pub failed: u64,
+    /// Stopped by policy or for want of consent.
+    pub blocked: u64,
+    /// Invalid input.
+    pub invalid: u64,
+    /// The machinery broke.
+    pub error: u64,
+    /// Interrupted.
+    pub interrupted: u64,
+    /// Logs without an end.
+    pub cut_off: u64,
+    /// Those that ended well, of all.
+    pub success_rate: Option<f64>,
+}
+
+/// Outputs of models.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Plans {
+    /// Calls of models.
+    pub calls: u64,
+    /// Outputs that were valid plans.
+    pub valid: u64,
+    /// Outputs that were none.
+    pub invalid: u64,
+    /// Calls without a whole output.
+    pub failed: u64,
+    /// Valid plans, of the outputs.
+    pub validity: Option<f64>,
+}
+
+/// Preconditions at the first attempt of a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Preconditions {
+    /// Steps with preconditions.
+    pub steps: u64,
+    /// Steps all of whose preconditions held.
+    pub satisfied: u64,
+    /// Their share.
+    pub first_try_rate: Option<f64>,
+}
+
+/// Steps whose first attempt failed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Repairs {
+    /// Steps that ran.
+    pub steps: u64,
+    /// Steps whose first attempt failed.
+    pub needed: u64,
+    /// Of these, those that a later attempt carried out.
+    pub recovered: u64,
+    /// The share of steps that needed one.
+    pub rate: Option<f64>,
+    /// The share of these that were recovered.
+    pub recovery_rate: Option<f64>,
+    /// Further attempts and inserted steps until recovery.
+    pub depth: Quantiles,
+}
+
+/// Postconditions, without those that held before the step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Postconditions {
+    /// All.
+    pub judged: u64,
+    /// Those that held.
+    pub held: u64,
+    /// Their share.
+    pub rate: Option<f64>,
+    /// From the input to the verdict, in milliseconds.
+    pub latency_ms: Quantiles,
+}
+
+/// What a run cost that ended well.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Cost {
+    /// From the start to the end of the run, in milliseconds.
+    pub duration_ms: Quantiles,
+    /// Tokens that models read and wrote.
+    pub tokens: Quantiles,
+    /// Steps, all attempts.
+    pub steps: Quantiles,
+}
+
+/// Steps of one verb.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Verb {
+    /// The verb.
+    pub verb: String,
+    /// Attempts.
+    pub attempts: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// How long an attempt took, in milliseconds.
+    pub duration_ms: Quantiles,
+}
+
+/// Something with both kinds of outcome.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Mixed {
+    /// What, in words.
+    pub what: String,
+    /// How often it went well.
+    pub ok: u64,
+    /// How often it did not.
+    pub failed: u64,
+}
+
+/// A run that did not end well.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FailedRun {
+    /// The run.
+    pub run_id: String,
+    /// How it ended; `cutOff` for a log without an end.
+    pub result: String,
+    /// The last step that failed: its position in order of execution.
+    pub step_index: Option<u32>,
+    /// Why it failed.
+    pub cause: Option<String>,
+    /// Expected against seen.
+    pub message: Option<String>,
+}
+
+/// A distribution, of at most three significant digits. All are 0 if nothing was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Quantiles {
+    /// How many values.
+    pub count: u64,
+    /// Half are at most this.
+    pub p50: u64,
+    /// Nine of ten are at most this.
+    pub p90: u64,
+    /// Ninety-nine of a hundred are at most this.
+    pub p99: u64,
+    /// The greatest.
+    pub max: u64,
+}
+
+/// A share from 0 to 1.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub(super) fn share(part: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| part as f64 / of as f64)
+}
+
+impl Summary {
+    /// The rates that say how reliable runs are, by the names that they have in this document. More is better.
+    #[must_use]
+    pub fn rates(&self) -> [(&'static str, Option<f64>); 5] {
+        [
+            ("runs.successRate", self.runs.success_rate),
+            ("plans.validity", self.plans.validity),
+            ("preconditions.firstTryRate", self.preconditions.first_try_rate),
+            ("repairs.recoveryRate", self.repairs.recovery_rate),
+            ("postconditions.rate", self.postconditions.rate),
+        ]
+    }
+}

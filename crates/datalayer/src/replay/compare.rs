@@ -1,0 +1,317 @@
+//! What a replay did differently.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cuebook_grammar::id::RunId;
+use cuebook_grammar::record::{RecordedTarget, StepOrigin, StepRecord, StepResult};
+use serde::{Deserialize, Serialize};
+
+use super::recording::Recording;
+use super::urls::{Likeness, Side};
+use crate::in_words;
+use crate::log::Run;
+
+/// The version of the comparison's format, raised by the same rule as that of the record.
+pub const COMPARISON_VERSION: &str = "1.0";
+
+/// The differences of a replay, in the order of its steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Comparison {
+    /// [`COMPARISON_VERSION`].
+    pub schema_version: String,
+    /// The run that was recorded.
+    pub recorded: Option<RunId>,
+    /// The run that replayed it.
+    pub replayed: Option<RunId>,
+    /// Steps of the plan.
+    pub steps: u32,
+    /// The differences. The first is the first divergence.
+    pub divergences: Vec<Divergence>,
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Divergence {
+    /// 1-based step of the plan; 0 for the opening of the start URL.
+    pub step: u32,
+    /// The step in words.
+    pub action: String,
+    /// What differs.
+    pub kind: DivergenceKind,
+    /// What the recording has, and the replay has not.
+    pub recorded: Vec<String>,
+    /// What the replay has, and the recording has not.
+    pub replayed: Vec<String>,
+}
+
+/// What differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum DivergenceKind {
+    /// The target was found by other means than the first locator.
+    Target,
+    /// The step needed a repair.
+    Repair,
+    /// The step was not reached.
+    Missing,
+    /// Result and cause.
+    Outcome,
+    /// The URL after the step.
+    Url,
+    /// Requests by method, URL and status.
+    Requests,
+    /// Console errors and uncaught exceptions.
+    Console,
+    /// A screenshot.
+    Picture,
+}
+
+impl DivergenceKind {
+    /// Whether the replay got there nevertheless: the plan has drifted, the page may be right.
+    #[must_use]
+    pub const fn is_drift(self) -> bool {
+        matches!(self, Self::Target | Self::Repair)
+    }
+
+    /// The name in documents.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Target => "target",
+            Self::Repair => "repair",
+            Self::Missing => "missing",
+            Self::Outcome => "outcome",
+            Self::Url => "url",
+            Self::Requests => "requests",
+            Self::Console => "console",
+            Self::Picture => "picture",
+        }
+    }
+}
+
+impl Comparison {
+    /// Whether the replay did what the recording says.
+    #[must_use]
+    pub fn is_equal(&self) -> bool {
+        self.divergences.is_empty()
+    }
+
+    /// Adds differences, and sorts all by step.
+    pub fn add(&mut self, more: impl IntoIterator<Item = Divergence>) {
+        self.divergences.extend(more);
+        self.divergences.sort_by_key(|divergence| (divergence.step, divergence.kind));
+    }
+
+    /// Only the differences in targets and repairs.
+    pub fn drift(&self) -> impl Iterator<Item = &Divergence> {
+        self.divergences.iter().filter(|divergence| divergence.kind.is_drift())
+    }
+}
+
+/// Compares the run of a recording's plan with the run that was recorded, if there still is its log, step by step:
+/// without one only drift and steps that were not reached are found. Costs a pass over both.
+///
+/// How often a request was made is not compared, as pages poll; nor which of two neighbouring steps it came in.
+#[must_use]
+pub fn compare(recording: &Recording, recorded: Option<&Run>, replayed: &Run, likeness: &Likeness) -> Comparison {
+    let run_id = |run: &Run| run.header.as_ref().map(|header| header.run_id.clone());
+    let start = |run: &Run| run.header.as_ref().and_then(|header| header.url.clone());
+    let likeness = likeness
+        .clone()
+        .starting_on(recorded.and_then(start).or_else(|| recording.url.clone()).as_deref(), start(replayed).as_deref());
+    let mut comparison = Comparison {
+        schema_version: COMPARISON_VERSION.to_owned(),
+        recorded: recorded.and_then(run_id),
+        replayed: run_id(replayed),
+        steps: u32::try_from(recording.plan.steps.len()).unwrap_or(u32::MAX),
+        divergences: Vec::new(),
+    };
+    let pairs = pairs(recording, recorded, replayed);
+    let traffic: Vec<_> = pairs.iter().map(|pair| pair.traffic(&likeness)).collect();
+    for (index, pair) in pairs.iter().enumerate() {
+        let Some(now) = pair.replayed else {
+            comparison.add([pair.divergence(DivergenceKind::Missing, Vec::new(), Vec::new())]);
+            break;
+        };
+        comparison.add(pair.drift(recording, now, replayed));
+        if let Some(then) = pair.recorded {
+            comparison.add(pair.differences(then, now, &likeness));
+            let around = index.saturating_sub(1)..=index + 1;
+            let near: Vec<_> =
+                traffic.get(*around.start()..(*around.end() + 1).min(traffic.len())).into_iter().flatten().collect();
+            comparison.add(traffic.get(index).and_then(|own| pair.requests(own, &near)));
+        }
+    }
+    comparison
+}
+
+/// A step of the plan in both runs.
+pub(super) struct Pair<'a> {
+    /// 1-based; 0 for the start URL.
+    pub(super) number: u32,
+    words: String,
+    pub(super) recorded: Option<&'a StepRecord>,
+    pub(super) replayed: Option<&'a StepRecord>,
+}
+
+type Requests = BTreeMap<String, BTreeSet<u16>>;
+
+/// The requests of both runs.
+struct Traffic {
+    recorded: Requests,
+    replayed: Requests,
+}
+
+/// The steps of the plan, and the opening of the start URL before them.
+pub(super) fn pairs<'a>(recording: &Recording, recorded: Option<&'a Run>, replayed: &'a Run) -> Vec<Pair<'a>> {
+    let opening = |run: &'a Run| {
+        run.steps.iter().rev().find(|record| record.origin == StepOrigin::Start && record.step_index == 0)
+    };
+    let opened = opening(replayed).map(|now| Pair {
+        number: 0,
+        words: in_words::step(now),
+        recorded: recorded.and_then(opening),
+        replayed: Some(now),
+    });
+    let steps = recording.plan.steps.iter().enumerate().map(|(index, step)| {
+        let position = u32::try_from(index).ok();
+        let now = replayed
+            .steps
+            .iter()
+            .rev()
+            .find(|record| record.origin == StepOrigin::Plan && record.plan_index == position);
+        let then = recording.sources.get(index).and_then(|source| recorded?.steps.get(*source));
+        let verb = || {
+            let target = step.action.target().map_or_else(String::new, |target| format!(" {target}"));
+            format!("{}{target}", step.action.kind().meta().name)
+        };
+        let words = then.or(now).map_or_else(verb, in_words::step);
+        Pair { number: position.unwrap_or(u32::MAX).saturating_add(1), words, recorded: then, replayed: now }
+    });
+    opened.into_iter().chain(steps).collect()
+}
+
+impl Pair<'_> {
+    pub(super) fn divergence(&self, kind: DivergenceKind, recorded: Vec<String>, replayed: Vec<String>) -> Divergence {
+        Divergence { step: self.number, action: self.words.clone(), kind, recorded, replayed }
+    }
+
+    fn drift(&self, recording: &Recording, now: &StepRecord, replayed: &Run) -> Vec<Divergence> {
+        let mut found = Vec::new();
+        let planned =
+            self.number.checked_sub(1).and_then(|index| recording.plan.steps.get(usize::try_from(index).ok()?));
+        if let Some(planned) = planned.filter(|_| now.result == StepResult::Ok) {
+            for (was, is) in planned.action.targets().into_iter().zip(now.action.action.targets()) {
+                if let Some(RecordedTarget::Observed(_)) = now.candidates.get(is) {
+                    let declared = recording.plan.candidates.get(was).map(ToString::to_string);
+                    let seen = in_words::target(now, is);
+                    found.push(self.divergence(DivergenceKind::Target, declared.into_iter().collect(), vec![seen]));
+                }
+            }
+        }
+        let repairs = repairs_of(now, replayed);
+        let is_found_again = found.is_empty();
+        if now.attempt > 1 && now.result == StepResult::Ok && (is_found_again || !repairs.is_empty()) {
+            let mut done: Vec<String> = repairs.into_iter().map(in_words::step).collect();
+            if done.is_empty() {
+                done.push(format!("attempt {}", now.attempt));
+            }
+            found.push(self.divergence(DivergenceKind::Repair, Vec::new(), done));
+        }
+        found
+    }
+
+    fn differences(&self, then: &StepRecord, now: &StepRecord, likeness: &Likeness) -> Vec<Divergence> {
+        let mut found = Vec::new();
+        let mut differ = |kind, recorded: Option<String>, replayed: Option<String>| {
+            if recorded != replayed {
+                found.push(self.divergence(kind, recorded.into_iter().collect(), replayed.into_iter().collect()));
+            }
+        };
+        differ(DivergenceKind::Outcome, Some(outcome(then)), Some(outcome(now)));
+        let urls =
+            [(Side::Recorded, then), (Side::Replayed, now)].map(|(side, record)| likeness.url(side, url_after(record)));
+        let [was, is] = urls;
+        if was.is_some() && is.is_some() {
+            differ(DivergenceKind::Url, was, is);
+        }
+        let (gone, came) = apart(errors(then), errors(now));
+        if !gone.is_empty() || !came.is_empty() {
+            found.push(self.divergence(DivergenceKind::Console, gone, came));
+        }
+        found
+    }
+
+    fn traffic(&self, likeness: &Likeness) -> Traffic {
+        let side = |side: Side, record: Option<&StepRecord>| {
+            let mut seen = Requests::new();
+            let effects = record.and_then(|record| record.effects.as_ref());
+            let all = effects.into_iter().flat_map(|effects| &effects.requests);
+            for (request, status) in all.filter_map(|request| likeness.request(side, request)) {
+                seen.entry(request).or_default().extend(status);
+            }
+            seen
+        };
+        Traffic { recorded: side(Side::Recorded, self.recorded), replayed: side(Side::Replayed, self.replayed) }
+    }
+
+    /// A request counts as made if the other run made it in this step or a step beside it.
+    fn requests(&self, own: &Traffic, near: &[&Traffic]) -> Option<Divergence> {
+        let missing = |mine: &Requests, of: fn(&Traffic) -> &Requests| -> Vec<String> {
+            let lacks = |(request, statuses): &(&String, &BTreeSet<u16>)| {
+                let others: Vec<&BTreeSet<u16>> = near.iter().filter_map(|traffic| of(traffic).get(*request)).collect();
+                // An answer that did not arrive during the step has no status.
+                let fits =
+                    |other: &&BTreeSet<u16>| other.is_empty() || statuses.is_empty() || !other.is_disjoint(statuses);
+                !others.iter().any(fits)
+            };
+            let with_status = |(request, statuses): (&String, &BTreeSet<u16>)| {
+                let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
+                if statuses.is_empty() { request.clone() } else { format!("{request} {}", statuses.join(" ")) }
+            };
+            mine.iter().filter(lacks).map(with_status).collect()
+        };
+        let gone = missing(&own.recorded, |traffic| &traffic.replayed);
+        let came = missing(&own.replayed, |traffic| &traffic.recorded);
+        (!gone.is_empty() || !came.is_empty()).then(|| self.divergence(DivergenceKind::Requests, gone, came))
+    }
+}
+
+/// The repairs that were made for a step: they are committed between its attempts.
+pub(super) fn repairs_of<'a>(record: &StepRecord, run: &'a Run) -> Vec<&'a StepRecord> {
+    let is_own = |other: &&StepRecord| other.step_index == record.step_index;
+    let first = run.steps.iter().position(|other| is_own(&other)).unwrap_or(0);
+    let last = run.steps.iter().rposition(|other| is_own(&other)).unwrap_or(0);
+    let between = run.steps.get(first..=last).unwrap_or_default().iter();
+    between.filter(|other| other.origin == StepOrigin::Repair && other.result == StepResult::Ok).collect()
+}
+
+fn outcome(record: &StepRecord) -> String {
+    let result = match record.result {
+        StepResult::Ok => "ok",
+        StepResult::Failed => "failed",
+        StepResult::Blocked => "blocked",
+        StepResult::Skipped => "skipped",
+    };
+    record.failure.as_ref().map_or_else(|| result.to_owned(), |failure| format!("{result}: {}", failure.cause.as_str()))
+}
+
+fn url_after(record: &StepRecord) -> &str {
+    let after = record.effects.as_ref().and_then(|effects| effects.url_after.as_deref());
+    after.unwrap_or(&record.url)
+}
+
+fn errors(record: &StepRecord) -> BTreeSet<&str> {
+    let effects = record.effects.iter();
+    effects.flat_map(|effects| &effects.console_errors).map(String::as_str).collect()
+}
+
+fn apart(was: BTreeSet<&str>, is: BTreeSet<&str>) -> (Vec<String>, Vec<String>) {
+    let only = |a: &BTreeSet<&str>, b: &BTreeSet<&str>| a.difference(b).map(|text| (*text).to_owned()).collect();
+    (only(&was, &is), only(&is, &was))
+}

@@ -1,0 +1,24 @@
+//! Replay: from the log of a run to a plan that needs no planner, and what a second run did differently.
+//!
+//! Invariants:
+//! - Pure: a [`Recording`] is made from a log, and a [`Comparison`] from two. Whoever runs the plan is above this crate.
+//! - What was redacted is never replayed: it is replaced by a credential, or the recording is refused.
+//! - A step that policy or a person stopped is no part of a recording.
+//!
+//! Deliberately absent: fixtures. A recording says what to do, not what the network answered; where its requests are
+//! served from is the business of whoever opens the browser.
+
+mod compare;
+mod heal;
+mod naming;
+mod pictures;
+mod recording;
+mod urls;
+
+pub use compare::{COMPARISON_VERSION, Comparison, Divergence, DivergenceKind, compare};
+pub use pictures::compare_pictures;
+pub use recording::{Former, RECORDING_VERSION, Recording};
+pub use urls::Likeness;
+
+#[cfg(test)]
+mod tests;

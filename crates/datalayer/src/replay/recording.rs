@@ -1,0 +1,271 @@
+//! A recorded run as a plan.
+
+use std::collections::BTreeMap;
+
+use cuebook_grammar::action::Action;
+use cuebook_grammar::candidate::{Candidate, Fingerprint};
+use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::facts::{ElementFacts, Facts};
+use cuebook_grammar::id::{CredentialRef, TargetRef};
+use cuebook_grammar::locator::{ByLabel, ByPlaceholder, Locator, Strategy};
+use cuebook_grammar::plan::{Author, MAX_STEPS, PlanContext, PlanDraft};
+use cuebook_grammar::record::{RecordedTarget, RunResult, StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::secret::MASK;
+use cuebook_grammar::step::Step;
+use cuebook_grammar::text_match::TextPattern;
+use cuebook_grammar::wire::{self, LongText, ShortText};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+use super::naming::Names;
+use crate::error::{DataError, Unreplayable};
+use crate::in_words;
+use crate::log::Run;
+
+/// The version of the recording format, raised by the same rule as that of the record.
+pub const RECORDING_VERSION: &str = "1.0";
+
+/// What a run did: a plan with declared targets, and what else is known of each target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recording {
+    /// [`RECORDING_VERSION`].
+    pub schema_version: String,
+    /// The URL to open first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The plan, of the operator.
+    pub plan: PlanDraft,
+    /// By the names of the plan's candidates.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub targets: BTreeMap<TargetRef, Former>,
+    /// For each step of the plan its position in the log. Empty unless it was made from a log.
+    #[serde(skip)]
+    pub(super) sources: Vec<usize>,
+}
+
+/// What is known of a target beside the locator that the plan declares.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Former {
+    /// Its fingerprint, if it was a candidate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
+    /// Further locators, best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locators: Vec<Locator>,
+}
+
+impl Recording {
+    /// The committed steps of `run`, repairs included, as a plan. Steps that failed are left out, except the one that
+    /// the run ended with. `credentials` name the secrets for steps whose text is not in the log, by 1-based step of the
+    /// plan. Costs as much as reading the records once.
+    ///
+    /// # Errors
+    /// [`DataError::Unreplayable`]
+    pub fn of(run: &Run, credentials: &BTreeMap<u32, CredentialRef>) -> Result<Self, DataError> {
+        let header = run.header.as_ref();
+        let url = header.and_then(|header| header.url.clone());
+        let mut names = Names::default();
+        let mut targets = BTreeMap::new();
+        let (mut steps, mut sources) = (Vec::new(), Vec::new());
+        for (source, record) in run.steps.iter().enumerate().filter(|(_, record)| is_kept(run, record)) {
+            let number = u32::try_from(steps.len()).unwrap_or(u32::MAX).saturating_add(1);
+            let refuse = |why| DataError::Unreplayable { step: Some(number), what: in_words::step(record), why };
+            if steps.len() >= MAX_STEPS {
+                return Err(refuse(Unreplayable::TooLong));
+            }
+            let mut renamed = BTreeMap::new();
+            for target in record.action.targets() {
+                let (locator, former) = describe(record, target).ok_or_else(|| refuse(Unreplayable::Target))?;
+                let name =
+                    names.declare(&words(record, target), &locator).ok_or_else(|| refuse(Unreplayable::Target))?;
+                renamed.insert(target.clone(), name.clone());
+                let known = targets.entry(name).or_insert(former);
+                if record.effect_class == EffectClass::Destructive {
+                    *known = Former::default();
+                }
+            }
+            let credential = credentials.get(&number);
+            let mut step = replayable(record, credential).map_err(refuse)?;
+            step.retarget(&|target| renamed.get(target).cloned().unwrap_or_else(|| target.clone()));
+            steps.push(step);
+            sources.push(source);
+        }
+        let beyond = |number: u32| usize::try_from(number).map_or(true, |number| number == 0 || number > steps.len());
+        if let Some(number) = credentials.keys().copied().find(|number| beyond(*number)) {
+            let why = Unreplayable::NeedsNone;
+            return Err(DataError::Unreplayable { step: Some(number), what: String::new(), why });
+        }
+        if steps.is_empty() {
+            return Err(DataError::Unreplayable { step: None, what: String::new(), why: Unreplayable::Empty });
+        }
+        targets.retain(|_, former| *former != Former::default());
+        let task = header.and_then(|header| header.task.as_deref()).map(LongText::cut);
+        let plan = PlanDraft {
+            candidates: names.declared,
+            context: Some(PlanContext { task, ..PlanContext::default() }),
+            plan_id: header.map(|header| ShortText::cut(header.run_id.as_str())),
+            ..PlanDraft::of(Author::Operator, steps)
+        };
+        Ok(Self { schema_version: RECORDING_VERSION.to_owned(), url, plan, targets, sources })
+    }
+
+    /// Reads a recording of this major version, as the operator's. Fields of a later minor version are ignored.
+    ///
+    /// # Errors
+    /// [`ReadError`](wire::ReadError) with the version, or the innermost value that does not fit.
+    pub fn read(json: &str) -> Result<Self, wire::ReadError> {
+        let document = wire::parse(json)?;
+        if let Some(seen) = document.get("schemaVersion").and_then(Value::as_str) {
+            wire::check_version(seen, RECORDING_VERSION)?;
+        }
+        let mut recording: Self = wire::read(document)?;
+        recording.plan.author = Author::Operator;
+        Ok(recording)
+    }
+
+    /// The same on another page to start on: what the plan opens on the former origin, it opens on the new one.
+    #[must_use]
+    pub fn starting_on(mut self, url: &str) -> Self {
+        let origins = self.url.as_deref().and_then(origin).zip(origin(url));
+        if let Some((from, to)) = origins.filter(|(from, to)| from != to) {
+            for step in &mut self.plan.steps {
+                if let Action::Navigate(navigate) = &mut step.action
+                    && let Some(rest) = navigate.url.as_str().strip_prefix(&from)
+                    && (rest.is_empty() || rest.starts_with(['/', '?', '#']))
+                    && let Ok(moved) = serde_json::from_value(Value::from(format!("{to}{rest}")))
+                {
+                    navigate.url = moved;
+                }
+            }
+        }
+        self.url = Some(url.to_owned());
+        self
+    }
+}
+
+/// `https://shop.test:8443`, as URLs begin that are in their canonical form.
+fn origin(url: &str) -> Option<String> {
+    Url::parse(url)
+        .ok()
+        .map(|url| url.origin())
+        .filter(url::Origin::is_tuple)
+        .map(|origin| origin.ascii_serialization())
+}
+
+/// Whether a record is part of the replay.
+fn is_kept(run: &Run, record: &StepRecord) -> bool {
+    let is_opening = record.origin == StepOrigin::Start && matches!(record.action.action, Action::Navigate(_));
+    if is_opening {
+        return false;
+    }
+    match record.result {
+        StepResult::Ok => true,
+        // The failure that the run ended with is what a replay is to show again.
+        StepResult::Failed => {
+            let ended_ill = run.end.as_ref().is_none_or(|end| end.result != RunResult::Ok);
+            let is_last = run.steps.last().is_some_and(|last| std::ptr::eq(last, record));
+            ended_ill && is_last && record.origin == StepOrigin::Plan
+        }
+        StepResult::Blocked | StepResult::Skipped => false,
+    }
+}
+
+/// The step without what was redacted.
+fn replayable(record: &StepRecord, credential: Option<&CredentialRef>) -> Result<Step, Unreplayable> {
+    let mut step = record.action.clone();
+    step.confidence = None;
+    step.explanation = step.explanation.filter(|text| !text.as_str().contains(MASK));
+    let is_kept_secret = step.action.text().is_some_and(|text| text.clear().is_none_or(|text| text.contains(MASK)));
+    match (is_kept_secret, credential) {
+        (true, None) => return Err(Unreplayable::Text),
+        (false, Some(_)) => return Err(Unreplayable::NeedsNone),
+        (true, Some(name)) => match &mut step.action {
+            Action::Type(typed) => (typed.text, typed.credential_ref) = (None, Some(name.clone())),
+            Action::SetValue(set) => (set.value, set.credential_ref) = (None, Some(name.clone())),
+            _ => return Err(Unreplayable::Redacted),
+        },
+        (false, None) => {}
+    }
+    step.pre.retain(|condition| !is_redacted(condition));
+    step.post.retain(|condition| !is_redacted(condition));
+    if is_redacted(&step.action) { Err(Unreplayable::Redacted) } else { Ok(step) }
+}
+
+/// Whether a mask or a digest is anywhere in it.
+pub(super) fn is_redacted(part: &impl Serialize) -> bool {
+    fn within(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.contains(MASK) || text.starts_with("redacted:"),
+            Value::Array(items) => items.iter().any(within),
+            Value::Object(object) => object.contains_key("redacted") || object.values().any(within),
+            _ => false,
+        }
+    }
+    serde_json::to_value(part).is_ok_and(|value| within(&value))
+}
+
+pub(super) fn words(record: &StepRecord, target: &TargetRef) -> String {
+    match record.candidates.get(target) {
+        Some(RecordedTarget::Observed(candidate)) => format!("{} {}", candidate.role, candidate.name),
+        _ => target.to_string(),
+    }
+}
+
+/// The locator that the plan declares, and the rest. `None` if nothing finds the target again.
+pub(super) fn describe(record: &StepRecord, target: &TargetRef) -> Option<(Locator, Former)> {
+    match record.candidates.get(target)? {
+        RecordedTarget::Observed(candidate) => of_candidate(candidate),
+        RecordedTarget::Declared(locator) => {
+            let seen = [&record.pre_facts, &record.post_facts].into_iter().flatten();
+            let element = seen.flat_map(samples).find_map(|facts| facts.get(target)?.element.as_ref());
+            let mut locators = element.map(of_element).unwrap_or_default();
+            locators.retain(|other| other != locator && !is_redacted(other));
+            (!is_redacted(locator)).then(|| (locator.clone(), Former { fingerprint: None, locators }))
+        }
+    }
+}
+
+fn samples(facts: &Facts) -> impl Iterator<Item = &BTreeMap<TargetRef, cuebook_grammar::facts::TargetFacts>> {
+    facts.before.iter().chain(&facts.samples).map(|sample| &sample.targets)
+}
+
+/// Where an element was is used to find it if there is nothing else, and never to find it again elsewhere.
+fn of_candidate(candidate: &Candidate) -> Option<(Locator, Former)> {
+    let mut locators: Vec<Locator> =
+        candidate.locators.iter().filter(|locator| !is_redacted(locator)).cloned().collect();
+    locators.sort_by_key(is_by_place);
+    if locators.is_empty() {
+        return None;
+    }
+    let first = locators.remove(0);
+    locators.retain(|locator| !is_by_place(locator));
+    let fingerprint = Some(candidate.fingerprint.clone()).filter(|fingerprint| !is_redacted(fingerprint));
+    Some((first, Former { fingerprint, locators }))
+}
+
+/// By its position among others, or by a path through the document that does not end in an id of its own.
+fn is_by_place(locator: &Locator) -> bool {
+    let is_path = match &locator.strategy {
+        Strategy::Css(by) => !by.selector.as_str().starts_with('#') || by.selector.as_str().contains([' ', '>']),
+        Strategy::XPath(_) => true,
+        _ => false,
+    };
+    is_path || locator.turns_on_position()
+}
+
+/// What a page says of an element that a declared locator found.
+fn of_element(element: &ElementFacts) -> Vec<Locator> {
+    let test_id = element.test_id.as_deref().map(Locator::test_id);
+    let named = Some(&element.name).filter(|name| !name.is_empty()).map(|name| Locator::role(element.role, name));
+    let label = element
+        .labels
+        .first()
+        .map(|label| Locator::from(Strategy::Label(ByLabel { text: TextPattern::literal(label), exact: Some(true) })));
+    let placeholder = element.placeholder.as_ref().map(|text| {
+        Locator::from(Strategy::Placeholder(ByPlaceholder { text: TextPattern::literal(text), exact: Some(true) }))
+    });
+    [test_id, named, label, placeholder].into_iter().flatten().collect()
+}

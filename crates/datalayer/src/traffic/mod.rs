@@ -1,0 +1,631 @@
+//! The traffic of a run: recorded beside its log, and read back as fixtures.
+//!
+//! `network.jsonl` begins with the [`Setting`] of the run; each further line is an exchange, in the order in which responses
+//! began. Bodies are artifacts.
+//!
+//! Invariants:
+//! - Secrets are removed before anything is written or compared, so that a digest tells nothing about them.
+//! - Values of `Cookie` and `Authorization` are never written, and tokens that servers hand out are replaced by placeholders
+//!   wherever they stand. What else a page holds is in its recording as it came.
+//! - Equal requests get the replies of the recording in their order.
+
+mod tokens;
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cuebook_grammar::outcome::ArtifactRef;
+use cuebook_grammar::redaction::{redacted_data, redacted_json};
+use cuebook_grammar::seam::{
+    ArtifactKind, ArtifactSink as _, FixtureSource, HttpReply, HttpRequest, HttpResponse, Redactor, TrafficSink,
+};
+use cuebook_grammar::wire::{self, ReadError};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+use self::tokens::{Tokens, is_named_token};
+use crate::artifact::ArtifactStore;
+use crate::artifact_name::sha256;
+use crate::error::{DataError, Doing};
+use crate::log::MAX_LINE;
+use crate::run_dir::RunDir;
+
+/// The version of the format.
+pub const TRAFFIC_VERSION: &str = "1.0";
+
+/// Request headers whose values are not written.
+const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+/// Parameters of URLs that stand for nothing but the moment, unless stated otherwise: jQuery's.
+pub(crate) const VOLATILE: [&str; 1] = ["_"];
+/// Bodies beyond this are not served: a recording may come from anywhere.
+const MAX_BODY: u64 = 64 << 20;
+
+/// What a replay has to have as the recording had it, so that pages make the same requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Setting {
+    /// [`TRAFFIC_VERSION`].
+    pub schema_version: String,
+    /// Of randomness.
+    pub seed: u32,
+    /// When each document's clock begins: milliseconds since 1970.
+    pub epoch_ms: u64,
+    /// Width and height in CSS pixels.
+    pub viewport: (u32, u32),
+    /// The time zone, such as `UTC`.
+    pub timezone: String,
+    /// The language, such as `en-US`.
+    pub locale: String,
+}
+
+impl Setting {
+    /// A setting in UTC and American English.
+    #[must_use]
+    pub fn new(seed: u32, epoch_ms: u64, viewport: (u32, u32)) -> Self {
+        Self {
+            schema_version: TRAFFIC_VERSION.to_owned(),
+            seed,
+            epoch_ms,
+            viewport,
+            timezone: "UTC".to_owned(),
+            locale: "en-US".to_owned(),
+        }
+    }
+}
+
+/// A request and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exchange {
+    /// When its response began: milliseconds since 1970.
+    pub ts_ms: u64,
+    /// The method.
+    pub method: String,
+    /// The URL.
+    pub url: String,
+    /// What it was for, as Chrome spells it.
+    pub resource_type: String,
+    /// Names and values of the request's header fields.
+    pub request_headers: Vec<(String, String)>,
+    /// The body that was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_body: Option<ArtifactRef>,
+    /// The status; absent if there was no response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Names and values of the response's header fields.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// The body that came, if it is not empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<ArtifactRef>,
+    /// The body was a stream, or too large, and is not kept.
+    #[serde(default)]
+    pub body_omitted: bool,
+    /// Why there was no response, as Chrome spells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+fn path_of(dir: &RunDir) -> PathBuf {
+    dir.path().join("network.jsonl")
+}
+
+// ------------------------------------------------------------------------------------------ recording
+
+/// Writes the traffic of a run. Clones share the file.
+#[derive(Clone)]
+pub struct TrafficLog {
+    file: Arc<Mutex<File>>,
+    path: PathBuf,
+    store: ArtifactStore,
+    redactor: Option<Arc<dyn Redactor>>,
+    tokens: Arc<Tokens>,
+}
+
+impl TrafficLog {
+    /// Creates the file in the folder of a run. Blocks.
+    ///
+    /// # Errors
+    /// [`DataError::Io`], also if there is one.
+    pub fn create(dir: &RunDir, setting: &Setting, redactor: Option<Arc<dyn Redactor>>) -> Result<Self, DataError> {
+        let path = path_of(dir);
+        let mut options = OpenOptions::new();
+        options.append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path).map_err(DataError::io(Doing::Create, &path))?;
+        let store = ArtifactStore::new(dir, redactor.clone());
+        let log = Self { file: Arc::new(Mutex::new(file)), path, store, redactor, tokens: Arc::default() };
+        log.append(setting)?;
+        Ok(log)
+    }
+
+    fn append<T: Serialize + DeserializeOwned>(&self, body: &T) -> Result<(), DataError> {
+        let mut line = redacted_json(body, self.redactor.as_deref())?;
+        line.push('\n');
+        let written = lock(&self.file).write_all(line.as_bytes());
+        written.map_err(DataError::io(Doing::Write, &self.path))
+    }
+
+    async fn store(
+        &self,
+        kind: ArtifactKind,
+        media_type: &str,
+        body: Vec<u8>,
+    ) -> Result<Option<ArtifactRef>, DataError> {
+        if body.is_empty() {
+            return Ok(None);
+        }
+        self.store.store(kind, media_type, body).await.map(Some)
+    }
+}
+
+impl TrafficSink for TrafficLog {
+    type Error = DataError;
+
+    async fn record(&self, request: HttpRequest, reply: HttpReply, ts_ms: u64) -> Result<(), DataError> {
+        let sent = media_type(&request.headers);
+        let (status, headers, body, failure) = match reply {
+            Ok(HttpResponse { status, headers, body }) => (Some(status), headers, body, None),
+            Err(failure) => (None, Vec::new(), None, Some(failure)),
+        };
+        let came = media_type(&headers);
+        self.tokens.learn(&headers, &came, body.as_deref().unwrap_or_default());
+        let replaced = |(name, value): (String, String)| (name, self.tokens.replaced(&value));
+        let hidden = |(name, value): (String, String)| {
+            let is_secret = CREDENTIALS.iter().any(|secret| name.eq_ignore_ascii_case(secret)) || is_named_token(&name);
+            if is_secret { (name, cuebook_grammar::secret::MASK.to_owned()) } else { replaced((name, value)) }
+        };
+        let body_omitted = body.is_none() && failure.is_none();
+        let body = self.tokens.replaced_in(&came, body.unwrap_or_default());
+        let sent_body = self.tokens.replaced_in(&sent, request.body);
+        self.append(&Exchange {
+            ts_ms,
+            method: request.method,
+            url: self.tokens.replaced(&request.url),
+            resource_type: request.resource_type,
+            request_headers: request.headers.into_iter().map(hidden).collect(),
+            request_body: self.store(ArtifactKind::RequestBody, &sent, sent_body).await?,
+            status,
+            headers: headers.into_iter().map(replaced).collect(),
+            body_omitted,
+            body: self.store(ArtifactKind::ResponseBody, &came, body).await?,
+            failure,
+        })
+    }
+}
+
+/// The media type that header fields state, without its parameters.
+fn media_type(headers: &[(String, String)]) -> String {
+    let stated = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let stated = stated.and_then(|(_, value)| value.split(';').next()).unwrap_or_default();
+    stated.trim().to_ascii_lowercase()
+}
+
+fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+// -------------------------------------------------------------------------------------------- reading
+
+/// The exchanges of a run, one after another.
+pub struct Exchanges {
+    source: BufReader<File>,
+    buffer: Vec<u8>,
+    path: PathBuf,
+    line: u64,
+}
+
+impl Exchanges {
+    /// Opens the traffic of a run; `None` if it was not recorded. Blocks.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]; [`DataError::Line`] if it does not begin with a setting.
+    pub fn open(dir: &RunDir) -> Result<Option<(Setting, Self)>, DataError> {
+        let path = path_of(dir);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(DataError::io(Doing::Read, &path)(error)),
+        };
+        let mut exchanges = Self { source: BufReader::new(file), buffer: Vec::new(), path, line: 0 };
+        let setting: Setting = exchanges.read().unwrap_or_else(|| {
+            Err(exchanges.wrong(DataError::NotAnEntry(ReadError::new("expected a setting, saw an empty file"))))
+        })?;
+        wire::check_version(&setting.schema_version, TRAFFIC_VERSION)
+            .map_err(|error| exchanges.wrong(DataError::NotAnEntry(error)))?;
+        Ok(Some((setting, exchanges)))
+    }
+
+    fn read<T: DeserializeOwned>(&mut self) -> Option<Result<T, DataError>> {
+        self.line += 1;
+        self.buffer.clear();
+        let bytes = match self.source.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut self.buffer) {
+            Ok(0) => return None,
+            Ok(bytes) => bytes as u64,
+            Err(error) => return Some(Err(DataError::io(Doing::Read, &self.path)(error))),
+        };
+        if bytes > MAX_LINE {
+            return Some(Err(self.wrong(DataError::TooLong { limit: MAX_LINE, seen: bytes })));
+        }
+        let read = serde_json::from_slice(&self.buffer);
+        Some(read.map_err(|source| self.wrong(DataError::NotJson { column: source.column(), source })))
+    }
+
+    fn wrong(&self, source: DataError) -> DataError {
+        DataError::Line { line: self.line, source: Box::new(source) }
+    }
+}
+
+/// A line that a crash cut off is the last one, and is left out.
+impl Iterator for Exchanges {
+    type Item = Result<Exchange, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let read = self.read()?;
+        let is_cut_off = read.is_err() && !self.buffer.ends_with(b"\n") && self.buffer.len() as u64 <= MAX_LINE;
+        if is_cut_off { None } else { Some(read) }
+    }
+}
+
+// ------------------------------------------------------------------------------------------- fixtures
+
+/// What distinguishes requests, and what becomes of those beyond the recording.
+#[derive(Clone, Debug)]
+pub struct FixtureRules {
+    /// Parameters of URLs that do not distinguish requests.
+    pub volatile_parameters: Vec<String>,
+    /// Whether a request that comes more often than in the recording is a miss. Otherwise it gets the last reply again, as
+    /// a page that asks at intervals needs it.
+    pub is_strict: bool,
+}
+
+impl Default for FixtureRules {
+    fn default() -> Self {
+        Self { volatile_parameters: VOLATILE.map(str::to_owned).to_vec(), is_strict: false }
+    }
+}
+
+/// The replies of a recording. Clones share their state.
+#[derive(Clone)]
+pub struct Fixtures(Arc<Inner>);
+
+struct Inner {
+    store: ArtifactStore,
+    redactor: Option<Arc<dyn Redactor>>,
+    rules: FixtureRules,
+    queues: Mutex<HashMap<Key, Queue>>,
+    misses: Mutex<Vec<String>>,
+}
+
+/// What is equal for requests that are the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    method: String,
+    url: String,
+    body: String,
+    range: String,
+}
+
+#[derive(Default)]
+struct Queue {
+    replies: Vec<Exchange>,
+    asked: usize,
+}
+
+impl Fixtures {
+    /// Reads the recording of a run; `None` if there is none. Bodies are read when they are needed. Blocks.
+    ///
+    /// # Errors
+    /// As [`Exchanges`].
+    pub fn open(
+        dir: &RunDir,
+        rules: FixtureRules,
+        redactor: Option<Arc<dyn Redactor>>,
+    ) -> Result<Option<(Setting, Self)>, DataError> {
+        let Some((setting, exchanges)) = Exchanges::open(dir)? else { return Ok(None) };
+        // What was written is free of secrets already.
+        let inner = Inner {
+            store: ArtifactStore::new(dir, None),
+            redactor,
+            rules,
+            queues: Mutex::default(),
+            misses: Mutex::default(),
+        };
+        for exchange in exchanges {
+            let exchange = exchange?;
+            let body = match &exchange.request_body {
+                Some(body) => inner.store.read(body)?,
+                None => Vec::new(),
+            };
+            let key = inner.key(&exchange.method, &exchange.url, &exchange.request_headers, &body);
+            lock(&inner.queues).entry(key).or_default().replies.push(exchange);
+        }
+        Ok(Some((setting, Self(Arc::new(inner)))))
+    }
+
+    /// Methods and URLs of the requests that the recording does not have, redacted, the first 100.
+    #[must_use]
+    pub fn misses(&self) -> Vec<String> {
+        lock(&self.0.misses).clone()
+    }
+}
+
+impl Inner {
+    fn key(&self, method: &str, url: &str, headers: &[(String, String)], body: &[u8]) -> Key {
+        let clean = |text: &str| match &self.redactor {
+            Some(redactor) => redactor.redact(text).into_owned(),
+            None => text.to_owned(),
+        };
+        let find = |name: &str| headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let mut url = clean(url);
+        if let Ok(mut parsed) = Url::parse(&url) {
+            let is_volatile = |name: &str| self.rules.volatile_parameters.iter().any(|other| other == name);
+            if parsed.query_pairs().any(|(name, _)| is_volatile(&name)) {
+                let kept: Vec<(String, String)> = parsed
+                    .query_pairs()
+                    .filter(|(name, _)| !is_volatile(name))
+                    .map(|(n, v)| (n.into(), v.into()))
+                    .collect();
+                parsed.query_pairs_mut().clear().extend_pairs(kept);
+            }
+            parsed.set_fragment(None);
+            url = parsed.into();
+        }
+        let text = String::from_utf8_lossy(body);
+        // As it is stored.
+        let mut body = match serde_json::from_str::<Value>(&text) {
+            Ok(value @ (Value::Object(_) | Value::Array(_))) => {
+                redacted_data(&value, self.redactor.as_deref()).to_string()
+            }
+            _ => clean(&text),
+        };
+        // Browsers separate the parts of a form at random.
+        let kind = find("content-type").map_or("", |(_, value)| value.as_str());
+        if let Some((_, boundary)) = kind.split_once("boundary=").filter(|(_, boundary)| !boundary.is_empty()) {
+            body = body.replace(boundary.trim_matches('"'), "boundary");
+        }
+        Key {
+            method: method.to_ascii_uppercase(),
+            url,
+            body: if body.is_empty() { String::new() } else { sha256(body.as_bytes()) },
+            range: find("range").map(|(_, value)| value.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// The next reply to a request.
+    fn next(&self, key: &Key) -> Option<Exchange> {
+        let whole = Key { range: String::new(), ..key.clone() };
+        // Of what was got whole, a part or the head can be given.
+        let of_get = Key { method: "GET".to_owned(), ..whole.clone() };
+        let is_head = key.method == "HEAD";
+        let mut queues = lock(&self.queues);
+        for known in [Some(key), Some(&whole), is_head.then_some(&of_get)].into_iter().flatten() {
+            let Some(queue) = queues.get_mut(known) else { continue };
+            let at = queue.asked;
+            queue.asked += 1;
+            return match queue.replies.get(at) {
+                None if !self.rules.is_strict => queue.replies.last().cloned(),
+                found => found.cloned(),
+            };
+        }
+        None
+    }
+}
+
+/// Misses beyond these are counted by who serves them.
+const MAX_MISSES: usize = 100;
+
+impl FixtureSource for Fixtures {
+    type Error = DataError;
+
+    async fn reply(&self, request: &HttpRequest) -> Result<Option<HttpReply>, DataError> {
+        let key = self.0.key(&request.method, &request.url, &request.headers, &request.body);
+        let Some(exchange) = self.0.next(&key) else {
+            let mut misses = lock(&self.0.misses);
+            if misses.len() < MAX_MISSES {
+                misses.push(format!("{} {}", key.method, key.url));
+            }
+            return Ok(None);
+        };
+        if let Some(failure) = exchange.failure {
+            return Ok(Some(Err(failure)));
+        }
+        let body = match exchange.body {
+            Some(body) if body.bytes > MAX_BODY => {
+                return Err(DataError::TooLong { limit: MAX_BODY, seen: body.bytes });
+            }
+            Some(body) => {
+                let store = self.0.store.clone();
+                let read = tokio::task::spawn_blocking(move || store.read(&body));
+                read.await.map_err(|_| DataError::WorkerGone)??
+            }
+            None => Vec::new(),
+        };
+        let status = exchange.status.unwrap_or(200);
+        Ok(Some(Ok(HttpResponse { status, headers: exchange.headers, body: Some(body) })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebook_grammar::id::RunId;
+
+    use super::*;
+    use crate::redactor::ValueRedactor;
+
+    fn request(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> HttpRequest {
+        HttpRequest {
+            method: method.to_owned(),
+            url: url.to_owned(),
+            headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            body: body.as_bytes().to_vec(),
+            resource_type: "XHR".to_owned(),
+        }
+    }
+
+    fn said(text: &str) -> HttpReply {
+        let headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
+        Ok(HttpResponse { status: 200, headers, body: Some(text.as_bytes().to_vec()) })
+    }
+
+    /// A recording of these exchanges, and the folder that holds it.
+    async fn recording(exchanges: Vec<(HttpRequest, HttpReply)>, secret: &str) -> (tempfile::TempDir, RunDir) {
+        let out = tempfile::tempdir().unwrap();
+        let dir = RunDir::create(out.path(), &RunId::new("r1")).unwrap();
+        let redactor: Arc<dyn Redactor> = Arc::new(ValueRedactor::new([secret]));
+        let log = TrafficLog::create(&dir, &Setting::new(7, 1_000, (1280, 720)), Some(redactor)).unwrap();
+        for (request, reply) in exchanges {
+            log.record(request, reply, 5).await.unwrap();
+        }
+        (out, dir)
+    }
+
+    async fn body(fixtures: &Fixtures, request: &HttpRequest) -> Option<String> {
+        let reply = fixtures.reply(request).await.unwrap()?;
+        Some(reply.map_or_else(|failure| failure, |reply| String::from_utf8(reply.body.unwrap()).unwrap()))
+    }
+
+    #[tokio::test]
+    async fn equal_requests_get_the_replies_in_their_order_and_then_the_last_again() {
+        let poll = || request("GET", "https://shop.test/poll?n=1&_=17", &[], "");
+        let posted = |text: &str| request("POST", "https://shop.test/poll?n=1", &[], text);
+        let exchanges = vec![
+            (poll(), said("one")),
+            (posted("a"), said("A")),
+            (poll(), said("two")),
+            (posted("b"), Err("TimedOut".into())),
+        ];
+        let (_out, dir) = recording(exchanges, "unused-secret").await;
+        let open = |is_strict| {
+            let rules = FixtureRules { is_strict, ..FixtureRules::default() };
+            Fixtures::open(&dir, rules, None).unwrap().unwrap()
+        };
+        let (setting, fixtures) = open(false);
+        assert_eq!(setting, Setting::new(7, 1_000, (1280, 720)));
+        let later = request("GET", "https://shop.test/poll?n=1&_=99#top", &[], "");
+        for expected in ["one", "two", "two"] {
+            assert_eq!(body(&fixtures, &later).await.as_deref(), Some(expected));
+        }
+        assert_eq!(body(&fixtures, &posted("b")).await.as_deref(), Some("TimedOut"));
+        assert_eq!(body(&fixtures, &posted("a")).await.as_deref(), Some("A"));
+        assert_eq!(body(&fixtures, &posted("c")).await, None);
+        assert_eq!(fixtures.misses(), ["POST https://shop.test/poll?n=1"]);
+
+        let (_, strict) = open(true);
+        for expected in [Some("one"), Some("two"), None] {
+            assert_eq!(body(&strict, &poll()).await.as_deref(), expected);
+        }
+        assert_eq!(body(&strict, &request("HEAD", "https://shop.test/other", &[], "")).await, None);
+    }
+
+    #[tokio::test]
+    async fn secrets_are_in_no_recording_and_requests_with_them_are_found_all_the_same() {
+        let secret = "correct-horse 7";
+        let json = |text: &str| request("POST", "https://shop.test/in", &[("Content-Type", "application/json")], text);
+        let form = request(
+            "POST",
+            "https://shop.test/in",
+            &[
+                ("content-type", "application/x-www-form-urlencoded"),
+                ("Cookie", "id=correct-horse"),
+                ("Authorization", "Basic eA=="),
+            ],
+            "password=correct-horse+7",
+        );
+        let parts = |boundary: &str| {
+            let kind = format!("multipart/form-data; boundary={boundary}");
+            let text = format!("--{boundary}\r\nname=p\r\n\r\ncorrect-horse 7\r\n--{boundary}--");
+            request("POST", "https://shop.test/in", &[("content-type", &kind)], &text)
+        };
+        let exchanges = vec![
+            (json("{ \"password\": \"correct-horse 7\" }"), said("json")),
+            (form.clone(), said("you said correct-horse 7")),
+            (parts("----a1"), said("parts")),
+        ];
+        let (_out, dir) = recording(exchanges, secret).await;
+        let mut files = vec![path_of(&dir)];
+        for folder in std::fs::read_dir(dir.artifacts_path()).unwrap() {
+            files.extend(std::fs::read_dir(folder.unwrap().path()).unwrap().map(|file| file.unwrap().path()));
+        }
+        assert_eq!(files.len(), 7);
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(!text.contains("horse") && !text.contains("eA=="), "{}: {text}", file.display());
+        }
+        let redactor: Arc<dyn Redactor> = Arc::new(ValueRedactor::new([secret]));
+        let (_, fixtures) = Fixtures::open(&dir, FixtureRules::default(), Some(redactor)).unwrap().unwrap();
+        assert_eq!(body(&fixtures, &json("{ \"password\": \"correct-horse 7\" }")).await.as_deref(), Some("json"));
+        assert!(body(&fixtures, &form).await.is_some());
+        assert_eq!(body(&fixtures, &parts("----b2")).await.as_deref(), Some("parts"));
+        assert_eq!(body(&fixtures, &json("{ \"password\": \"wrong\" }")).await, None);
+    }
+
+    #[tokio::test]
+    async fn s47_tokens_are_placeholders_and_requests_with_those_are_found() {
+        let page = request("GET", "https://shop.test/", &[], "");
+        let form_of_page = b"<input name=csrf value=0123456789abcdef>".to_vec();
+        let headers = [
+            ("Content-Type", "text/html"),
+            ("Set-Cookie", "sid=session-of-ada; HttpOnly"),
+            ("Set-Cookie", "csrf=0123456789abcdef"),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let form = [("Content-Type", "application/x-www-form-urlencoded"), ("X-CSRF-Token", "0123456789abcdef")];
+        let post = |token: &str| request("POST", "https://shop.test/save", &form, &format!("a=1&csrf={token}"));
+        let exchanges = vec![
+            (page.clone(), Ok(HttpResponse { status: 200, headers, body: Some(form_of_page) })),
+            (post("0123456789abcdef"), said("saved for session-of-ada")),
+        ];
+        let (_out, dir) = recording(exchanges, "unused-secret").await;
+        let mut files = vec![path_of(&dir)];
+        for folder in std::fs::read_dir(dir.artifacts_path()).unwrap() {
+            files.extend(std::fs::read_dir(folder.unwrap().path()).unwrap().map(|file| file.unwrap().path()));
+        }
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(!text.contains("0123456789abcdef") && !text.contains("session-of-ada"), "{text}");
+        }
+        let (_, fixtures) = Fixtures::open(&dir, FixtureRules::default(), None).unwrap().unwrap();
+        let seen = body(&fixtures, &page).await.unwrap();
+        let token = seen.split("value=").nth(1).unwrap().trim_end_matches('>').to_owned();
+        assert!(body(&fixtures, &post(&token)).await.unwrap().starts_with("saved"), "{token}");
+    }
+
+    #[tokio::test]
+    async fn a_part_or_the_head_is_given_of_what_was_got_whole() {
+        let film = |method, headers: &[(&str, &str)]| request(method, "https://shop.test/film", headers, "");
+        let part = film("GET", &[("Range", "bytes=5-6")]);
+        let (_out, dir) =
+            recording(vec![(film("GET", &[]), said("whole")), (part.clone(), said("part"))], "unused-secret").await;
+        let (_, fixtures) = Fixtures::open(&dir, FixtureRules::default(), None).unwrap().unwrap();
+        assert_eq!(body(&fixtures, &part).await.as_deref(), Some("part"));
+        assert_eq!(body(&fixtures, &film("GET", &[("range", "bytes=0-")])).await.as_deref(), Some("whole"));
+        assert_eq!(body(&fixtures, &film("HEAD", &[])).await.as_deref(), Some("whole"));
+    }
+
+    #[tokio::test]
+    async fn a_recording_that_is_cut_off_or_wrong_says_so() {
+        let (_out, dir) =
+            recording(vec![(request("GET", "https://a.test/", &[], ""), said("a"))], "unused-secret").await;
+        let path = path_of(&dir);
+        let whole = std::fs::read_to_string(&path).unwrap();
+        let open = || Fixtures::open(&dir, FixtureRules::default(), None).map(|found| found.is_some());
+        std::fs::write(&path, format!("{whole}{}", &whole[..20])).unwrap();
+        assert!(open().unwrap(), "an incomplete last line is left out");
+        std::fs::write(&path, format!("{}nonsense\n{whole}", whole)).unwrap();
+        assert!(matches!(open().unwrap_err(), DataError::Line { line: 3, .. }));
+        std::fs::write(&path, whole.replace("\"schemaVersion\":\"1.0\"", "\"schemaVersion\":\"2.0\"")).unwrap();
+        assert!(matches!(open().unwrap_err(), DataError::Line { line: 1, .. }));
+        std::fs::write(&path, "").unwrap();
+        assert!(matches!(open().unwrap_err(), DataError::Line { .. }));
+        std::fs::remove_file(&path).unwrap();
+        assert!(!open().unwrap());
+    }
+}

@@ -1,0 +1,163 @@
+//! What the proxy denied during a step, joined to the requests of its tab.
+//!
+//! The proxy knows host and port, the tab knows URLs and which request failed: a denial belongs to a failed request of
+//! the same host and port. To the tab, a denied tunnel looks like a server that is down, and a denied plain request like
+//! an answer with status 403.
+
+use cuebook_grammar::facts::RequestFact;
+use cuebook_grammar::outcome::{Cause, DeniedRequest, Stage, StepFailure};
+use cuebook_grammar::policy::Rule;
+use cuebook_grammar::render::cut;
+
+use crate::run::Run;
+
+const MAX_DENIED: usize = 50;
+/// The rule for names that the browser contacts by itself. Without a request of the tab, it did.
+const BROWSER_INTERNAL: &str = "browserInternal";
+
+impl Run<'_> {
+    /// What was denied since the step began, with the requests that it belongs to.
+    pub(crate) fn denied(&self) -> Vec<DeniedRequest> {
+        let denied = self.denials.since(self.denied_from);
+        if denied.is_empty() {
+            return denied;
+        }
+        join(denied, &self.network.facts())
+    }
+
+    /// The failure of a step whose document was denied. It is the page that the step led to, so nothing else that holds
+    /// or happened makes the step a success.
+    pub(crate) fn denied_document(&self) -> Option<StepFailure> {
+        let denied = self.denials.since(self.denied_from);
+        if denied.is_empty() {
+            return None;
+        }
+        document(&denied, &self.network.documents())
+    }
+}
+
+fn join(denied: Vec<DeniedRequest>, requests: &[RequestFact]) -> Vec<DeniedRequest> {
+    let mut failed: Vec<&RequestFact> = requests.iter().filter(|request| is_stopped(request)).collect();
+    let joined = denied.into_iter().filter_map(|mut one| {
+        let fits = failed.iter().position(|request| is_of(&one, request));
+        match fits.map(|position| failed.remove(position)) {
+            Some(request) => one.url = Some(request.url.clone()),
+            None if one.rule == BROWSER_INTERNAL => return None,
+            None => {}
+        }
+        Some(one)
+    });
+    joined.take(MAX_DENIED).collect()
+}
+
+fn document(denied: &[DeniedRequest], documents: &[RequestFact]) -> Option<StepFailure> {
+    let (last, before) = documents.split_last()?;
+    let one = denied.iter().find(|one| is_stopped(last) && is_of(one, last))?;
+    let from = before.last().filter(|from| from.status.is_some_and(|status| (300..400).contains(&status)));
+    let to = cut(origin(&last.url), 300);
+    let (rule, what) = match from {
+        Some(from) => (Rule::Redirect, format!("the redirect from {} to {to}", cut(origin(&from.url), 300))),
+        None => {
+            let rule = Rule::ALL.iter().find(|rule| rule.as_str() == one.rule).copied();
+            (rule.unwrap_or(Rule::Origin), format!("the request for a page of {to}"))
+        }
+    };
+    let message = format!("{what} was denied by rule {} and never left the proxy", one.rule);
+    let mut failure = StepFailure::new(Stage::Act, Cause::PolicyBlocked, message);
+    failure.facts.rule = Some(rule);
+    failure.facts.expected = Some("an origin that pages may load from".to_owned());
+    failure.facts.seen = Some(to);
+    Some(failure)
+}
+
+/// Whether it ended as a denied request does.
+fn is_stopped(request: &RequestFact) -> bool {
+    request.failure.is_some() || request.status == Some(403)
+}
+
+fn is_of(denied: &DeniedRequest, request: &RequestFact) -> bool {
+    place(&request.url).is_some_and(|(host, port)| host == denied.host && port == denied.port)
+}
+
+/// Scheme, host and port of a URL of the browser.
+fn origin(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |scheme| scheme + 3);
+    let end = url.get(start..).and_then(|rest| rest.find(['/', '?', '#'])).map_or(url.len(), |length| start + length);
+    url.get(..end).unwrap_or(url)
+}
+
+/// Host and port of a URL of the browser, which writes them in their canonical form.
+fn place(url: &str) -> Option<(&str, u16)> {
+    let (scheme, authority) = origin(url).split_once("://")?;
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, after)| after);
+    let named = authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
+    match named {
+        Some((host, port)) => Some((host, port.parse().ok()?)),
+        None => Some((authority, if matches!(scheme, "https" | "wss") { 443 } else { 80 })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn denied(host: &str, port: u16, rule: &str) -> DeniedRequest {
+        let (method, host, rule) = ("GET".to_owned(), host.to_owned(), rule.to_owned());
+        DeniedRequest { listener: 1, sequence: 0, ts_ms: 0, method, host, port, rule, url: None }
+    }
+
+    fn request(url: &str, status: Option<u16>, failure: Option<&str>) -> RequestFact {
+        let failure = failure.map(str::to_owned);
+        RequestFact { method: "GET".to_owned(), url: url.to_owned(), status, failure, retry_after_ms: None }
+    }
+
+    #[test]
+    fn a_place_is_host_and_port() {
+        for (url, expected) in [
+            ("https://a.test/x:1", Some(("a.test", 443))),
+            ("http://a.test?x", Some(("a.test", 80))),
+            ("wss://u:p@a.test:8443", Some(("a.test", 8443))),
+            ("http://[::1]/", Some(("[::1]", 80))),
+            ("http://[::1]:81/", Some(("[::1]", 81))),
+            ("about:blank", None),
+        ] {
+            assert_eq!(place(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn each_denial_belongs_to_one_failed_request_or_to_none() {
+        let requests = [
+            request("https://evil.test/ok", Some(200), None),
+            request("https://evil.test/a", None, Some("net::ERR_TUNNEL_CONNECTION_FAILED")),
+            request("http://plain.test/b", Some(403), None),
+        ];
+        let all = vec![
+            denied("evil.test", 443, "origin"),
+            denied("evil.test", 443, "origin"),
+            denied("plain.test", 80, "denied"),
+            denied("update.googleapis.com", 443, "browserInternal"),
+        ];
+        let urls: Vec<_> = join(all, &requests).into_iter().map(|one| one.url).collect();
+        let expected = [Some("https://evil.test/a"), None, Some("http://plain.test/b")];
+        assert_eq!(urls, expected.map(|url| url.map(str::to_owned)));
+    }
+
+    #[test]
+    fn the_failure_of_a_denied_document_says_whether_a_redirect_led_there() {
+        let stopped = request("http://evil.test/x?secret", Some(403), None);
+        let all = [denied("evil.test", 80, "privateAddress")];
+        let rule = |documents: &[RequestFact]| document(&all, documents).map(|failure| failure.facts.rule.unwrap());
+        let redirected = request("http://shop.test/", Some(302), None);
+        assert_eq!(rule(&[redirected.clone(), stopped.clone()]), Some(Rule::Redirect));
+        assert_eq!(rule(std::slice::from_ref(&stopped)), Some(Rule::PrivateAddress));
+        assert_eq!(rule(&[stopped.clone(), request("http://shop.test/", Some(200), None)]), None);
+        assert_eq!(rule(&[request("http://other.test/", Some(403), None)]), None);
+        let failure = document(&all, &[redirected, stopped]).unwrap();
+        assert_eq!(
+            failure.message,
+            "the redirect from http://shop.test to http://evil.test was denied by rule privateAddress and never left the proxy"
+        );
+        assert_eq!(failure.cause, Cause::PolicyBlocked);
+    }
+}

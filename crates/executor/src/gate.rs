@@ -1,0 +1,197 @@
+//! Requests that the browser holds until a policy or a person decides.
+//!
+//! Invariants:
+//! - What is held leaves by [`Held::release`] only; dropping it, at the end of the run too, fails the request.
+//! - Requests are held in a browser of ours: another one would lose those of other people's tabs.
+//! - The session that holds them is the run's own: what other runs in the same browser hold stays theirs.
+//! - Between steps nobody is asked: requests wait for the next step, or for the end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::paused::{PausedRequest, Request};
+use cuebook_cdp::{Browser, CallError, Delivery, EventQueue, RawEvent, Session};
+use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::plan::{Author, BoundStep};
+use cuebook_grammar::policy::{Policy, RequestVerdict};
+use cuebook_grammar::seam::HeldRequest;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::stop::{Part, call_stop, failed};
+
+/// The kinds of requests that may have a method other than GET.
+const KINDS: [&str; 6] = ["Document", "XHR", "Fetch", "Ping", "CSPViolationReport", "Other"];
+/// Unread events. What does not fit stays held: the browser never sends it.
+const CAPACITY: usize = 10_000;
+/// Requests that wait for somebody to decide. More are dropped.
+const QUESTIONS: usize = 1_000;
+/// How long the browser may take to begin holding.
+const BEGIN: Duration = Duration::from_secs(10);
+/// Answers to the browser are not awaited.
+const ANSWER: Duration = Duration::from_secs(60);
+
+fn held(request: &Request) -> HeldRequest {
+    let content_type = request.header("content-type").map(str::to_owned);
+    HeldRequest { body: request.body(), method: request.method.clone(), url: request.url.clone(), content_type }
+}
+
+/// A request that someone has to decide about.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) request: HeldRequest,
+    session: Session,
+    id: String,
+    /// Where it goes instead.
+    to: Option<String>,
+    is_decided: bool,
+}
+
+impl Held {
+    /// Lets it leave.
+    pub(crate) fn release(mut self) {
+        self.is_decided = true;
+        leave(&self.session, &self.id, self.to.as_deref());
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if !self.is_decided {
+            fail(&self.session, &self.id);
+        }
+    }
+}
+
+/// Commands are queued when they are called. A request that is gone needs none.
+fn leave(session: &Session, id: &str, to: Option<&str>) {
+    let mut params = json!({ "requestId": id });
+    if let (Some(params), Some(to)) = (params.as_object_mut(), to) {
+        params.insert("url".to_owned(), to.into());
+    }
+    drop(session.call_raw("Fetch.continueRequest", params, Instant::now() + ANSWER));
+}
+
+fn fail(session: &Session, id: &str) {
+    let params = json!({ "requestId": id, "errorReason": "BlockedByClient" });
+    drop(session.call_raw("Fetch.failRequest", params, Instant::now() + ANSWER));
+}
+
+/// Decides about requests for one run. Dropping it fails what is still held.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    /// Whether requests that no rule names are asked about.
+    gated: Arc<AtomicBool>,
+    asked: Receiver<Held>,
+}
+
+impl Holder {
+    /// Makes the browser hold what the policy of the step names; nothing where it names nothing.
+    pub(crate) async fn begin(holder: &mut Option<Self>, browser: &Arc<Browser>, step: &BoundStep) -> Part<()> {
+        let policy = step.policy();
+        // The first step is the operator's, whoever plans the others.
+        let effects = [Author::Operator, Author::Model].into_iter().any(|author| policy.gates_effects(author));
+        if !effects && !policy.states_requests() {
+            return Ok(());
+        }
+        if browser.process_id().is_none() {
+            // The profile's own gate is for browsers of ours; what an operator states holds or nothing is done.
+            let stated = "the policy holds requests, which only a browser that was launched for the run can do";
+            return if policy.states_requests() { failed(Stage::Bind, Cause::Unsupported, stated) } else { Ok(()) };
+        }
+        let running = match holder {
+            Some(running) => running,
+            None => {
+                let begun = Self::new(browser, policy, effects).await;
+                holder.insert(begun.map_err(|error| call_stop(error, Stage::Bind))?)
+            }
+        };
+        running.gated.store(policy.gates_effects(step.author()), Ordering::Release);
+        Ok(())
+    }
+
+    async fn new(browser: &Arc<Browser>, policy: &Policy, effects: bool) -> Result<Self, CallError> {
+        let until = Instant::now() + BEGIN;
+        let session = browser.begin_session(until).await?;
+        let queue = session.events(&["Fetch.requestPaused"], CAPACITY);
+        let (sender, asked) = channel(QUESTIONS);
+        let gated = Arc::new(AtomicBool::new(false));
+        tokio::spawn(serve(queue, policy.clone(), gated.clone(), sender, (browser.clone(), session.clone())));
+        let params = json!({ "patterns": patterns(policy, effects) });
+        session.call_raw("Fetch.enable", params, until).await?;
+        // Documents keep the way to the network that they were made with, and get another one when their own session
+        // begins or ends to hold requests.
+        let frames = browser.pages().into_iter().flat_map(|page| page.frames());
+        let renewed = frames.flat_map(|frame| {
+            let begin = frame.session.call_raw("Fetch.enable", json!({ "patterns": [] }), until);
+            [begin, frame.session.call_raw("Fetch.disable", json!({}), until)]
+        });
+        // A document that is gone needs none.
+        futures_util::future::join_all(renewed.collect::<Vec<_>>()).await;
+        Ok(Self { gated, asked })
+    }
+
+    /// The next request that somebody has to decide about; pending where none are held.
+    pub(crate) async fn next(holder: &mut Option<Self>) -> Held {
+        let next = match holder {
+            Some(holder) => holder.asked.recv().await,
+            None => None,
+        };
+        match next {
+            Some(held) => held,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Decides until the holder is dropped. What was held then fails before the session ends, which would release it.
+async fn serve(
+    mut queue: EventQueue,
+    policy: Policy,
+    gated: Arc<AtomicBool>,
+    asks: Sender<Held>,
+    (browser, session): (Arc<Browser>, Session),
+) {
+    loop {
+        let delivery = tokio::select! {
+            biased;
+            delivery = queue.next() => delivery,
+            () = asks.closed() => None,
+        };
+        match delivery {
+            Some(Delivery::Event(event)) => decide(&event, &policy, gated.load(Ordering::Acquire), &asks),
+            Some(Delivery::Lagged(missed)) => tracing::warn!(missed, "requests stay held: too many at once"),
+            None => return browser.end_session(&session),
+        }
+    }
+}
+
+fn decide(event: &RawEvent, policy: &Policy, gated: bool, asks: &Sender<Held>) {
+    let session = event.session();
+    let Ok(PausedRequest { request_id: id, request, .. }) = event.parse::<PausedRequest>() else {
+        tracing::warn!("a request stays held: its event cannot be read");
+        return;
+    };
+    match policy.requesting(&request.method, &request.url, gated) {
+        RequestVerdict::Allow => leave(session, &id, None),
+        RequestVerdict::Rewrite(to) => leave(session, &id, Some(to.as_str())),
+        RequestVerdict::Deny(denied) => {
+            tracing::info!(rule = denied.rule.as_str(), "{}", denied.message);
+            fail(session, &id);
+        }
+        RequestVerdict::Ask(to) => {
+            let (session, to) = (session.clone(), to.map(String::from));
+            // Without a receiver, and beyond the bound, it is dropped, and fails.
+            let _ = asks.try_send(Held { request: held(&request), session, id, to, is_decided: false });
+        }
+    }
+}
+
+/// What the browser has to hold: more than the policy names, never less. Each pattern costs the requests that it fits a
+/// round trip.
+fn patterns(policy: &Policy, effects: bool) -> Vec<Value> {
+    let kinds = KINDS.iter().filter(|_| effects).map(|kind| json!({ "urlPattern": "*", "resourceType": kind }));
+    let named = policy.request_origins().map(|(scheme, host)| json!({ "urlPattern": format!("{scheme}://{host}*") }));
+    kinds.chain(named).collect()
+}

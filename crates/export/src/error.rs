@@ -1,0 +1,70 @@
+//! Errors of an export.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cuebook_datalayer::DataError;
+use cuebook_grammar::wire::ReadError;
+
+/// Why an export cannot be made, or cannot go on. What it wrote before is whole and is kept by the next one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// A file operation failed.
+    #[error("cannot write {}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A run cannot be read.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The folder holds something else.
+    #[error(
+        "expected an empty folder or one with a {format} export with redaction {redaction}, saw {seen} in {} (choose another --out, or --rewrite to replace an export)", path.display()
+    )]
+    OtherExport {
+        /// The folder.
+        path: PathBuf,
+        /// The format that was asked for.
+        format: &'static str,
+        /// The redaction that was asked for.
+        redaction: &'static str,
+        /// What is there.
+        seen: String,
+    },
+    /// A run was exported together with others while it was not complete.
+    #[error(
+        "run {run} has changed since it was exported, and not all runs that are in {part} with it are given (give them all, or --rewrite)"
+    )]
+    Changed {
+        /// The folder of the run.
+        run: PathBuf,
+        /// The part that holds it.
+        part: String,
+    },
+    /// An entry cannot be redacted. Its run is exported up to there, and reported.
+    #[error("an entry cannot be redacted")]
+    Redact(#[source] ReadError),
+    /// A value cannot be written as JSON.
+    #[error("a record cannot be written as JSON")]
+    Json(#[from] serde_json::Error),
+    /// The columns do not fit the schema of their table.
+    #[error("the columns do not fit their table")]
+    Arrow(#[from] arrow_schema::ArrowError),
+    /// A Parquet file cannot be written.
+    #[error("a Parquet file cannot be written")]
+    Parquet(#[from] ::parquet::errors::ParquetError),
+    /// A ZIP file cannot be written.
+    #[error("a ZIP file cannot be written")]
+    Zip(#[from] zip::result::ZipError),
+}
+
+impl ExportError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}

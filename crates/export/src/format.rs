@@ -1,0 +1,55 @@
+//! What can be written, and how much of what a run saw goes with it.
+
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $( $(#[$doc:meta])* $variant:ident = $word:literal, )+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $( $(#[$doc])* #[serde(rename = $word)] $variant, )+ }
+
+        impl $name {
+            /// Every value, in order of declaration.
+            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
+
+            /// The word on the command line.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $( Self::$variant => $word, )+ }
+            }
+        }
+    };
+}
+
+words! {
+    /// The format of an export.
+    Format {
+        /// Tables `runs`, `steps`, `conditions`, `candidates`, `requests` and `planning`, partitioned by date.
+        Parquet = "parquet",
+        /// One step a line, with the fields of a plain step log.
+        StepLog = "steplog",
+        /// Examples for supervised fine-tuning: chats with tool calls, as OpenAI's API reads them.
+        Sft = "sft",
+        /// A folder that Hugging Face `datasets` loads: the same examples in splits, with a card.
+        HuggingFace = "hf",
+        /// Pairs of a step that failed and the one that worked on the same page.
+        Preferences = "preferences",
+        /// One trace a run, for the viewer of Playwright.
+        PlaywrightTrace = "playwright-trace",
+        /// One test a run, for Playwright's runner.
+        PlaywrightTest = "playwright-test",
+        /// One HTTP archive a run.
+        Har = "har",
+        /// One action a line, with the fields of Multimodal-Mind2Web.
+        Mind2Web = "mind2web",
+    }
+}
+
+words! {
+    /// What is removed from a run before it is exported. What was secret in the run is not in its log, and so in no export.
+    Redaction {
+        /// Nothing more than the log leaves out.
+        None = "none",
+        /// Texts, values, pictures, and of URLs the user, query, fragment and every part of the path that may identify
+        /// a person or a thing. The structure stays: verbs, roles, test ids, verdicts, causes, times, counts, hosts.
+        Strict = "strict",
+    }
+}

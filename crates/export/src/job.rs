@@ -1,0 +1,203 @@
+//! What every format does alike: which files it makes of which runs, and which of them are there.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::error::ExportError;
+use crate::folder::{Folder, Part, Unit};
+use crate::format::{Format, Redaction};
+use crate::source::{Pages, Reader, Run, Seen, digest};
+
+/// What to export, and where to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The format.
+    pub format: Format,
+    /// What is removed.
+    pub redaction: Redaction,
+    /// The folder: empty, missing, or one that an export of this format and redaction wrote.
+    pub out: PathBuf,
+    /// Removes an export that is there, and makes it again.
+    pub rewrite: bool,
+}
+
+/// What an export did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exported {
+    /// Runs that are in the export now.
+    pub runs: usize,
+    /// Files that were written, relative to the folder.
+    pub written: Vec<String>,
+    /// Files that were whole already.
+    pub kept: usize,
+    /// What could not be read, in words. What stands before it in its log is exported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
+}
+
+/// A format of which a line is a record.
+pub(crate) trait Lines {
+    /// The records of the next entry of a run, and what goes with them.
+    fn take(&mut self, run: &Run, seen: Seen, pages: &Pages, out: &mut Out<'_>) -> Result<(), ExportError>;
+
+    /// What is left at the end of a run.
+    fn end(&mut self, _run: &Run, _out: &mut Out<'_>) -> Result<(), ExportError> {
+        Ok(())
+    }
+
+    /// What is left at the end of all runs.
+    fn finish(&mut self, _out: &mut Out<'_>) -> Result<(), ExportError> {
+        Ok(())
+    }
+}
+
+/// Where records go.
+pub(crate) struct Out<'a> {
+    folder: &'a Folder,
+    lines: &'a mut Part,
+    /// Other files of the unit, by name.
+    others: &'a mut BTreeMap<String, Part>,
+    redaction: Redaction,
+}
+
+impl Out<'_> {
+    pub(crate) fn line(&mut self, value: &impl Serialize) -> Result<(), ExportError> {
+        self.lines.line(value)
+    }
+
+    /// Text in the place of lines.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), ExportError> {
+        self.lines.write(text.as_bytes())
+    }
+
+    /// A line of another file. `name` is of plain parts.
+    pub(crate) fn append(&mut self, name: &str, value: &impl Serialize) -> Result<(), ExportError> {
+        if !self.others.contains_key(name) {
+            self.others.insert(name.to_owned(), self.folder.file(name)?);
+        }
+        self.others.get_mut(name).map_or(Ok(()), |part| part.line(value))
+    }
+
+    /// What is removed.
+    pub(crate) const fn redaction(&self) -> Redaction {
+        self.redaction
+    }
+
+    /// Another file, written once. `name` is of plain parts.
+    pub(crate) fn file(&mut self, name: &str, content: &[u8]) -> Result<(), ExportError> {
+        if !self.others.contains_key(name) {
+            let mut part = self.folder.file(name)?;
+            part.write(content)?;
+            self.others.insert(name.to_owned(), part.closed()?);
+        }
+        Ok(())
+    }
+}
+
+/// An export under way.
+pub(crate) struct Job<'a> {
+    pub(crate) folder: Folder,
+    pub(crate) redaction: Redaction,
+    pub(crate) exported: Exported,
+    progress: &'a mut dyn FnMut(usize, usize),
+    total: usize,
+    read: usize,
+}
+
+impl<'a> Job<'a> {
+    /// An export of so many runs into a folder.
+    pub(crate) fn new(
+        folder: Folder,
+        redaction: Redaction,
+        exported: Exported,
+        progress: &'a mut dyn FnMut(usize, usize),
+    ) -> Self {
+        Self { folder, redaction, total: exported.runs, exported, progress, read: 0 }
+    }
+}
+
+impl Job<'_> {
+    /// Reads a run. What cannot be read is noted, and returned.
+    pub(crate) fn read(&mut self, run: &Run, reader: &mut dyn Reader) -> Result<Option<String>, ExportError> {
+        let problem = run.read(self.redaction, reader)?;
+        self.exported.unreadable.extend(problem.clone());
+        self.read += 1;
+        (self.progress)(self.read, self.total);
+        Ok(problem)
+    }
+
+    /// Runs that need not be read.
+    pub(crate) fn skip(&mut self, runs: usize) {
+        self.read += runs;
+        (self.progress)(self.read, self.total);
+    }
+
+    /// Lists a unit whose files are complete.
+    pub(crate) fn add(&mut self, unit: Unit, parts: Vec<Part>) -> Result<(), ExportError> {
+        self.exported.written.extend(parts.iter().map(|part| part.name().to_owned()));
+        self.folder.add(unit, parts)
+    }
+
+    /// One file of lines for all runs.
+    pub(crate) fn lines(&mut self, runs: &[Run], name: &str, format: &mut dyn Lines) -> Result<(), ExportError> {
+        let unit = Unit { name: name.to_owned(), inputs: inputs(runs), ..Unit::default() };
+        if self.is_kept(&unit, runs.len()) {
+            return Ok(());
+        }
+        let mut lines = self.folder.file(name)?;
+        let mut others = BTreeMap::new();
+        let redaction = self.redaction;
+        let mut out = Out { folder: &self.folder, lines: &mut lines, others: &mut others, redaction };
+        for run in runs {
+            let problem = run.read(redaction, &mut |seen, pages: &Pages| format.take(run, seen, pages, &mut out))?;
+            format.end(run, &mut out)?;
+            self.exported.unreadable.extend(problem);
+            self.read += 1;
+            (self.progress)(self.read, self.total);
+        }
+        format.finish(&mut out)?;
+        self.folder.remove(name)?;
+        self.add(unit, others.into_values().chain([lines]).collect())
+    }
+
+    /// One file for each run.
+    pub(crate) fn each(
+        &mut self,
+        runs: &[Run],
+        extension: &str,
+        format: &dyn Fn(&mut Self, &Run, &mut Part) -> Result<(), ExportError>,
+    ) -> Result<(), ExportError> {
+        for run in runs {
+            let name = format!("{}.{extension}", run.name());
+            let unit = Unit { name: name.clone(), inputs: inputs([run]), ..Unit::default() };
+            if !self.is_kept(&unit, 1) {
+                let mut part = self.folder.file(&name)?;
+                format(self, run, &mut part)?;
+                self.add(unit, vec![part])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a unit is there. If so, its files and runs are counted.
+    pub(crate) fn is_kept(&mut self, unit: &Unit, runs: usize) -> bool {
+        let is_there = self.folder.has(&unit.name, &unit.inputs);
+        if is_there {
+            let files = self.folder.units().find(|there| there.name == unit.name).map_or(0, |there| there.files.len());
+            self.exported.kept += files;
+            self.skip(runs);
+        }
+        is_there
+    }
+}
+
+/// Stands for the content of these runs.
+pub(crate) fn inputs<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
+    let parts: Vec<Vec<u8>> =
+        runs.into_iter().flat_map(|run| [run.id.clone().into_bytes(), run.bytes.to_le_bytes().to_vec()]).collect();
+    // What an earlier version of this program wrote is not what this one writes.
+    digest([env!("CARGO_PKG_VERSION").as_bytes()].into_iter().chain(parts.iter().map(Vec::as_slice)))
+}

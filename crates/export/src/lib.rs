@@ -1,0 +1,36 @@
+//! Recorded runs in the formats of other people's software: Parquet, training data, Playwright, HAR.
+//!
+//! Cost: one pass over each log, entry by entry, so memory does not grow with the number or the length of runs. Parquet
+//! buffers a row group a table, at most 16 MiB each. A run that was exported before costs the reading of its first and
+//! its last line.
+//!
+//! Invariants:
+//! - What a redaction profile removes is removed as an entry is read, before any format sees it.
+//! - Nothing that a log says is used as a path: a file is named by its run's folder, if that is a plain name, or by a
+//!   digest.
+//! - A file gets its name when it is complete. A second export of the same runs writes nothing and changes nothing.
+//! - A log that cannot be read to its end is exported up to there, and reported.
+//!
+//! Deliberately absent: clocks, randomness and the network. The same runs give the same bytes.
+
+mod candidates;
+mod chat;
+mod error;
+mod export;
+mod folder;
+mod format;
+mod har;
+mod job;
+mod locating;
+mod mind2web;
+mod parquet;
+mod playwright;
+mod redaction;
+mod source;
+mod steplog;
+
+pub use error::ExportError;
+pub use export::export;
+pub use format::{Format, Redaction};
+pub use job::{Exported, Options};
+pub use parquet::{SCHEMA_VERSION, columns};

@@ -1,0 +1,8 @@
+//! What Playwright opens and runs.
+
+mod code;
+mod spec;
+mod trace;
+
+pub(crate) use spec::test;
+pub(crate) use trace::trace;

@@ -1,0 +1,272 @@
+//! A test for Playwright's runner: what the run did, and what it verified.
+//!
+//! The steps that worked come in order, repairs included. Postconditions that held become expectations; what Playwright
+//! has no word for is named in a comment, and a step without one marks the test with `test.fixme`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use cuebook_grammar::action::{Action, Direction, MouseButton, OptionChoice};
+use cuebook_grammar::id::TargetRef;
+use cuebook_grammar::record::{StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::secret::WireText;
+use cuebook_grammar::verdict::Verdict;
+use serde_json::{Value, json};
+
+use super::code::{expectations, literal, options, point, target};
+use crate::error::ExportError;
+use crate::folder::Part;
+use crate::job::Job;
+use crate::source::{Pages, Run, Seen};
+
+/// Pixels that a direction scrolls by: most of a viewport.
+const SCROLL: i32 = 600;
+/// How long a press is unless stated.
+const LONG_PRESS_MS: u32 = 600;
+
+/// Writes the test of a run.
+pub(crate) fn test(job: &mut Job<'_>, run: &Run, part: &mut Part) -> Result<(), ExportError> {
+    let mut spec = Spec::default();
+    job.read(run, &mut |seen, _: &Pages| {
+        match seen {
+            Seen::Header(header) => spec.title = header.task.clone().unwrap_or_else(|| header.run_id.to_string()),
+            Seen::Step(record) => spec.step(&record),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    part.write(spec.finish().as_bytes())
+}
+
+#[derive(Default)]
+struct Spec {
+    title: String,
+    body: Vec<String>,
+    /// Names of variables of the environment, by the digest of a text that the log does not hold.
+    secrets: BTreeMap<String, String>,
+    /// Steps that cannot be written.
+    missing: Vec<&'static str>,
+    has_navigated: bool,
+}
+
+impl Spec {
+    fn step(&mut self, record: &StepRecord) {
+        if record.result != StepResult::Ok {
+            return;
+        }
+        let action = &record.action.action;
+        if record.origin != StepOrigin::Start && !self.has_navigated && !matches!(action, Action::Navigate(_)) {
+            self.body.push(format!("await page.goto({});", literal(&record.url)));
+        }
+        self.has_navigated = true;
+        match self.action(record) {
+            Written::Line(line) => self.body.push(line),
+            Written::BeforeLast(line) => self.body.insert(self.body.len().saturating_sub(1), line),
+            Written::Nothing => {}
+            Written::Missing => {
+                let verb = action.kind().meta().name;
+                self.missing.push(verb);
+                self.body.push(format!("// not translated: {verb}"));
+            }
+        }
+        for judged in record.post_check.iter().filter(|judged| judged.verdict == Verdict::Holds) {
+            let written = expectations(record, &judged.condition, &mut |text| secret(&mut self.secrets, text));
+            match written {
+                // A wait states what its default expects again.
+                Some(lines) => {
+                    self.body.extend(lines.into_iter().filter(|line| !is_last(&self.body, line)).collect::<Vec<_>>())
+                }
+                None if judged.default => {}
+                None => self.body.push(format!("// not translated: {}", judged.condition.tag())),
+            }
+        }
+    }
+
+    fn action(&mut self, record: &StepRecord) -> Written {
+        let on = |of: &TargetRef, call: String| {
+            target(record, of).map_or(Written::Missing, |target| Written::Line(format!("await {target}.{call};")))
+        };
+        let page = |call: String| Written::Line(format!("await page.{call};"));
+        match &record.action.action {
+            Action::Navigate(a) => page(format!("goto({})", literal(a.url.as_str()))),
+            Action::GoBack(_) => page("goBack()".to_owned()),
+            Action::GoForward(_) => page("goForward()".to_owned()),
+            Action::Reload(_) => page("reload()".to_owned()),
+            Action::WaitForIdle(_) => page("waitForLoadState(\"networkidle\")".to_owned()),
+            Action::WaitFor(_) | Action::Assert(_) => {
+                let condition = record.action.action.condition();
+                let secrets = &mut self.secrets;
+                let written = condition.and_then(|one| expectations(record, one, &mut |text| secret(secrets, text)));
+                written.map_or(Written::Missing, |lines| Written::Line(lines.join("\n  ")))
+            }
+            Action::Scroll(a) => match (&a.target_ref, a.direction, &a.delta_x, &a.delta_y) {
+                (Some(of), None, None, None) => on(of, "scrollIntoViewIfNeeded()".to_owned()),
+                (_, direction, x, y) => {
+                    let (by_x, by_y) = direction.map_or((0, 0), wheel);
+                    let x = x.as_ref().map_or(by_x, |x| x.get());
+                    let y = y.as_ref().map_or(by_y, |y| y.get());
+                    page(format!("mouse.wheel({x}, {y})"))
+                }
+            },
+            Action::Click(a) => {
+                let button = a.button.filter(|button| *button != MouseButton::Left).map(|button| json!(button));
+                let count = a.count.as_ref().map(|count| json!(count));
+                let modifiers = a.modifiers.as_ref().map(|modifiers| json!(modifiers));
+                let trial = a.dry_run.filter(|is_dry| *is_dry).map(Value::from);
+                let position = point(a.position);
+                let options = options(&[
+                    ("button", button),
+                    ("clickCount", count),
+                    ("modifiers", modifiers),
+                    ("position", position),
+                    ("trial", trial),
+                ]);
+                on(&a.target_ref, format!("click({options})"))
+            }
+            Action::Clear(a) => on(&a.target_ref, "clear()".to_owned()),
+            Action::SelectText(a) => on(&a.target_ref, "selectText()".to_owned()),
+            Action::Type(a) => {
+                let text = self.entered(record, a.text.as_ref());
+                on(&a.target_ref, format!("pressSequentially({text})"))
+            }
+            Action::SetValue(a) => {
+                let text = self.entered(record, a.value.as_ref());
+                on(&a.target_ref, format!("fill({text})"))
+            }
+            Action::Press(a) => match &a.target_ref {
+                Some(of) => on(of, format!("press({})", literal(a.keys.as_str()))),
+                None => page(format!("keyboard.press({})", literal(a.keys.as_str()))),
+            },
+            Action::Select(a) => {
+                let choices: Vec<Value> = a.option.choices.iter().map(choice).collect();
+                on(&a.target_ref, format!("selectOption({})", Value::from(choices)))
+            }
+            Action::Check(a) => on(&a.target_ref, format!("check({})", options(&[("position", point(a.position))]))),
+            Action::Uncheck(a) => {
+                on(&a.target_ref, format!("uncheck({})", options(&[("position", point(a.position))])))
+            }
+            Action::Hover(a) => on(&a.target_ref, format!("hover({})", options(&[("position", point(a.position))]))),
+            Action::Focus(a) => on(&a.target_ref, "focus()".to_owned()),
+            Action::DragTo(a) => target(record, &a.to).map_or(Written::Missing, |to| {
+                let options =
+                    options(&[("sourcePosition", point(a.position)), ("targetPosition", point(a.to_position))]);
+                let options = if options.is_empty() { options } else { format!(", {options}") };
+                on(&a.target_ref, format!("dragTo({to}{options})"))
+            }),
+            Action::Upload(a) => on(&a.target_ref, format!("setInputFiles({})", literal(&a.files))),
+            Action::LongPress(a) => {
+                let delay = a.duration_ms.as_ref().map_or(LONG_PRESS_MS, |ms| ms.get());
+                on(&a.target_ref, format!("click({{ delay: {delay} }})"))
+            }
+            Action::ClickPoint(a) => page(format!("mouse.click({}, {})", a.point.x, a.point.y)),
+            Action::LongPressPoint(a) => {
+                let delay = a.duration_ms.as_ref().map_or(LONG_PRESS_MS, |ms| ms.get());
+                page(format!("mouse.click({}, {}, {{ delay: {delay} }})", a.point.x, a.point.y))
+            }
+            Action::DragPoints(a) => Written::Line(format!(
+                "await page.mouse.move({}, {});\n  await page.mouse.down();\n  \
+                 await page.mouse.move({}, {}, {{ steps: 10 }});\n  await page.mouse.up();",
+                a.from.x, a.from.y, a.to.x, a.to.y
+            )),
+            // A dialog is answered by a handler that is there before it opens.
+            Action::AcceptDialog(a) => {
+                let text = a.text.as_ref().map_or_else(String::new, |text| literal(text.as_str()));
+                Written::BeforeLast(format!("page.once(\"dialog\", (dialog) => dialog.accept({text}));"))
+            }
+            Action::DismissDialog(_) => {
+                Written::BeforeLast("page.once(\"dialog\", (dialog) => dialog.dismiss());".to_owned())
+            }
+            Action::Evaluate(a) => page(format!("evaluate({})", literal(a.script.as_str()))),
+            Action::Extract(_)
+            | Action::Snapshot(_)
+            | Action::Screenshot(_)
+            | Action::GetDom(_)
+            | Action::SearchPage(_)
+            | Action::FindElements(_)
+            | Action::ResolveSelector(_)
+            | Action::Finish(_) => Written::Nothing,
+            Action::SwitchTab(_)
+            | Action::CloseTab(_)
+            | Action::Fetch(_)
+            | Action::ReadFile(_)
+            | Action::WriteFile(_)
+            | Action::Shell(_)
+            | Action::Call(_)
+            | Action::Fail(_)
+            | Action::AskUser(_) => Written::Missing,
+        }
+    }
+
+    /// The text that a step entered, or the variable that holds it.
+    fn entered(&mut self, record: &StepRecord, text: Option<&WireText>) -> String {
+        match (text, record.action.action.credential()) {
+            (Some(text), _) => secret(&mut self.secrets, text),
+            (None, Some(name)) => variable(&mut self.secrets, name.as_str()),
+            (None, None) => literal(""),
+        }
+    }
+
+    fn finish(self) -> String {
+        let mut out = String::from("import { expect, test } from \"@playwright/test\";\n");
+        // Writing to a string cannot fail.
+        for name in self.secrets.values() {
+            let _ = writeln!(
+                out,
+                "\n// A text that the log does not hold.\nconst {name} = process.env[\"{name}\"] ?? \"\";"
+            );
+        }
+        let _ = writeln!(out, "\ntest({}, async ({{ page }}) => {{", literal(&self.title));
+        if let Some(verb) = self.missing.first() {
+            let _ = writeln!(out, "  test.fixme(true, \"not translated: {verb}\");");
+        }
+        for line in self.body {
+            let _ = writeln!(out, "  {line}");
+        }
+        out.push_str("});\n");
+        out
+    }
+}
+
+/// Whether a line was just written.
+fn is_last(body: &[String], line: &str) -> bool {
+    body.last().is_some_and(|last| last == line)
+}
+
+enum Written {
+    Line(String),
+    BeforeLast(String),
+    /// Reading, which a test has no use for.
+    Nothing,
+    Missing,
+}
+
+const fn wheel(direction: Direction) -> (i32, i32) {
+    const FAR: i32 = 1_000_000;
+    match direction {
+        Direction::Up => (0, -SCROLL),
+        Direction::Down => (0, SCROLL),
+        Direction::Left => (-SCROLL, 0),
+        Direction::Right => (SCROLL, 0),
+        Direction::Top => (0, -FAR),
+        Direction::Bottom => (0, FAR),
+    }
+}
+
+fn choice(choice: &OptionChoice) -> Value {
+    match choice {
+        OptionChoice::Index(index) => json!({ "index": index }),
+        other => json!(other),
+    }
+}
+
+fn secret(secrets: &mut BTreeMap<String, String>, text: &WireText) -> String {
+    match text {
+        WireText::Clear(text) => literal(text.as_str()),
+        WireText::Redacted(digest) => variable(secrets, digest.as_str()),
+    }
+}
+
+fn variable(secrets: &mut BTreeMap<String, String>, key: &str) -> String {
+    let name = format!("SECRET_{}", secrets.len() + 1);
+    secrets.entry(key.to_owned()).or_insert(name).clone()
+}

@@ -1,0 +1,8 @@
+//! Exports of runs that are written here, as other software reads them.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests, too")]
+
+mod formats;
+mod hostile;
+mod sample;
+mod tables;

@@ -1,0 +1,419 @@
+//! Rules for single requests, below the origins: by URL and method, for whoever holds a request before it leaves.
+//!
+//! Invariants:
+//! - The first rule that names a request decides. What none names is allowed, or asked about if effects are gated.
+//! - A rule never opens an origin: the URL that is requested in the end still has to be loadable.
+//! - Paths are compared after percent-decoding, so that no spelling of a path escapes a rule.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::{BadOriginRule, Consent, Denied, OriginRule, Policy, Rule};
+use crate::plan::Author;
+use crate::profile::Profile;
+use crate::render::excerpt;
+use crate::risk::RiskClass;
+use crate::wire::{ShortText, words};
+
+words! {
+    /// Whether requests that may change something wait for a person.
+    pub enum Gate {
+        /// Every request with a method other than GET, HEAD and OPTIONS.
+        Effects = "effects",
+        /// None, except those that a rule names.
+        Off = "off",
+    }
+}
+
+/// What a rule does with a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RequestAction {
+    /// It leaves.
+    Allow,
+    /// It is held until a person agrees.
+    Ask,
+    /// It never leaves.
+    Deny,
+    /// It goes to this URL; a `*` at the end stands for what the `*` of the rule stood for.
+    Rewrite(ShortText),
+}
+
+/// A rule for requests, as an operator writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RequestEntry {
+    /// An origin, or `*.host`, and a path in which `*` stands for any characters: `https://shop.test/admin/*`. The query
+    /// counts only if the rule has one.
+    pub url: ShortText,
+    /// The methods that it names; all of them unless stated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub methods: Vec<ShortText>,
+    /// What happens.
+    #[serde(rename = "do")]
+    pub action: RequestAction,
+}
+
+/// A rule for requests that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadRequestRule {
+    /// Its origin cannot be read.
+    #[error(transparent)]
+    Origin(#[from] BadOriginRule),
+    /// Not a method.
+    #[error("expected a method such as POST, saw `{seen}`")]
+    Method {
+        /// The start of what was seen, escaped.
+        seen: String,
+    },
+    /// What is rewritten, or into what, has a `*` other than at its end, or only one of them has one.
+    #[error("expected `*` at the end of both URLs of a rewriting rule or of neither, saw `{seen}`")]
+    Star {
+        /// The start of what was seen, escaped.
+        seen: String,
+    },
+    /// Pages may not load from where it leads.
+    #[error("it rewrites into what pages may not load: {0}")]
+    Target(Denied),
+    /// Where it leads is rewritten again.
+    #[error("it rewrites into `{seen}`, which rule {other} rewrites again")]
+    Loop {
+        /// The start of where it leads, escaped.
+        seen: String,
+        /// The 0-based position of the other rule.
+        other: usize,
+    },
+}
+
+/// What a policy decides about a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestVerdict {
+    /// It may leave as it is.
+    Allow,
+    /// It may leave once a person agrees, for this URL if there is one.
+    Ask(Option<Url>),
+    /// It may not leave.
+    Deny(Denied),
+    /// It may leave for this URL, which its page does not learn.
+    Rewrite(Url),
+}
+
+/// A rule, read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RequestRule {
+    origin: OriginRule,
+    /// The pieces of the path between its stars, decoded.
+    path: Vec<Vec<u8>>,
+    has_query: bool,
+    methods: Vec<String>,
+    action: Action,
+    text: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Action {
+    Allow,
+    Ask,
+    Deny,
+    /// The URL, and whether what a star stood for is added.
+    Rewrite(String, bool),
+}
+
+/// Splits `scheme://host:port/path` before the path.
+fn parts(url: &str) -> (&str, &str) {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let end = url.get(host..).and_then(|rest| rest.find(['/', '?'])).map_or(url.len(), |at| host + at);
+    url.split_at_checked(end).unwrap_or((url, ""))
+}
+
+fn decoded(text: &str) -> Vec<u8> {
+    percent_decode_str(text).collect()
+}
+
+/// What a request is compared by.
+fn path_of(url: &Url, has_query: bool) -> Cow<'_, str> {
+    match url.query().filter(|_| has_query) {
+        Some(query) => Cow::Owned(format!("{}?{query}", url.path())),
+        None => Cow::Borrowed(url.path()),
+    }
+}
+
+/// Whether `text` is these pieces with anything between them.
+fn fits(pieces: &[Vec<u8>], text: &[u8]) -> bool {
+    let [first, rest @ ..] = pieces else { return text.is_empty() };
+    let Some(mut text) = text.strip_prefix(first.as_slice()) else { return false };
+    let Some((last, middle)) = rest.split_last() else { return text.is_empty() };
+    for piece in middle {
+        let found = if piece.is_empty() { Some(0) } else { text.windows(piece.len()).position(|part| part == piece) };
+        let Some(after) = found.and_then(|at| text.get(at + piece.len()..)) else { return false };
+        text = after;
+    }
+    text.ends_with(last)
+}
+
+impl RequestRule {
+    fn read(entry: &RequestEntry, scheme: &str) -> Result<Self, BadRequestRule> {
+        let star = |seen: &str| BadRequestRule::Star { seen: excerpt(seen, 100) };
+        let (front, path) = parts(&entry.url);
+        let origin = OriginRule::parse(front, scheme)?;
+        let path = if path.is_empty() { "/*" } else { path };
+        let methods = entry.methods.iter().map(|method| {
+            let is_token = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+            let bad = || BadRequestRule::Method { seen: excerpt(method, 40) };
+            is_token.then(|| method.to_ascii_uppercase()).ok_or_else(bad)
+        });
+        let methods = methods.collect::<Result<_, _>>()?;
+        let action = match &entry.action {
+            RequestAction::Allow => Action::Allow,
+            RequestAction::Ask => Action::Ask,
+            RequestAction::Deny => Action::Deny,
+            RequestAction::Rewrite(to) => {
+                let (fixed, is_open) = to.strip_suffix('*').map_or((to.as_str(), false), |fixed| (fixed, true));
+                let own = path.strip_suffix('*').map_or((path, false), |own| (own, true));
+                if fixed.contains('*') || own.0.contains('*') || own.1 != is_open {
+                    return Err(star(to));
+                }
+                Action::Rewrite(fixed.to_owned(), is_open)
+            }
+        };
+        let has_query = path.contains('?');
+        let path = path.split('*').map(decoded).collect();
+        Ok(Self { origin, path, has_query, methods, action, text: entry.url.to_string() })
+    }
+
+    fn covers(&self, method: &str, url: &Url) -> bool {
+        (self.methods.is_empty() || self.methods.iter().any(|named| named.eq_ignore_ascii_case(method)))
+            && self.origin.covers(url)
+            && fits(&self.path, &decoded(&path_of(url, self.has_query)))
+    }
+
+    /// Where a request goes instead.
+    fn rewritten(&self, url: &Url) -> Option<Result<Url, url::ParseError>> {
+        let Action::Rewrite(to, is_open) = &self.action else { return None };
+        let (path, own) = (path_of(url, true), self.path.first().map_or(0, Vec::len));
+        // A byte may be spelled as three.
+        let rest = (own..=own.saturating_mul(3)).find_map(|end| {
+            let (front, rest) = path.split_at_checked(end)?;
+            (decoded(front) == *self.path.first()?).then_some(rest)
+        });
+        Some(Url::parse(&format!("{to}{}", rest.filter(|_| *is_open).unwrap_or_default())))
+    }
+}
+
+impl Policy {
+    /// Gates requests whatever the profile says.
+    #[must_use]
+    pub const fn gating(mut self, gate: Gate) -> Self {
+        self.gate = Some(gate);
+        self
+    }
+
+    /// Adds rules for requests.
+    pub(super) fn add_requests(&mut self, entries: &[RequestEntry]) -> Result<(), (usize, BadRequestRule)> {
+        let scheme = self.default_scheme().to_owned();
+        for (index, entry) in entries.iter().enumerate() {
+            self.requests.push(RequestRule::read(entry, &scheme).map_err(|bad| (index, bad))?);
+        }
+        for (index, rule) in self.requests.iter().enumerate() {
+            let Action::Rewrite(to, _) = &rule.action else { continue };
+            let (url, _) = self.loading(to).map_err(|denied| (index, BadRequestRule::Target(denied)))?;
+            let is_again = |other: &RequestRule| {
+                matches!(other.action, Action::Rewrite(..)) && other.origin.covers(&url) && {
+                    let (own, other) = (decoded(&path_of(&url, true)), other.path.first());
+                    other.is_some_and(|other| own.starts_with(other) || other.starts_with(&own))
+                }
+            };
+            if let Some(other) = self.requests.iter().position(is_again) {
+                return Err((index, BadRequestRule::Loop { seen: excerpt(to, 100), other }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether requests that no rule names are asked about. Unless stated, the profiles `assisted` and `semiAuto` ask for
+    /// plans of planners.
+    #[must_use]
+    pub fn gates_effects(&self, author: Author) -> bool {
+        match self.gate {
+            Some(gate) => gate == Gate::Effects,
+            None => author != Author::Operator && self.profile <= Profile::SemiAuto,
+        }
+    }
+
+    /// Whether an operator asked for something that needs requests to be held.
+    #[must_use]
+    pub fn states_requests(&self) -> bool {
+        self.gate == Some(Gate::Effects) || !self.requests.is_empty()
+    }
+
+    /// The origins that rules name, as scheme and host; the host begins with `*.` for those below one.
+    pub fn request_origins(&self) -> impl Iterator<Item = (&str, String)> {
+        self.requests.iter().map(|rule| {
+            let stars = if rule.origin.subdomains { "*." } else { "" };
+            (rule.origin.scheme.as_str(), format!("{stars}{}", rule.origin.host))
+        })
+    }
+
+    /// What happens to a request. `gated` requests are asked about where no rule names them.
+    ///
+    /// ```
+    /// use cuebook_grammar::policy::{Policy, PolicyFile, RequestVerdict};
+    ///
+    /// let file = r#"{ "requests": [
+    ///     { "url": "https://shop.test/admin/*", "do": "deny" },
+    ///     { "url": "https://shop.test/collect", "methods": ["POST"], "do": "allow" }
+    /// ] }"#;
+    /// let policy = Policy::default().starting_at("https://shop.test/").unwrap();
+    /// let policy = policy.with_file(&PolicyFile::read(file).unwrap()).unwrap();
+    /// let verdict = |method, path: &str| policy.requesting(method, &format!("https://shop.test{path}"), true);
+    /// assert!(matches!(verdict("GET", "/%61dmin/users"), RequestVerdict::Deny(_)));
+    /// assert_eq!(verdict("POST", "/collect"), RequestVerdict::Allow);
+    /// assert_eq!(verdict("POST", "/pay"), RequestVerdict::Ask(None));
+    /// assert_eq!(verdict("GET", "/"), RequestVerdict::Allow);
+    /// ```
+    #[must_use]
+    pub fn requesting(&self, method: &str, url: &str, gated: bool) -> RequestVerdict {
+        let Ok(parsed) = Url::parse(url) else {
+            let message = format!("expected an absolute URL, saw `{}`", excerpt(url, 200));
+            return RequestVerdict::Deny(Denied { rule: Rule::Unparsable, message });
+        };
+        let is_safe = ["GET", "HEAD", "OPTIONS"].iter().any(|safe| safe.eq_ignore_ascii_case(method));
+        let asks = gated && !is_safe;
+        let denied = |rule: &RequestRule| {
+            let message = format!("a rule for {} denies {} {}", rule.text, excerpt(method, 20), excerpt(url, 200));
+            RequestVerdict::Deny(Denied { rule: Rule::Request, message })
+        };
+        let Some(rule) = self.requests.iter().find(|rule| rule.covers(method, &parsed)) else {
+            return if asks { RequestVerdict::Ask(None) } else { RequestVerdict::Allow };
+        };
+        match (&rule.action, rule.rewritten(&parsed)) {
+            (Action::Allow, _) => RequestVerdict::Allow,
+            (Action::Ask, _) => RequestVerdict::Ask(None),
+            (Action::Rewrite(..), Some(Ok(to))) => match self.loading(to.as_str()) {
+                Err(denied) => RequestVerdict::Deny(denied),
+                // What is sent elsewhere still has an effect.
+                Ok((to, _)) if asks => RequestVerdict::Ask(Some(to)),
+                Ok((to, _)) => RequestVerdict::Rewrite(to),
+            },
+            (Action::Deny | Action::Rewrite(..), _) => denied(rule),
+        }
+    }
+
+    /// The consent that a request on `origin` needs if it is asked about, caused by a step of this risk: every grant for
+    /// the origin that covers the step covers it, too.
+    #[must_use]
+    pub fn consent_to_request(&self, class: RiskClass, origin: &str) -> Consent {
+        let class = class.max(RiskClass::Write);
+        self.unless_granted(class, origin, Url::parse(origin).ok().as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::policy::{BadPolicy, PolicyFile};
+
+    fn policy(rules: Value) -> Result<Policy, BadPolicy> {
+        let file = json!({ "read": ["*.cdn.test", "http://127.0.0.1:8080"], "requests": rules });
+        let policy = Policy::default().starting_at("https://shop.test/").unwrap();
+        policy.with_file(&PolicyFile::read(&file.to_string()).unwrap())
+    }
+
+    fn verdict(policy: &Policy, method: &str, url: &str) -> String {
+        match policy.requesting(method, url, false) {
+            RequestVerdict::Allow => "allow".to_owned(),
+            RequestVerdict::Ask(_) => "ask".to_owned(),
+            RequestVerdict::Deny(denied) => denied.rule.as_str().to_owned(),
+            RequestVerdict::Rewrite(to) => to.to_string(),
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_names_a_request_decides_however_its_path_is_spelled() {
+        let policy = policy(json!([
+            { "url": "https://shop.test/admin/help", "do": "allow" },
+            { "url": "https://shop.test/admin*", "do": "deny" },
+            { "url": "*.cdn.test/*/raw/*.js", "do": "deny" },
+            { "url": "shop.test/*/delete", "methods": ["get", "DELETE"], "do": "ask" },
+            { "url": "shop.test/search?q=a*", "do": "deny" },
+        ]))
+        .unwrap();
+        for (method, url, expected) in [
+            ("GET", "https://shop.test/admin/help", "allow"),
+            ("GET", "https://shop.test/admin/users", "request"),
+            ("GET", "https://shop.test/%61dm%69n/users?x", "request"),
+            ("GET", "https://shop.test/a/../admin", "request"),
+            ("GET", "https://shop.test./admin", "request"),
+            ("GET", "http://shop.test/admin", "allow"),
+            ("GET", "https://shop.test/Admin", "allow"),
+            ("GET", "https://a.cdn.test/v1/raw/x.js", "request"),
+            ("GET", "https://a.cdn.test/raw/x.js", "allow"),
+            ("GET", "https://cdn.test/v1/raw/x.js", "allow"),
+            ("GET", "https://shop.test/item/3/delete", "ask"),
+            ("get", "https://shop.test/item/3/delete?now", "ask"),
+            ("POST", "https://shop.test/item/3/delete", "allow"),
+            ("GET", "https://shop.test/search?q=abc", "request"),
+            ("GET", "https://shop.test/search?q=b", "allow"),
+            ("GET", "not a url", "unparsable"),
+        ] {
+            assert_eq!(verdict(&policy, method, url), expected, "{method} {url}");
+        }
+    }
+
+    #[test]
+    fn what_a_star_stands_for_goes_along_and_the_policy_judges_where_it_leads() {
+        let policy = policy(json!([
+            { "url": "https://shop.test/api/*", "do": { "rewrite": "http://127.0.0.1:8080/v2/*" } },
+            { "url": "https://shop.test/old", "do": { "rewrite": "https://shop.test/new" } },
+        ]))
+        .unwrap();
+        assert_eq!(verdict(&policy, "GET", "https://shop.test/%61pi/a/b?c=d"), "http://127.0.0.1:8080/v2/a/b?c=d");
+        assert_eq!(verdict(&policy, "GET", "https://shop.test/old"), "https://shop.test/new");
+        assert_eq!(verdict(&policy, "GET", "https://shop.test/old/x"), "allow");
+        let sent = policy.requesting("POST", "https://shop.test/old", true);
+        assert_eq!(sent, RequestVerdict::Ask(Some(Url::parse("https://shop.test/new").unwrap())));
+    }
+
+    #[test]
+    fn rules_that_cannot_be_used_are_errors() {
+        for (rules, expected) in [
+            (json!([{ "url": "https://*.com/x", "do": "deny" }]), "expected a host"),
+            (json!([{ "url": "https://shop.test/", "methods": ["P OST"], "do": "deny" }]), "expected a method"),
+            (
+                json!([{ "url": "shop.test/a*b", "do": { "rewrite": "https://shop.test/c" } }]),
+                "expected `*` at the end",
+            ),
+            (json!([{ "url": "shop.test/a*", "do": { "rewrite": "https://shop.test/c" } }]), "expected `*` at the end"),
+            (json!([{ "url": "shop.test/a", "do": { "rewrite": "https://evil.test/c" } }]), "pages may not load"),
+            (json!([{ "url": "shop.test/a", "do": { "rewrite": "file:///etc/passwd" } }]), "pages may not load"),
+            (json!([{ "url": "shop.test/a", "do": { "rewrite": "https://u:p@shop.test/" } }]), "pages may not load"),
+            (json!([{ "url": "shop.test/a*", "do": { "rewrite": "https://shop.test/ab*" } }]), "rewrites again"),
+            (
+                json!([
+                    { "url": "shop.test/a*", "do": { "rewrite": "https://shop.test/b*" } },
+                    { "url": "shop.test/b*", "do": { "rewrite": "https://shop.test/a*" } },
+                ]),
+                "rewrites again",
+            ),
+        ] {
+            let error = policy(rules.clone()).unwrap_err().to_string();
+            assert!(error.starts_with("requests/0: ") && error.contains(expected), "{rules}: {error}");
+        }
+    }
+
+    #[test]
+    fn careful_profiles_gate_what_planners_do() {
+        let gates = |profile, author| Policy::new(profile).gates_effects(author);
+        assert!(gates(Profile::Assisted, Author::Model) && gates(Profile::SemiAuto, Author::Model));
+        assert!(!gates(Profile::Auto, Author::Model) && !gates(Profile::SemiAuto, Author::Operator));
+        let stated = |gate| Policy::new(Profile::SemiAuto).gating(gate).gates_effects(Author::Operator);
+        assert!(stated(Gate::Effects) && !stated(Gate::Off));
+    }
+}

@@ -1,0 +1,151 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::plan::{Author, PlanDraft, ViolationCode, Violations};
+use crate::policy::Policy;
+use crate::sample;
+
+/// Controls in 28 languages and what they do: language, role, name, surroundings, class. Written without a look at the
+/// lexicon.
+const CONTROLS: &str = include_str!("controls.tsv");
+
+fn control(role: &str, name: &str, extra: &Value) -> Candidate {
+    let mut control = sample::page("button \"x\"").candidates.remove(0);
+    let text = |key: &str| extra.get(key).and_then(Value::as_str).map(str::to_owned);
+    control.role = Role::parse(role).unwrap();
+    control.name = name.to_owned();
+    control.description = text("description");
+    control.surroundings = text("dialog").or_else(|| text("heading"));
+    control
+}
+
+/// Recall counts every row that needs consent and is asked for, whatever its class.
+#[test]
+fn the_labelled_controls_ask_where_they_should_and_nowhere_else() {
+    let (mut asked, mut harmful, mut alarms, mut harmless) = (0, 0, 0, 0);
+    let mut wrong: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for row in CONTROLS.lines() {
+        let [language, role, name, extra, class] = <[&str; 5]>::try_from(row.split('\t').collect::<Vec<_>>()).unwrap();
+        let seen = of_click(&control(role, name, &serde_json::from_str(extra).unwrap()));
+        let is_harmful = class != "harmless";
+        if is_harmful {
+            harmful += 1;
+            asked += usize::from(seen.needs_consent());
+        } else {
+            harmless += 1;
+            alarms += usize::from(seen.needs_consent());
+        }
+        if is_harmful != seen.needs_consent() {
+            wrong.entry(language).or_default().push(format!("{class} as {}: {role} {name} {extra}", seen.as_str()));
+        }
+    }
+    let share = |part: usize, of: usize| 100.0 * f64::from(part as u32) / f64::from(of as u32);
+    let (recall, alarms) = (share(asked, harmful), share(alarms, harmless));
+    assert!(recall >= 98.0 && alarms <= 5.0, "recall {recall:.1} %, false alarms {alarms:.1} %: {wrong:#?}");
+}
+
+fn step(json: Value) -> Action {
+    serde_json::from_value(json).unwrap()
+}
+
+/// The risk of a step on the candidate `c1` of a page, which `change` prepared.
+fn risk(lines: &str, change: impl FnOnce(&mut Candidate), action: Value) -> RiskClass {
+    let mut page = sample::page(lines);
+    change(&mut page.candidates[0]);
+    let action = step(action);
+    let targets = action.targets().into_iter().filter_map(|target| page.candidate(target.candidate_id()?));
+    of(&action, &targets.collect::<Vec<_>>(), &page)
+}
+
+/// What a model's press without a target risks on a page, and on what.
+fn pressed(lines: &str, keys: &str, change: impl FnOnce(&mut [Candidate])) -> Result<(RiskClass, String), Violations> {
+    let mut page = sample::page(lines);
+    change(&mut page.candidates);
+    let policy = Policy::default().starting_at(&page.url).unwrap();
+    let plan = json!({"version": "1.0", "steps": [{"type": "press", "keys": keys}]});
+    let plan = PlanDraft::read_value(plan, Author::Model).unwrap().check(&page, &policy).unwrap();
+    assert!(plan.needs_observation(0) || keys == "Tab");
+    let bound = plan.bind(0, &page)?;
+    Ok((bound.risk(), bound.main_target().map(|(name, _)| name.to_string()).unwrap_or_default()))
+}
+
+#[test]
+fn keys_are_judged_by_what_has_the_focus() {
+    let page = "button \"Delete\"\nlink \"Home\"";
+    let focus = |at: usize| move |page: &mut [Candidate]| page[at].states.focused = true;
+    for keys in ["Enter", "Return", "NumpadEnter", "Shift+Enter", "Control+Enter", "Space", " "] {
+        assert_eq!(pressed(page, keys, focus(0)).unwrap(), (RiskClass::Destructive, "c1".to_owned()), "{keys}");
+    }
+    assert_eq!(pressed(page, "Enter", focus(1)).unwrap(), (RiskClass::Write, "c2".to_owned()));
+    assert_eq!(pressed(page, "Tab", focus(0)).unwrap(), (RiskClass::Write, String::new()));
+    assert_eq!(pressed(page, "Enter", |_| {}).unwrap(), (RiskClass::Write, String::new()));
+    let both = pressed(page, "Enter", |page| page.iter_mut().for_each(|control| control.states.focused = true));
+    assert_eq!(both.unwrap_err()[0].code, ViolationCode::AmbiguousTarget);
+    let accessible = |page: &mut [Candidate]| page[0].activation.access_key = Some("x d".into());
+    assert_eq!(pressed(page, "Alt+D", accessible).unwrap().0, RiskClass::Destructive);
+}
+
+#[test]
+fn every_verb_that_a_page_can_act_on_is_judged() {
+    for verb in ["click", "hover", "focus", "longPress", "press"] {
+        let mut json = json!({"type": verb, "targetRef": "c1"});
+        if verb == "press" {
+            json["keys"] = "Enter".into();
+        }
+        assert_eq!(risk("link \"Delete\"", |_| {}, json), RiskClass::Destructive, "{verb}");
+    }
+    let dropped = json!({"type": "dragTo", "targetRef": "c1", "to": "c2"});
+    assert_eq!(risk("listitem \"Invoice 7\"\nbutton \"Delete\"", |_| {}, dropped), RiskClass::Destructive);
+    let ticked = json!({"type": "check", "targetRef": "c1"});
+    assert_eq!(risk("checkbox \"Delete all my data\"", |_| {}, ticked), RiskClass::Destructive);
+    let hovered = json!({"type": "hover", "targetRef": "c1"});
+    assert_eq!(risk("link \"Products\"", |_| {}, hovered), RiskClass::Read);
+}
+
+#[test]
+fn enter_in_a_field_is_what_its_form_does() {
+    let pays = |field: &mut Candidate| field.activation.button = Some("Pay now".into());
+    let card = |field: &mut Candidate| field.activation.sends = vec![SentField::Card];
+    let enter = json!({"type": "press", "targetRef": "c1", "keys": "Enter"});
+    assert_eq!(risk("textbox \"Name\"", pays, enter.clone()), RiskClass::Money);
+    assert_eq!(risk("textbox \"Name\"", card, enter.clone()), RiskClass::Money);
+    assert_eq!(risk("textbox \"Name\"", |_| {}, enter), RiskClass::Write);
+    let typed = |text: &str| json!({"type": "type", "targetRef": "c1", "text": text});
+    assert_eq!(risk("textbox \"Name\"", pays, typed("Ann\n")), RiskClass::Money);
+    assert_eq!(risk("textbox \"Name\"", pays, typed("Ann")), RiskClass::Write);
+}
+
+#[test]
+fn structure_counts_where_names_say_nothing() {
+    let click = || json!({"type": "click", "targetRef": "c1"});
+    let method = |control: &mut Candidate| control.activation.method = Some("DELETE".into());
+    let address = |control: &mut Candidate| control.activation.url = Some("https://a.test/items/5/delete".into());
+    let harmless = |control: &mut Candidate| control.activation.url = Some("https://a.test/delete/5/show".into());
+    assert_eq!(risk("button \"Go\"", method, click()), RiskClass::Destructive);
+    assert_eq!(risk("button \"Go\"", address, click()), RiskClass::Destructive);
+    assert_eq!(risk("button \"Go\"", harmless, click()), RiskClass::Write);
+    assert_eq!(risk("link \"Go\" to=/items/5/delete", |_| {}, click()), RiskClass::Destructive);
+    let chosen = json!({"type": "select", "targetRef": "c1", "option": "Delete all"});
+    assert_eq!(risk("combobox \"Action\" options=\"Show|Delete all\"", |_| {}, chosen), RiskClass::Destructive);
+}
+
+#[test]
+fn icons_count_where_there_are_no_words() {
+    let click = || json!({"type": "click", "targetRef": "c1"});
+    let shows = |icon: &'static str| move |control: &mut Candidate| control.activation.icon = Some(icon.to_owned());
+    assert_eq!(risk("button \"\"", shows("trash alt"), click()), RiskClass::Destructive);
+    assert_eq!(risk("button \"\"", shows("delete"), click()), RiskClass::Destructive);
+    assert_eq!(risk("button \"\"", shows("paper plane"), click()), RiskClass::Send);
+    assert_eq!(risk("button \"\"", shows("chevron down"), click()), RiskClass::Write);
+}
+
+#[test]
+fn what_only_agrees_is_judged_by_what_is_asked() {
+    let click = || json!({"type": "click", "targetRef": "c1"});
+    let asks = |text: &'static str| move |control: &mut Candidate| control.surroundings = Some(text.to_owned());
+    assert_eq!(risk("button \"OK\"", asks("Delete all 500 invoices?"), click()), RiskClass::Destructive);
+    assert_eq!(risk("button \"Cancel\"", asks("Delete all 500 invoices?"), click()), RiskClass::Write);
+    assert_eq!(risk("button \"OK\"", asks("Your filters were removed."), click()), RiskClass::Write);
+}

@@ -1,0 +1,380 @@
+//! The lexicon of consequences: which words of a control's name say that it costs, sends or destroys something, and
+//! which say that it does not.
+//!
+//! One data file, `words.json`, holds the words of 28 languages. All of them are used together, because the language of
+//! a control is unknown. Texts are compared after NFKC, lower case, removal of what is invisible and of accents; a name
+//! in which nothing was found is compared once more by its confusables skeleton (UTS 39), so that a look-alike is found.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use icu_properties::CodePointSetData;
+use icu_properties::props::DefaultIgnorableCodePoint;
+use regex::Regex;
+use serde::Deserialize;
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::RiskClass;
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(&normalised));
+static SKELETONS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(&|text| skeleton(&normalised(text))));
+
+/// The class that the words of a name, or of a sentence, stand for; `None` where they stand for none.
+pub(super) fn class_of(text: &str) -> Option<RiskClass> {
+    let plain = normalised(text);
+    let found = LEXICON.class_of(&plain);
+    if found.is_some() || plain.is_ascii() {
+        return found;
+    }
+    SKELETONS.class_of(&skeleton(&plain))
+}
+
+/// The class of what an icon is called: `trash`, `paper plane`.
+pub(super) fn class_of_icon(name: &str) -> Option<RiskClass> {
+    const ICONS: [(&str, RiskClass); 12] = [
+        ("trash", RiskClass::Destructive),
+        ("bin", RiskClass::Destructive),
+        ("dustbin", RiskClass::Destructive),
+        ("garbage", RiskClass::Destructive),
+        ("eraser", RiskClass::Destructive),
+        ("bomb", RiskClass::Destructive),
+        ("skull", RiskClass::Destructive),
+        ("dollar", RiskClass::Money),
+        ("euro", RiskClass::Money),
+        ("money", RiskClass::Money),
+        ("paperplane", RiskClass::Send),
+        ("plane", RiskClass::Send),
+    ];
+    let listed = |word: &str| ICONS.iter().find(|(icon, _)| *icon == word).map(|(_, class)| *class);
+    let name = normalised(name);
+    class_of(&name).or_else(|| name.unicode_words().filter_map(listed).max())
+}
+
+/// The class of the gravest sentence of a dialog or a description.
+pub(super) fn class_of_sentences(text: &str) -> Option<RiskClass> {
+    sentences(text).filter_map(class_of).max()
+}
+
+/// Whether a text says that something is for ever, or is charged.
+pub(super) fn is_final(text: &str) -> bool {
+    sentences(text).any(|sentence| LEXICON.has(&normalised(sentence), Member::Final))
+}
+
+/// Whether a name agrees to what it was asked, whatever that is; or says nothing by itself.
+pub(super) fn agrees(name: &str) -> bool {
+    let name = normalised(name);
+    !name.chars().any(char::is_alphanumeric) || (LEXICON.has(&name, Member::Yes) && !LEXICON.has(&name, Member::Undo))
+}
+
+/// Whether a name refuses what it was asked.
+pub(super) fn refuses(name: &str) -> bool {
+    let name = normalised(name);
+    LEXICON.has(&name, Member::No) || LEXICON.has(&name, Member::Undo)
+}
+
+/// Whether a text names one amount of money. Two are a range, as in a filter.
+pub(super) fn has_amount(text: &str) -> bool {
+    static AMOUNT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let signs =
+            r"\p{Sc}|\b(?:usd|eur|gbp|chf|sek|nok|dkk|pln|czk|huf|ron|jpy|cny|krw|inr|uah|rub|try|vnd|idr|thb|ils)\b";
+        let names = r"kč|zł|kr\.?\b|kronor|kroner|euro\w*|dollars?|ft\b|forint|lei\b|руб\w*|грн|tl\b|lira\w*|円|元|원|บาท|rp|đồng|đ\b";
+        let number = r"\p{Nd}[\p{Nd}.,'\u{a0} ]*";
+        Regex::new(&format!(r"(?:{signs}|{names})\s*{number}|{number}\s*(?:{signs}|{names})")).ok()
+    });
+    let text = normalised(text);
+    AMOUNT.as_ref().is_some_and(|amount| amount.find_iter(&text).count() == 1)
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['.', '!', '?', ';', '\n', '。', '！', '？', '؟', '।']).filter(|sentence| !sentence.trim().is_empty())
+}
+
+/// What entries of the lexicon stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Member {
+    Destructive,
+    Money,
+    Send,
+    /// Turns a word beside it around: `undo`, `don't`.
+    Undo,
+    /// An object that makes an act harmless: `filter`.
+    Mild,
+    /// Shows that a word is a topic: `history`.
+    Noun,
+    /// Agrees to whatever is asked.
+    Yes,
+    /// Refuses whatever is asked, or puts it off.
+    No,
+    /// Shows that something is for ever, or is charged.
+    Final,
+}
+
+impl Member {
+    const fn class(self) -> Option<RiskClass> {
+        match self {
+            Self::Destructive => Some(RiskClass::Destructive),
+            Self::Money => Some(RiskClass::Money),
+            Self::Send => Some(RiskClass::Send),
+            _ => None,
+        }
+    }
+}
+
+/// How one word is compared.
+#[derive(Clone, Debug)]
+enum Pattern {
+    Equals(String),
+    Begins(String),
+    Contains(String),
+}
+
+impl Pattern {
+    fn fits(&self, word: &str) -> bool {
+        match self {
+            Self::Equals(wanted) => word == wanted,
+            Self::Begins(wanted) => word.starts_with(wanted.as_str()),
+            Self::Contains(wanted) => word.contains(wanted.as_str()),
+        }
+    }
+}
+
+/// An entry that was found: where in the text, in bytes, and among its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Span {
+    member: Member,
+    bytes: Range<usize>,
+    words: Range<usize>,
+}
+
+impl Span {
+    fn overlaps(&self, other: &Self) -> bool {
+        self.bytes.start < other.bytes.end && other.bytes.start < self.bytes.end
+    }
+
+    fn holds(&self, other: &Self) -> bool {
+        self.bytes.start <= other.bytes.start && other.bytes.end <= self.bytes.end && self.bytes != other.bytes
+    }
+
+    /// Words between the two.
+    const fn distance(&self, other: &Self) -> usize {
+        if self.words.start >= other.words.end {
+            self.words.start - other.words.end
+        } else {
+            other.words.start.saturating_sub(self.words.end)
+        }
+    }
+
+    /// Whether this makes the risky word `hit` harmless.
+    fn excuses(&self, hit: &Self) -> bool {
+        let says_more = !hit.holds(self) && self.bytes != hit.bytes;
+        // A name that begins with what destroys destroys its topic: `Delete order history`.
+        let is_topic = hit.member != Member::Destructive || hit.words.start > 0 || self.overlaps(hit);
+        match self.member {
+            Member::Undo => says_more && self.distance(hit) < NEAR,
+            Member::Mild => says_more,
+            Member::Noun => says_more && is_topic,
+            _ => false,
+        }
+    }
+}
+
+/// So many words around a risky one are searched for what turns it around.
+const NEAR: usize = 3;
+/// So many other words may stand between two of a phrase.
+const BETWEEN: usize = 2;
+
+/// The words of an entry, one after the other, and what they stand for.
+#[derive(Debug)]
+struct Entry {
+    parts: Vec<Pattern>,
+    member: Member,
+}
+
+/// Entries by how their first word is compared, so that a text costs as much as it is long.
+#[derive(Debug)]
+struct Lexicon {
+    entries: Vec<Entry>,
+    equal: HashMap<String, Vec<usize>>,
+    begin: HashMap<String, Vec<usize>>,
+    contain: Finder<usize>,
+    /// Compared with the text without its spaces.
+    compact: Finder<Member>,
+}
+
+/// Finds many texts in one at once.
+#[derive(Debug)]
+struct Finder<T> {
+    texts: Option<AhoCorasick>,
+    means: Vec<T>,
+}
+
+impl<T: Copy> Finder<T> {
+    fn new(texts: Vec<(String, T)>) -> Self {
+        let (texts, means): (Vec<_>, _) = texts.into_iter().unzip();
+        Self { texts: AhoCorasick::new(texts).ok(), means }
+    }
+
+    fn find(&self, text: &str) -> impl Iterator<Item = (Range<usize>, T)> {
+        let found = self.texts.iter().flat_map(move |texts| texts.find_overlapping_iter(text));
+        found.filter_map(|hit| Some((hit.range(), *self.means.get(hit.pattern().as_usize())?)))
+    }
+}
+
+impl Lexicon {
+    fn new(spelled: &dyn Fn(&str) -> String) -> Self {
+        let languages: HashMap<String, HashMap<Member, String>> =
+            serde_json::from_str(include_str!("words.json")).unwrap_or_default();
+        let (mut entries, mut compacts, mut contain) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut equal, mut begin) = (HashMap::<_, Vec<_>>::new(), HashMap::<_, Vec<_>>::new());
+        for (&member, texts) in languages.values().flatten() {
+            for text in texts.split_whitespace() {
+                if let Some(text) = text.strip_prefix('~') {
+                    compacts.push((compact(&spelled(text)), member));
+                    continue;
+                }
+                let parts = patterns(text, spelled);
+                match parts.first() {
+                    Some(Pattern::Equals(word)) => equal.entry(word.clone()).or_default().push(entries.len()),
+                    Some(Pattern::Begins(word)) => begin.entry(word.clone()).or_default().push(entries.len()),
+                    Some(Pattern::Contains(word)) => contain.push((word.clone(), entries.len())),
+                    None => continue,
+                }
+                entries.push(Entry { parts, member });
+            }
+        }
+        Self { entries, equal, begin, contain: Finder::new(contain), compact: Finder::new(compacts) }
+    }
+
+    fn class_of(&self, text: &str) -> Option<RiskClass> {
+        let all = self.all_spans(text);
+        let hits = all.iter().filter(|hit| !all.iter().any(|span| span.excuses(hit)));
+        hits.filter_map(|hit| hit.member.class()).max()
+    }
+
+    fn has(&self, text: &str, member: Member) -> bool {
+        self.all_spans(text).iter().any(|span| span.member == member)
+    }
+
+    /// Every entry that stands in a text.
+    fn all_spans(&self, text: &str) -> Vec<Span> {
+        let words = words_of(text);
+        let mut found = Vec::new();
+        for (at, (word, bytes)) in words.iter().enumerate() {
+            let rest = words.get(at..).unwrap_or_default();
+            let fronts = word.char_indices().filter_map(|(end, c)| self.begin.get(word.get(..end + c.len_utf8())?));
+            let indices = self.equal.get(*word).into_iter().chain(fronts).flatten().copied();
+            for index in indices.chain(self.contain.find(word).map(|(_, index)| index)) {
+                let Some(entry) = self.entries.get(index) else { continue };
+                let Some(end) = phrase_end(&entry.parts, rest) else { continue };
+                let bytes = bytes.start..rest.get(end).map_or(bytes.end, |(_, last)| last.end);
+                found.push(Span { member: entry.member, bytes, words: at..at + end + 1 });
+            }
+        }
+        // Behind the words, in bytes of the joined text: they are compared with each other only.
+        let behind = |range: Range<usize>| text.len() + range.start..text.len() + range.end;
+        let joined = compact(text);
+        let compacts = self.compact.find(&joined);
+        found.extend(compacts.map(|(range, member)| Span { member, bytes: behind(range), words: 0..words.len() }));
+        found
+    }
+}
+
+/// How the words of an entry are compared. An entry is read as names are: `s'abonner` is two words.
+fn patterns(entry: &str, spelled: &dyn Fn(&str) -> String) -> Vec<Pattern> {
+    let mut patterns = Vec::new();
+    for part in entry.split('_') {
+        let spelled_part = spelled(part.trim_matches('*'));
+        let words = words_of(&spelled_part);
+        let last = words.len().saturating_sub(1);
+        let pattern = |(i, (word, _)): (usize, &(&str, Range<usize>))| {
+            let is_open = (i == 0 && part.starts_with('*'), i == last && part.ends_with('*'));
+            match is_open {
+                (false, false) => Pattern::Equals((*word).to_owned()),
+                (false, true) => Pattern::Begins((*word).to_owned()),
+                (true, _) => Pattern::Contains((*word).to_owned()),
+            }
+        };
+        patterns.extend(words.iter().enumerate().map(pattern));
+    }
+    patterns
+}
+
+/// The index of the word where a phrase that begins with the first word ends.
+fn phrase_end(parts: &[Pattern], words: &[(&str, Range<usize>)]) -> Option<usize> {
+    let mut at = 0;
+    for (i, part) in parts.iter().enumerate() {
+        let reach = if i == 0 { 1 } else { BETWEEN + 1 };
+        let there = words.get(at..)?.iter().take(reach).position(|(word, _)| part.fits(word))?;
+        at += there + 1;
+    }
+    at.checked_sub(1)
+}
+
+/// The words of a text, at apostrophes divided too, except for `n't`.
+fn words_of(text: &str) -> Vec<(&str, Range<usize>)> {
+    let mut words = Vec::new();
+    for (start, word) in text.unicode_word_indices() {
+        let mut at = start;
+        let is_negation = word.ends_with("n't");
+        for part in word.split(|c| c == '\'' && !is_negation) {
+            if !part.is_empty() {
+                words.push((part, at..at + part.len()));
+            }
+            at += part.len() + 1;
+        }
+    }
+    words
+}
+
+fn compact(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+fn skeleton(text: &str) -> String {
+    unicode_security::skeleton(text).collect()
+}
+
+/// NFKC, lower case, without accents and without what is invisible; letters that stand apart are joined.
+fn normalised(text: &str) -> String {
+    let invisible = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+    let is_accent =
+        |c: char| is_combining_mark(c) && matches!(u32::from(c), 0x300..=0x36f | 0x591..=0x5c7 | 0x610..=0x670);
+    let folded: String = text
+        .chars()
+        .filter(|c| !invisible.contains(*c) && *c != '\u{640}')
+        .nfkc()
+        .flat_map(char::to_lowercase)
+        .map(|c| match c {
+            '’' | '‘' | 'ʼ' | '`' | '´' => '\'',
+            'ı' => 'i',
+            c => c,
+        })
+        .nfd()
+        .filter(|c| !is_accent(*c))
+        .nfc()
+        .collect();
+    joined_letters(&folded)
+}
+
+/// `d e l e t e` is a word.
+fn joined_letters(text: &str) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let is_letter = |word: &str| word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
+    if words.iter().filter(|word| is_letter(word)).count() < 4 {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    for (i, word) in words.iter().enumerate() {
+        let before = i.checked_sub(1).and_then(|before| words.get(before));
+        if i > 0 && !(is_letter(word) && before.is_some_and(|before| is_letter(before))) {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}

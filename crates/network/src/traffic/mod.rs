@@ -1,0 +1,89 @@
+//! What a browser requests and gets: recorded, and answered from the record in place of the network.
+//!
+//! Both hold requests of the browser as a whole, by `Fetch` on a session of their own: those of all tabs, frames, workers
+//! and service workers, preflights, beacons and icons. WebSockets are not among them.
+//!
+//! Cost: each request takes a round trip to this process, which makes loading a page some 1.5 times as long.
+
+mod cookies;
+mod record;
+mod serve;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cuebook_cdp::paused::PausedRequest;
+use cuebook_cdp::{Browser, CallError, Delivery, EventQueue, Session};
+use cuebook_grammar::seam::HttpRequest;
+use serde_json::{Value, json};
+
+pub use record::{Recorded, Recorder};
+pub use serve::{Replayer, Served};
+
+/// Unread events. What does not fit stays held: the browser never goes on with it.
+const CAPACITY: usize = 10_000;
+/// Time limit of an answer to the browser that nobody awaits.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// A script for the world of pages ([`LaunchOptions::page_script`](cuebook_cdp::LaunchOptions::page_script)) that fixes
+/// `Math.random`, `crypto.getRandomValues`, `crypto.randomUUID`, `Date`, `performance.now` and the time of animation frames.
+/// `epoch_ms` is the time at which each document begins, in milliseconds since 1970. The same seed and epoch give a
+/// document the same values, as long as it makes the same calls in the same order.
+#[must_use]
+pub fn page_script(seed: u32, epoch_ms: u64) -> Arc<str> {
+    // The fence of the comment before the expression.
+    format!("{}({seed}, {epoch_ms})", include_str!("seed.js").trim_end()).into()
+}
+
+/// A session that holds requests.
+struct Holding {
+    browser: Arc<Browser>,
+    session: Session,
+}
+
+impl Holding {
+    async fn begin(browser: &Arc<Browser>, stage: &str, until: Instant) -> Result<(Self, EventQueue), CallError> {
+        let session = browser.begin_session(until).await?;
+        let queue = session.events(&["Fetch.requestPaused"], CAPACITY);
+        let holding = Self { browser: browser.clone(), session };
+        let params = json!({ "patterns": [{ "urlPattern": "*", "requestStage": stage }] });
+        holding.session.call_raw("Fetch.enable", params, until).await?;
+        Ok((holding, queue))
+    }
+
+    /// Sends an answer. A request that is gone needs none.
+    fn answer(session: &Session, method: &'static str, params: Value) {
+        drop(session.call_raw(method, params, Instant::now() + ANSWER));
+    }
+}
+
+/// The session ends, and what it holds goes on.
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.browser.end_session(&self.session);
+    }
+}
+
+/// The next request of a queue; `None` once the browser is gone.
+async fn next(queue: &mut EventQueue) -> Option<PausedRequest> {
+    loop {
+        match queue.next().await? {
+            Delivery::Event(event) => match event.parse::<PausedRequest>() {
+                Ok(paused) => return Some(paused),
+                Err(error) => tracing::warn!(%error, "a request stays held: its event cannot be read"),
+            },
+            Delivery::Lagged(missed) => tracing::warn!(missed, "requests stay held: too many at once"),
+        }
+    }
+}
+
+fn request_of(paused: &PausedRequest) -> HttpRequest {
+    let request = &paused.request;
+    HttpRequest {
+        method: request.method.clone(),
+        url: request.url.clone(),
+        headers: request.headers().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        body: request.body().unwrap_or_default(),
+        resource_type: paused.resource_type.clone(),
+    }
+}

@@ -1,0 +1,18 @@
+//! Pictures of a tab, in which secrets are painted over.
+//!
+//! Invariants:
+//! - While a secret is known, what leaves this module is painted: fields that received a secret, and whatever shows the
+//!   value of one, in every frame and shadow root.
+//! - What is painted is read before the picture and after it. A page on which it moved in between is taken again; one that
+//!   does not hold still has no picture.
+//!
+//! Not found: secrets that are drawn onto a canvas or are part of an image.
+
+mod canvas;
+mod hidden;
+mod snapshot;
+mod take;
+
+pub use canvas::{Area, Canvas, Ink};
+pub use hidden::Secrecy;
+pub use take::{PAINT, Picture, PictureError};

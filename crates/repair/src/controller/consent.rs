@@ -1,0 +1,69 @@
+//! Asking a person: before a step, and about the requests that it causes.
+
+use std::time::Instant;
+
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::policy::Consent;
+use cuebook_grammar::render;
+use cuebook_grammar::seam::boxed::BoxFuture;
+use cuebook_grammar::seam::{Confirm, ConfirmReply, ConfirmRequest, EffectGate, HeldRequest, Redactor};
+use url::Url;
+
+use crate::budget::Budgets;
+
+/// Asks the person in charge, at most as often as the run may.
+pub(super) struct Asking<'a, C> {
+    pub(super) confirm: &'a mut C,
+    pub(super) redactor: &'a dyn Redactor,
+    pub(super) budgets: &'a Budgets,
+    /// Questions of the run so far.
+    pub(super) questions: &'a mut u32,
+    /// When the run ends.
+    pub(super) deadline: Deadline,
+}
+
+impl<C: Confirm> Asking<'_, C> {
+    /// The failure if there is no consent.
+    pub(super) async fn ask(&mut self, step: &BoundStep, question: &str, grant: &str) -> Result<(), Box<StepFailure>> {
+        let question = self.redactor.redact(question).into_owned();
+        let request = ConfirmRequest { question, grant: Some(grant.to_owned()) };
+        let deadline = self.deadline.within(Instant::now(), self.budgets.answer);
+        let may_ask = *self.questions < self.budgets.questions;
+        *self.questions += 1;
+        let reply = if may_ask { Some(self.confirm.confirm(&request, deadline).await) } else { None };
+        let why = match reply {
+            Some(ConfirmReply::Yes(_)) => return Ok(()),
+            Some(ConfirmReply::No) => "it was denied",
+            Some(ConfirmReply::NoOne) => "there was no one to ask",
+            None => "this run has asked too often",
+        };
+        let message = format!("expected consent or --grant {grant}, and {why}");
+        let mut failure = StepFailure::new(Stage::Confirm, Cause::ConfirmationDenied, message);
+        failure.facts.target = step.action().target().cloned();
+        failure.facts.grant = Some(grant.to_owned());
+        Err(Box::new(failure))
+    }
+}
+
+/// Decides about the requests of a step.
+impl<C: Confirm> EffectGate for Asking<'_, C> {
+    fn judge<'a>(
+        &'a mut self,
+        step: &'a BoundStep,
+        request: &'a HeldRequest,
+    ) -> BoxFuture<'a, Result<(), Box<StepFailure>>> {
+        Box::pin(async move {
+            let origin = Url::parse(&request.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+            let Consent::Ask { grant } = step.policy().consent_to_request(step.risk(), &origin) else { return Ok(()) };
+            let question = render::question_of_request(step, request);
+            self.ask(step, &question, &grant).await.map_err(|mut failure| {
+                let seen = format!("{} {}", request.method, request.url);
+                failure.message = format!("{}; {} was dropped", failure.message, render::quoted(&seen, 300));
+                failure.facts.seen = Some(render::cut(&seen, 300));
+                failure
+            })
+        })
+    }
+}

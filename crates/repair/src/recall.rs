@@ -1,0 +1,160 @@
+//! Finds the targets of a recorded plan again by what else was recorded about them.
+//!
+//! Invariants:
+//! - Pure: the same failure on the same observation gets the same repair.
+//! - Nothing is guessed. A target is another candidate only if exactly one has its fingerprint, or one of its locators.
+//! - A step that sent input or is destructive gets no other target.
+
+use std::collections::BTreeMap;
+
+use cuebook_grammar::candidate::{Candidate, Fingerprint};
+use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::id::{CandidateId, TargetRef};
+use cuebook_grammar::locator::Locator;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::outcome::Cause;
+use cuebook_grammar::seam::{Repair, RepairBudget, RepairCase, RepairPolicy};
+
+use crate::ladder::Ladder;
+
+/// Looks for a lost target by its fingerprint, then by its locators in order; leaves everything else to the ladder.
+/// Without knowledge it is the ladder.
+#[derive(Clone, Debug, Default)]
+pub struct Recall {
+    known: BTreeMap<TargetRef, Known>,
+    ladder: Ladder,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    fingerprint: Option<Fingerprint>,
+    locators: Vec<Locator>,
+}
+
+impl Recall {
+    /// Adds what is known of a declared target, beside the locator that the plan declares.
+    #[must_use]
+    pub fn knowing(mut self, target: TargetRef, fingerprint: Option<Fingerprint>, locators: Vec<Locator>) -> Self {
+        self.known.insert(target, Known { fingerprint, locators });
+        self
+    }
+
+    fn found(&self, case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
+        let is_lost = matches!(case.failure.cause, Cause::TargetNotFound | Cause::TargetAmbiguous | Cause::TargetStale);
+        if !is_lost || case.failure.evidence.input_sent || case.step.effect() == EffectClass::Destructive {
+            return None;
+        }
+        let from = case.failure.facts.target.as_ref().or_else(|| case.step.action().target())?;
+        let to = self.known.get(from)?.find(observation)?;
+        Some(Repair::Retarget { from: from.clone(), to })
+    }
+}
+
+impl Known {
+    fn find(&self, observation: &Observation) -> Option<CandidateId> {
+        // Of what is in rows or dialogs, only what is in the same one: the only row left may be another person's.
+        let is_there = |found: &&Candidate| {
+            self.fingerprint.as_ref().is_some_and(|former| former.context == found.fingerprint.context)
+        };
+        let alike = self.fingerprint.as_ref().and_then(|former| observation.rebind(former).ok()).filter(is_there);
+        let found = alike.or_else(|| self.locators.iter().find_map(|locator| self.only(locator, observation)));
+        found.map(|candidate| candidate.id)
+    }
+
+    /// The only candidate that the locator is one of, if it has the role that was recorded.
+    fn only<'a>(&self, locator: &Locator, observation: &'a Observation) -> Option<&'a Candidate> {
+        let mut all = observation.candidates.iter().filter(|candidate| candidate.locators.contains(locator));
+        let (one, other) = (all.next()?, all.next());
+        let has_role = self.fingerprint.as_ref().is_none_or(|former| former.role == one.fingerprint.role);
+        (other.is_none() && has_role && !one.ambiguous).then_some(one)
+    }
+}
+
+impl RepairPolicy for Recall {
+    fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair {
+        let may_repair = budget.step_attempts_left > 0 && budget.run_repairs_left > 0;
+        let found = if may_repair { self.found(case, observation) } else { None };
+        found.unwrap_or_else(|| self.ladder.next(case, observation, budget))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebook_grammar::outcome::{Stage, StepFailure};
+    use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
+    use cuebook_grammar::policy::Policy;
+    use cuebook_grammar::sample;
+    use serde_json::json;
+
+    use super::*;
+
+    fn target() -> TargetRef {
+        TargetRef::new("save").unwrap()
+    }
+
+    fn bound(page: &Observation) -> BoundStep {
+        let draft = json!({
+            "version": "1.0",
+            "candidates": { "save": { "strategy": "byRole", "role": "button", "name": "Save" } },
+            "steps": [{ "type": "click", "targetRef": "save" }],
+        });
+        let draft = PlanDraft::read_value(draft, Author::Operator).unwrap();
+        let policy = Policy::default().starting_at(sample::HERE).unwrap();
+        draft.check(page, &policy).unwrap().bind(0, page).unwrap()
+    }
+
+    fn page(lines: &str, id: &str) -> Observation {
+        let mut page = sample::page(lines);
+        for candidate in &mut page.candidates {
+            candidate.locators = vec![Locator::css(id)];
+        }
+        page
+    }
+
+    fn next(page: &Observation, cause: Cause, input_sent: bool, locators: Vec<Locator>) -> Repair {
+        let fingerprint = Fingerprint {
+            role: cuebook_grammar::role::Role::Button,
+            name: "Save".into(),
+            path: "main".into(),
+            ..Fingerprint::default()
+        };
+        let mut recall = Recall::default().knowing(target(), Some(fingerprint), locators);
+        let mut failure = StepFailure::new(Stage::Resolve, cause, "test");
+        failure.evidence.input_sent = input_sent;
+        let budget = RepairBudget { step_attempts_left: 3, run_repairs_left: 3, can_replan: false };
+        let step = bound(page);
+        recall.next(&RepairCase { step: &step, failure: &failure, attempt: 0 }, page, &budget)
+    }
+
+    #[test]
+    fn a_target_of_another_row_is_not_the_same() {
+        let edit = |row: &str| Fingerprint {
+            role: cuebook_grammar::role::Role::Button,
+            name: "Edit".into(),
+            context: Some(format!("row: {row}")),
+            path: "main".into(),
+            ..Fingerprint::default()
+        };
+        let known = |row: &str| Known { fingerprint: Some(edit(row)), locators: Vec::new() };
+        let mut page = sample::page(r#"button "Edit" [row: ann]"#);
+        page.candidates[0].fingerprint = edit("ann");
+        assert_eq!(known("ann").find(&page), Some(CandidateId(1)));
+        assert_eq!(known("bob").find(&page), None, "the only row left");
+    }
+
+    #[test]
+    fn a_renamed_target_is_found_by_another_locator_and_by_nothing_less() {
+        let renamed = page(r#"button "Keep""#, "#save");
+        let known = || vec![Locator::test_id("gone"), Locator::css("#save")];
+        let to = CandidateId(1);
+        assert_eq!(next(&renamed, Cause::TargetNotFound, false, known()), Repair::Retarget { from: target(), to });
+        let is_retarget = |repair: &Repair| matches!(repair, Repair::Retarget { .. });
+        assert!(!is_retarget(&next(&renamed, Cause::TargetNotFound, true, known())), "input was sent");
+        assert!(!is_retarget(&next(&renamed, Cause::Covered, false, known())), "the target is not lost");
+        assert!(!is_retarget(&next(&renamed, Cause::TargetNotFound, false, vec![Locator::css("#other")])));
+        let twins = page("button \"Keep\"\nbutton \"Drop\"", "#save");
+        assert!(!is_retarget(&next(&twins, Cause::TargetNotFound, false, known())), "two have the locator");
+        let link = page(r#"link "Keep""#, "#save");
+        assert!(!is_retarget(&next(&link, Cause::TargetNotFound, false, known())), "it was a button");
+    }
+}

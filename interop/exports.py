@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Records runs on the built-in site, exports them, and has other people's software read what was written.
+
+DuckDB, polars, pyarrow and `datasets` come from PyPI, Playwright and a validator of HAR from npm, each into a folder of its
+own below `target/interop`. Standard library only here.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from common import ROOT, WORK, HarnessError, find_chrome, find_cuebook, run_cuebook, stop_group, table, write_block
+
+PYTHON_PACKAGES = ("duckdb", "polars", "pyarrow", "datasets")
+NODE_PACKAGES = ("playwright@1.58", "@playwright/test@1.58", "har-validator@5")
+FORMATS = ("parquet", "hf", "har", "playwright-trace", "playwright-test")
+RUN_LIMIT = 120.0
+HERE = Path(__file__).parent
+QUIET = {"stdin": subprocess.DEVNULL, "check": True}
+
+
+def python_with_readers() -> Path:
+    """The interpreter of a virtual environment with the readers in it, made where it is missing."""
+    venv = WORK / "readers"
+    python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(venv)], **QUIET)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PYTHON_PACKAGES], **QUIET)
+    return python
+
+
+def node_with_playwright() -> Path:
+    """A folder with the packages of npm, made where it is missing."""
+    folder = WORK / "playwright"
+    if not (folder / "node_modules").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}\n", encoding="utf-8")
+        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent", *NODE_PACKAGES], cwd=folder, **QUIET)
+    return folder
+
+
+def record(options: argparse.Namespace, origin: str, runs: Path) -> None:
+    """A login from a plan, one in words, and a click whose postcondition fails."""
+    failing = runs.parent / "failing.json"
+    failing.write_text(
+        json.dumps(
+            {
+                "version": "1.0",
+                "candidates": {"button": {"strategy": "byRole", "role": "button", "name": "Save draft"}},
+                "steps": [
+                    {"type": "click", "targetRef": "button", "post": [{"kind": "urlMatches", "pattern": "nowhere"}]}
+                ],
+            }
+        ),
+        encoding="utf-8",
+    )
+    login = str(ROOT / "examples" / "plans" / "login.json")
+    words = 'log in as "user@example.com" with password "hunter2"'
+    for arguments, expected in (
+        (["exec", login, "--url", f"{origin}/login"], 0),
+        (["run", words, "--url", f"{origin}/login"], 0),
+        (["exec", str(failing), "--url", f"{origin}/toast", "--no-repair"], 1),
+    ):
+        flags = ["--record", "--out", str(runs), "--json"]
+        answer = run_cuebook(options.cuebook, [*arguments, *flags], options.chrome, RUN_LIMIT)
+        if answer.exit_code != expected:
+            raise HarnessError(f"{arguments[0]}: {answer.why()}")
+
+
+def read(options: argparse.Namespace, out: Path, origin: str) -> list[list[str]]:
+    """What each reader saw, a row each."""
+    python, node = python_with_readers(), node_with_playwright()
+    rows = []
+    for command in (
+        [str(python), str(HERE / "read_exports.py"), str(out)],
+        ["node", str(HERE / "open_exports.cjs"), str(out), str(node), options.chrome],
+    ):
+        child = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=os.environ)
+        if child.returncode != 0:
+            raise HarnessError(f"{Path(command[1]).name} ended with {child.returncode}")
+        rows.extend(json.loads(line) for line in child.stdout.splitlines() if line.startswith("["))
+    tests = node / "tests"
+    shutil.rmtree(tests, ignore_errors=True)
+    shutil.copytree(out / "playwright-test", tests, ignore=shutil.ignore_patterns("_*"))
+    launch = {"executablePath": options.chrome, "args": ["--no-sandbox"]}
+    config = {"testDir": str(tests), "reporter": "line", "use": {"launchOptions": launch}}
+    (node / "playwright.config.js").write_text(f"module.exports = {json.dumps(config)};\n", encoding="utf-8")
+    environment = {**os.environ, "SECRET_1": "hunter2"}
+    subprocess.run(["npx", "playwright", "test"], cwd=node, env=environment, stdout=sys.stderr, **QUIET)
+    rows.append(["Playwright Test 1.58", "tests", f"{len(list(tests.iterdir()))} pass on Chrome"])
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cuebook", help="the executable; target/debug/cuebook unless stated")
+    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
+    parser.add_argument("--docs", type=Path, help="a document whose block `readers` gets the table")
+    options = parser.parse_args()
+    options.chrome, options.cuebook = find_chrome(options.chrome), find_cuebook(options.cuebook)
+    work = WORK / "exports"
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "out").mkdir(parents=True)
+    site = subprocess.Popen(
+        [options.cuebook, "site", "--port", "0", "--json"], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        origin = json.loads(site.stdout.readline())["origin"]
+        record(options, origin, work / "runs")
+        for name in FORMATS:
+            arguments = ["export", str(work / "runs"), "--to", name, "--redact", "none", "--out", str(work / "out" / name)]
+            answer = run_cuebook(options.cuebook, [*arguments, "--json"], options.chrome, RUN_LIMIT)
+            if answer.exit_code != 0:
+                raise HarnessError(f"export to {name}: {answer.why()}")
+        rows = read(options, work / "out", origin)
+    finally:
+        stop_group(site)
+    text = table(["read by", "format", "seen"], rows)
+    print(text)
+    if options.docs:
+        write_block(options.docs, "readers", text)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (HarnessError, subprocess.CalledProcessError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,214 @@
+//! The page of a run: what it shows, and that nothing in it can act.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use cuebook::environment::FromEnv as _;
+use cuebook_cdp::{Browser, LaunchOptions, Page, SearchPlaces, WaitUntil, find_chrome};
+use cuebook_datalayer::{ArtifactStore, Run, RunDir, html, run_id};
+use cuebook_grammar::record::RECORD_VERSION;
+use cuebook_tests::{Shop, cuebook};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
+
+async fn shown(path: &std::path::Path, viewport: (u32, u32)) -> Result<(Browser, Page, TempDir)> {
+    let profiles = TempDir::new()?;
+    let mut options = LaunchOptions::new(find_chrome(&SearchPlaces::from_env())?, profiles.path());
+    options.viewport = viewport;
+    let browser = Browser::launch(&options, soon()).await?;
+    let page = browser.pages().into_iter().next().context("expected a tab")?;
+    page.session().call_raw("Network.enable", json!({}), soon()).await?;
+    page.goto(&format!("file://{}", path.display()), WaitUntil::Load, soon()).await?;
+    Ok((browser, page, profiles))
+}
+
+async fn asked(page: &Page, expression: &str) -> Result<Value> {
+    let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+    let reply: Value = page.session().call_raw("Runtime.evaluate", asked, soon()).await?.parse()?;
+    ensure!(reply.get("exceptionDetails").is_none(), "{expression}: {reply}");
+    Ok(reply["result"]["value"].clone())
+}
+
+#[test]
+fn a_run_that_failed_says_first_why_and_shows_where() -> Result<()> {
+    let shop = Shop::open()?;
+    let plan = json!({
+        "version": "1.0", "candidates": { "button": { "strategy": "byRole", "role": "button", "name": "Save draft" } },
+        "steps": [{ "type": "click", "targetRef": "button", "explanation": "The draft is to be kept",
+                    "post": [{ "kind": "urlMatches", "pattern": "nowhere" }] }],
+    });
+    let ended = shop.exec("/toast", &plan, &["--record", "--no-repair"])?;
+    let dir = ended.run_dir()?;
+    let written = cuebook(&["report", dir.to_str().context("expected UTF-8")?, "--json"])?;
+    assert_eq!(written.code, 0, "{written:?}");
+    let path = dir.join("report.html");
+    assert_eq!(written.json()?["report"], json!(path));
+    let runtime = tokio::runtime::Runtime::new()?;
+    for viewport in [(1280, 720), (390, 844)] {
+        runtime.block_on(looked_at(&path, viewport))?;
+    }
+    let broken = cuebook(&["report", shop.runs().join("none").to_str().context("expected UTF-8")?, "--json"])?;
+    assert_eq!((broken.code, &broken.json()?["error"]["code"]), (2, &json!("unreadable")));
+    Ok(())
+}
+
+async fn looked_at(path: &std::path::Path, viewport: (u32, u32)) -> Result<()> {
+    let (_browser, page, _profiles) = shown(path, viewport).await?;
+    let said = asked(&page, "document.body.innerText").await?;
+    let said = said.as_str().context("expected text")?;
+    assert!(said.trim_start().starts_with("failed"), "the verdict comes first: {said}");
+    for part in [
+        "postconditionFailed",
+        "click role=button name=\"Save draft\"",
+        "the URL to match",
+        "fails",
+        "The draft is to be kept",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    let seen = asked(
+        &page,
+        "[document.querySelectorAll('svg image').length, document.querySelectorAll('details.step[open]').length,
+              document.documentElement.scrollWidth <= innerWidth]",
+    )
+    .await?;
+    assert!(seen[0].as_u64() >= Some(2), "pictures: {seen}");
+    assert_eq!((&seen[1], &seen[2]), (&json!(1), &json!(true)), "the failed step is open, and nothing overflows");
+    let found = asked(
+            &page,
+            "(() => { const search = document.querySelector('input'); search.value = 'save DRAFT';
+                      search.dispatchEvent(new Event('input')); return document.querySelector('output').textContent })()",
+        )
+        .await?;
+    assert_eq!(found, "1 of 2 steps");
+    Ok(())
+}
+
+/// Strings that would run, load or break something if any place took them for markup.
+fn payload(number: usize) -> String {
+    const ACT: &str = "hacked=1";
+    let act = match number % 5 {
+        0 => ACT.to_owned(),
+        1 => format!("window['{ACT}'];{ACT}"),
+        2 => "fetch('http://evil.test/')".to_owned(),
+        3 => format!("&#{};acked=1", u32::from('h')),
+        _ => format!("eval(atob('aGFja2VkPTE='));{ACT}"),
+    };
+    let markup = match number / 5 % 20 {
+        0 => format!("<script>{act}</script>"),
+        1 => format!("</script><script>{act}</script>"),
+        2 => format!("</style><img src=x onerror=\"{act}\">"),
+        3 => format!("\"><svg onload=\"{act}\">"),
+        4 => format!("'><iframe srcdoc='<script>parent.{act}</script>'>"),
+        5 => format!("--><img src=http://evil.test/{number} onload={act}>"),
+        6 => format!("]]><a href=\"javascript:{act}\">x</a>"),
+        7 => format!("</title><body onpageshow=\"{act}\">"),
+        8 => format!("</pre></details><details open ontoggle=\"{act}\">"),
+        9 => format!("<base href=http://evil.test/><link rel=stylesheet href=x.css>{act}"),
+        10 => format!("<meta http-equiv=refresh content='0;url=data:text/html,<script>{act}</script>'>"),
+        11 => format!("<input autofocus onfocus=\"{act}\">"),
+        12 => format!("\u{2028}<math><mtext></form><form><mglyph><style></math><img src onerror=\"{act}\">"),
+        13 => format!("<template shadowrootmode=open><script>{act}</script>"),
+        14 => format!("\" onmouseover=\"{act}\" style=\"background:url(http://evil.test/)\" x=\""),
+        15 => format!("<noscript><p title=\"</noscript><img src=x onerror={act}>\">"),
+        16 => format!("${{{act}}} {{{{constructor.constructor('{act}')()}}}}"),
+        17 => format!("<object data=\"data:text/html,<script>{act}</script>\">"),
+        18 => format!("\u{202e}<scr\u{0}ipt>{act}</script>\u{feff}"),
+        _ => format!("<video><source onerror=\"{act}\"></video><form action=javascript:{act}><button>"),
+    };
+    format!("{markup}#{number}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()> {
+    let out = TempDir::new()?;
+    let dir = RunDir::create(out.path(), &run_id(0, [1, 2, 3]))?;
+    let mut count = 0;
+    let mut text = || {
+        count += 1;
+        payload(count)
+    };
+    let id = text();
+    let mut lines = vec![json!({
+        "entry": "header", "schemaVersion": RECORD_VERSION, "runId": id, "tsMs": 1, "cuebook": text(),
+        "browser": text(), "browserPath": text(), "command": text(), "task": text(), "url": text(),
+    })];
+    lines.push(json!({
+        "entry": "planning", "schemaVersion": RECORD_VERSION, "runId": id, "planningIndex": 0, "tsMs": 2,
+        "call": { "engine": text(), "model": text(), "purpose": "plan", "output": text(), "reasoning": text(),
+                  "input": [{ "role": "system", "text": text() }, { "role": "user", "text": text() }],
+                  "inputTokens": 1, "outputTokens": 1, "latencyMs": 1, "attempts": 1,
+                  "end": { "failed": { "code": text(), "message": text() } } },
+    }));
+    for index in 0..500 {
+        let record = json!({
+            "entry": "commit", "schemaVersion": RECORD_VERSION, "runId": id, "stepIndex": index, "origin": "plan",
+            "attempt": 1, "planning": 0, "url": text(), "risk": "write", "effectClass": "reversible",
+            "action": { "type": "type", "targetRef": "go", "text": text(), "explanation": text() },
+            "candidates": { "go": { "declared": { "strategy": "css", "selector": text() } } },
+            "execution": { "tsMs": 2, "durationMs": 40 },
+            "preCheck": [{ "condition": { "kind": "titleMatches", "pattern": text() }, "verdict": "fails" }],
+            "postCheck": [{ "condition": { "kind": "elementTextContains", "target": "go", "text": text() },
+                            "verdict": "unknown" }],
+            "postFacts": { "samples": [{ "atMs": 1, "url": text(), "title": text(), "targets": {} }] },
+            "effects": { "urlAfter": text(), "states": [text()], "consoleErrors": [text()], "newTabs": [text()],
+                         "dialogs": [{ "kind": "alert", "message": text() }],
+                         "requests": [{ "method": text(), "url": text(), "failure": text() }] },
+            "artifacts": [{ "kind": "screenshot", "sha256": text(), "mediaType": text(), "bytes": 1, "path": text() }],
+            "data": { "said": text() }, "result": "failed",
+            "failure": { "stage": "postcondition", "cause": "covered", "message": text() },
+        });
+        let begin = json!({
+            "entry": "begin", "schemaVersion": RECORD_VERSION, "runId": id, "stepIndex": index, "origin": "plan",
+            "attempt": 1, "action": { "type": "click", "targetRef": "go" }, "tsMs": 2,
+        });
+        lines.extend([begin, record]);
+    }
+    ensure!(count >= 10_000, "{count} strings");
+    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let run = Run::read_bytes(log.as_bytes())?;
+    let page = html::page(&run, None, &ArtifactStore::new(&dir, None));
+    let path = out.path().join("report.html");
+    fs::write(&path, page)?;
+
+    let (browser, page, _profiles) = shown(&path, (1280, 720)).await?;
+    let mut events = page.session_events(&["Network.requestWillBeSent", "Audits.issueAdded"], 10_000);
+    page.session().call_raw("Audits.enable", json!({}), soon()).await?;
+    page.goto(&format!("file://{}?again", path.display()), WaitUntil::Load, soon()).await?;
+    let seen = asked(
+        &page,
+        "(async () => {
+            for (const details of document.querySelectorAll('details')) details.open = true;
+            for (const field of document.querySelectorAll('input, a, summary')) { field.focus(); }
+            await new Promise((done) => setTimeout(done, 1000));
+            const links = Array.from(document.querySelectorAll('a')).filter((a) => !/^#/.test(a.getAttribute('href')));
+            const handlers = Array.from(document.querySelectorAll('*')).filter((element) =>
+                Array.from(element.attributes).some(({ name }) => /^on|^style$|^src/.test(name)));
+            const strange = 'iframe,object,embed,base,form,template,math,img,video,body body,[http-equiv=refresh]';
+            return { hacked: 'hacked' in globalThis, scripts: document.scripts.length, links: links.length,
+                     handlers: handlers.length, strange: document.querySelectorAll(strange).length,
+                     steps: document.querySelectorAll('details.step').length };
+        })()",
+    )
+    .await?;
+    let expected = json!({ "hacked": false, "scripts": 1, "links": 0, "handlers": 0, "strange": 0, "steps": 500 });
+    assert_eq!(seen, expected);
+    let all = asked(&page, "document.documentElement.textContent").await?;
+    let all = all.as_str().context("expected text")?;
+    // Not all fields are shown; those that are, are shown as they are.
+    let shown = (1..count).step_by(47).filter(|number| all.contains(&payload(*number))).count();
+    assert!(shown > count / 47 / 2, "{shown} of {} are shown as they are", count / 47);
+    while let Some(delivery) = events.try_next() {
+        let cuebook_cdp::Delivery::Event(event) = delivery else { anyhow::bail!("events were lost") };
+        let event: Value = event.parse()?;
+        let url = event["request"]["url"].as_str().unwrap_or_default();
+        assert!(url.starts_with("file://") || url.starts_with("data:"), "{event}");
+    }
+    browser.close(soon()).await.ok();
+    Ok(())
+}

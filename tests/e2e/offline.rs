@@ -1,0 +1,233 @@
+//! Replays from recorded traffic, with the network off.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context as _, Result, ensure};
+use axum::Router;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{AppendHeaders, Html, IntoResponse as _, Redirect};
+use axum::routing::{get, post};
+use cuebook_tests::{Ended, Shop, cuebook};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::replay::text;
+
+/// Everything about it differs from one time to the next: markup, answers, cookies; and it makes its own identifiers, reads
+/// the clock, asks at intervals, in workers and in frames.
+const BUSY: &str = "<!doctype html><title>Busy</title><script src=/app.js></script><h1>Visit VISIT</h1><p id=now></p>
+    <p id=poll></p><form action=/go method=post><label>Name <input name=name></label><button id=bVISIT>Next</button></form>
+    <iframe src=/frame></iframe>";
+const APP: &str = "const id = crypto.randomUUID();
+    const json = { 'content-type': 'application/json' };
+    fetch('/api/start', { method: 'POST', headers: json, body: JSON.stringify({ id, at: Date.now(), r: Math.random() }) });
+    addEventListener('DOMContentLoaded', () => {
+        setInterval(async () => {
+            const asked = await fetch('/api/poll?_=' + Math.floor(performance.now()));
+            document.getElementById('poll').textContent = await asked.text();
+        }, 100);
+        setInterval(() => { document.getElementById('now').textContent = new Date().toISOString(); }, 70);
+        new Worker('/worker.js').onmessage = event => fetch('/api/worked?v=' + event.data);
+        const csrf = document.cookie.split('csrf=')[1];
+        fetch('/api/guarded', { method: 'POST', body: csrf });
+        new EventSource('/events');
+        fetch('/api/other', { method: 'PUT', headers: { 'x-own': '1' } });
+    });";
+
+/// A server that can be taken away.
+struct Busy {
+    origin: String,
+    asked: Arc<AtomicU64>,
+    folder: TempDir,
+    server: Option<Runtime>,
+}
+
+impl Busy {
+    fn open() -> Result<Self> {
+        let asked = Arc::new(AtomicU64::new(0));
+        let count = |asked: &Arc<AtomicU64>| asked.fetch_add(1, Ordering::Relaxed).to_string();
+        let (page, said, done) = (asked.clone(), asked.clone(), asked.clone());
+        let script = || [(header::CONTENT_TYPE, "text/javascript")];
+        let router = Router::new()
+            .route(
+                "/",
+                get(move || async move {
+                    let visit = count(&page);
+                    let cookies = [
+                        ("set-cookie", format!("session=of-visit-{visit}; HttpOnly")),
+                        ("set-cookie", format!("csrf=0123456789abcdef{visit}")),
+                    ];
+                    (AppendHeaders(cookies), Html(BUSY.replace("VISIT", &visit)))
+                }),
+            )
+            .route("/app.js", get(move || async move { (script(), APP) }))
+            .route("/worker.js", get(move || async move { (script(), "postMessage(Math.random())") }))
+            .route(
+                "/frame",
+                get(|| async { Html("<script>fetch('/api/frame?r=' + Math.random())</script>in a frame") }),
+            )
+            .route("/go", post(|| async { Redirect::to("/moved") }))
+            .route("/moved", get(|| async { (StatusCode::FOUND, [(header::LOCATION, "/done")]) }))
+            .route(
+                "/done",
+                get(move |headers: HeaderMap| async move {
+                    let cookies =
+                        headers.get("cookie").and_then(|all| all.to_str().ok()).map_or(0, |all| all.split(';').count());
+                    let thanks =
+                        format!("<title>Done</title><h1>Thanks</h1><p>{cookies} cookies, {}</p>", count(&done));
+                    Html(thanks + "<button onclick=\"title.id = 1\">Print</button>")
+                }),
+            )
+            .route(
+                "/events",
+                get(|| async { ([(header::CONTENT_TYPE, "text/event-stream")], "data: hello\n\n").into_response() }),
+            )
+            .fallback(move || async move { count(&said) });
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
+        let origin = format!("http://{}", listener.local_addr()?);
+        runtime.spawn(async move { axum::serve(listener, router).await });
+        Ok(Self { origin, asked, folder: TempDir::new()?, server: Some(runtime) })
+    }
+
+    fn cuebook(&self, args: &[&str]) -> Result<Ended> {
+        let out = self.folder.path().join("runs");
+        cuebook(&[args, &["--out", text(&out)?, "--json"]].concat())
+    }
+
+    /// Runs a plan and keeps its traffic.
+    fn record(&self) -> Result<PathBuf> {
+        let plan = self.folder.path().join("plan.json");
+        let steps = serde_json::json!([
+            { "type": "type", "targetRef": "name", "text": "Ada" },
+            { "type": "waitFor", "condition": { "kind": "titleMatches", "pattern": "^Busy$" } },
+            { "type": "click", "targetRef": "next", "post": [{ "kind": "urlMatches", "pattern": "/done$" }] },
+            { "type": "click", "targetRef": "print" },
+        ]);
+        let candidates = serde_json::json!({
+            "name": { "strategy": "byRole", "role": "textbox", "name": "Name" },
+            "next": { "strategy": "byRole", "role": "button", "name": "Next" },
+            "print": { "strategy": "byRole", "role": "button", "name": "Print" },
+        });
+        let plan_text = serde_json::json!({ "version": "1.0", "candidates": candidates, "steps": steps });
+        fs::write(&plan, plan_text.to_string())?;
+        let ended = self.cuebook(&["exec", text(&plan)?, "--url", &self.origin, "--record-network"])?;
+        ensure!(ended.code == 0, "{ended:?}");
+        ended.run_dir()
+    }
+}
+
+/// What a replay has to repeat: each step with its outcome, its pages and its verdicts. In which step a page asks for
+/// something by itself is a matter of time; which requests there are is compared by the replay.
+fn normalised(run: &Path) -> Result<Vec<Value>> {
+    let log = fs::read_to_string(run.join("log.jsonl"))?;
+    let mut records = Vec::new();
+    for line in log.lines().filter(|line| line.starts_with(r#"{"entry":"commit""#)) {
+        let record: Value = serde_json::from_str(line)?;
+        let verdicts = |checks: &str| -> Vec<Value> {
+            record[checks].as_array().into_iter().flatten().map(|judged| judged["verdict"].clone()).collect()
+        };
+        records.push(serde_json::json!({
+            "step": record["action"]["type"], "result": record["result"], "url": record["url"],
+            "urlAfter": record["effects"]["urlAfter"], "pre": verdicts("preCheck"), "post": verdicts("postCheck"),
+        }));
+    }
+    Ok(records)
+}
+
+#[test]
+fn a_recorded_run_replays_without_its_server_and_misses_nothing() -> Result<()> {
+    let mut busy = Busy::open()?;
+    let recorded = busy.record()?;
+    let traffic = fs::read_to_string(recorded.join("network.jsonl"))?;
+    for part in
+        ["/app.js", "/worker.js", "/frame", "/api/worked", "/api/frame", "/events", "\"status\":303", "\"status\":302"]
+    {
+        ensure!(traffic.contains(part), "expected {part} in {traffic}");
+    }
+    let archives = busy.folder.path().join("har");
+    let exported = ["export", text(&recorded)?, "--to", "har", "--redact", "none", "--out", text(&archives)?, "--json"];
+    let exported = cuebook(&exported)?;
+    ensure!(exported.code == 0, "{exported:?}");
+    let archive = fs::read_dir(&archives)?
+        .filter_map(|file| Some(file.ok()?.path()))
+        .find(|path| path.extension().is_some_and(|e| e == "har"));
+    let har: Value = serde_json::from_str(&fs::read_to_string(archive.context("expected an archive")?)?)?;
+    let entry = |path: &str| {
+        let entries = har["log"]["entries"].as_array().into_iter().flatten();
+        entries
+            .into_iter()
+            .find(|entry| entry["request"]["url"].as_str().is_some_and(|url| url.ends_with(path)))
+            .cloned()
+    };
+    let script = entry("/app.js").context("expected the script")?;
+    ensure!(script["response"]["content"]["text"] == APP && script["response"]["status"] == 200, "{script:#}");
+    let sent = entry("/api/start").context("expected what the script sent")?;
+    ensure!(sent["request"]["postData"]["text"].as_str().is_some_and(|text| text.contains("\"id\"")), "{sent:#}");
+    ensure!(sent["pageref"].is_string(), "{sent:#}");
+    ensure!(!traffic.contains("of-visit-") && !traffic.contains("0123456789abcdef"), "{traffic}");
+    busy.server.take().context("it runs")?.shutdown_background();
+    let asked = busy.asked.load(Ordering::Relaxed);
+    let mut seen = BTreeSet::new();
+    for _ in 0..2 {
+        let ended =
+            busy.cuebook(&["replay", text(&recorded)?, "--offline", "--ignore", "/api/", "--ignore", "/events"])?;
+        let report = ended.json()?;
+        ensure!(ended.code == 0, "{:#} {:#}", report["replay"], report["offline"]);
+        ensure!(report["offline"]["missed"] == 0 && report["offline"]["answered"].as_u64() > Some(8), "{report:#}");
+        ensure!(report["usage"]["plannerCalls"] == 0, "{report:#}");
+        let normalised = normalised(&ended.run_dir()?)?;
+        ensure!(normalised.len() == 5, "{normalised:#?}");
+        seen.insert(serde_json::to_string(&normalised)?);
+    }
+    ensure!(seen.len() == 1, "{seen:#?}");
+    ensure!(busy.asked.load(Ordering::Relaxed) == asked, "nothing reached the server");
+    Ok(())
+}
+
+#[test]
+fn what_the_recording_does_not_have_fails_the_replay_and_is_named() -> Result<()> {
+    let mut busy = Busy::open()?;
+    let recorded = busy.record()?;
+    busy.server.take().context("it runs")?.shutdown_background();
+    let path = recorded.join("network.jsonl");
+    let kept: Vec<String> =
+        fs::read_to_string(&path)?.lines().filter(|line| !line.contains("/worker.js")).map(str::to_owned).collect();
+    fs::write(&path, kept.join("\n") + "\n")?;
+    let ended = busy.cuebook(&["replay", text(&recorded)?, "--offline"])?;
+    ensure!(ended.code == 1, "{ended:?}");
+    let report = ended.json()?;
+    ensure!(
+        report["offline"]["misses"].to_string().contains("GET ")
+            && report["offline"]["misses"].to_string().contains("/worker.js"),
+        "{report:#}"
+    );
+
+    fs::remove_file(&path)?;
+    let ended = busy.cuebook(&["replay", text(&recorded)?, "--offline"])?;
+    ensure!(ended.code == 2 && ended.stderr.contains("--record-network"), "{ended:?}");
+    Ok(())
+}
+
+#[test]
+fn a_recording_holds_no_password_that_was_typed() -> Result<()> {
+    let shop = Shop::open()?;
+    let recorded = shop.run("/login", "Log in as ann with password correct-horse", &["--record-network"])?.run_dir()?;
+    let traffic = fs::read_to_string(recorded.join("network.jsonl"))?;
+    ensure!(!traffic.contains("correct-horse"), "{traffic}");
+    let mut bodies = 0;
+    for line in traffic.lines() {
+        let exchange: Value = serde_json::from_str(line)?;
+        let Some(body) = exchange["requestBody"]["path"].as_str() else { continue };
+        let body = fs::read_to_string(recorded.join(body))?;
+        ensure!(!body.contains("correct-horse"), "{body}");
+        bodies += 1;
+    }
+    ensure!(bodies > 0, "{traffic}");
+    Ok(())
+}

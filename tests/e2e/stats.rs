@@ -1,0 +1,69 @@
+//! Metrics of recorded runs, and the gate for CI.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use cuebook_tests::{Shop, cuebook};
+use serde_json::{Value, json};
+
+fn click(post: &Value) -> Value {
+    json!({ "version": "1.0",
+            "candidates": { "button": { "strategy": "byRole", "role": "button", "name": "Save draft" } },
+            "steps": [{ "type": "click", "targetRef": "button", "post": [post] }] })
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().context("expected a path in UTF-8")
+}
+
+#[test]
+fn runs_are_counted_and_a_rate_that_fell_fails_the_gate() -> Result<()> {
+    let shop = Shop::open()?;
+    let good = shop.exec("/toast", &click(&json!({ "kind": "urlMatches", "pattern": "toast" })), &[])?;
+    let good = good.run_dir()?;
+    let out = good.parent().context("expected a folder of runs")?;
+    let before = cuebook(&["stats", text(&good)?, "--json"])?;
+    assert_eq!(before.code, 0, "{before:?}");
+    assert_eq!(before.json()?["runs"]["successRate"], 1.0);
+    let baseline = out.join("baseline.json");
+    fs::write(&baseline, &before.stdout)?;
+
+    let bad = shop.exec("/toast", &click(&json!({ "kind": "urlMatches", "pattern": "nowhere" })), &["--no-repair"])?;
+    let bad = bad.run_dir()?;
+    let after = cuebook(&["stats", text(&good)?, text(&bad)?, "--gate", text(&baseline)?, "--json"])?;
+    assert_eq!(after.code, 1, "{after:?}");
+    let stats = after.json()?;
+    assert_eq!((&stats["runs"]["total"], &stats["runs"]["ok"]), (&json!(2), &json!(1)));
+    assert_eq!(stats["causes"], json!({ "postconditionFailed": 1 }));
+    assert_eq!(stats["flakyTargets"][0]["what"], r#"click role=button name="Save draft""#);
+    assert_eq!(stats["failed"][0]["cause"], "postconditionFailed");
+    let fell: Vec<_> = stats["regressions"].as_array().into_iter().flatten().map(|one| one["rate"].clone()).collect();
+    assert!(fell.contains(&json!("runs.successRate")), "{fell:?}");
+    let tolerant = ["stats", text(&good)?, "--gate", text(&baseline)?, "--tolerance", "0.5"];
+    assert_eq!(cuebook(&tolerant)?.code, 0);
+
+    let shown = cuebook(&["stats", text(&good)?, text(&bad)?])?;
+    assert!(shown.stdout.contains("runs that ended well         50.0 %"), "{}", shown.stdout);
+    let scraped = cuebook(&["stats", text(&good)?, "--prometheus"])?;
+    assert!(scraped.stdout.contains("cuebook_runs{result=\"ok\"} 1\n"), "{}", scraped.stdout);
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_counted_is_said() -> Result<()> {
+    let out = tempfile::tempdir()?;
+    let nothing = cuebook(&["stats", text(out.path())?, "--json"])?;
+    assert_eq!((nothing.code, &nothing.json()?["error"]["code"]), (2, &json!("unreadable")));
+    let run = out.path().join("run");
+    fs::create_dir(&run)?;
+    fs::write(run.join("log.jsonl"), "{\"entry\":\"nonsense\"}\n")?;
+    let broken = cuebook(&["stats", text(out.path())?, "--json"])?;
+    assert_eq!(broken.code, 0, "{broken:?}");
+    let stats = broken.json()?;
+    assert_eq!(stats["runs"]["cutOff"], 1);
+    assert!(stats["unreadable"][0].as_str().is_some_and(|said| said.contains("line 1")), "{stats}");
+    let gate = cuebook(&["stats", text(out.path())?, "--gate", text(&run.join("log.jsonl"))?, "--json"])?;
+    assert_eq!(gate.code, 2, "a log is no baseline: {gate:?}");
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! Suites of test cases: recorded once, replayed from then on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result};
+use cuebook_tests::{Ended, Shop, command, cuebook};
+use quick_junit::Report;
+use serde_json::{Value, json};
+
+use super::replay::{Changing, text};
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/suite.toml");
+
+/// A suite with one case on `origin`, in a folder of its own.
+fn one_case(site: &Changing, more: &str) -> Result<PathBuf> {
+    let path = site.folder.path().join("drafts.toml");
+    let suite = format!(
+        "url = \"{}\"\n[[case]]\nname = \"A draft is kept\"\nnarrative = 'Press \"Save draft\"'\n\
+         expect = [{{ kind = \"elementTextEquals\", target = \"said\", text = \"kept\" }}]\n\
+         candidates.said = {{ strategy = \"css\", selector = \"#said\" }}\n{more}",
+        site.origin
+    );
+    fs::write(&path, suite)?;
+    Ok(path)
+}
+
+const SAVE: &str = "<p id=said></p><button id=save onclick=\"said.textContent = 'kept'\">Save draft</button>";
+
+fn test(site: &Changing, suite: &Path, flags: &[&str]) -> Result<Ended> {
+    site.cuebook(&[&["test", text(suite)?, "--timeout", "3s"], flags].concat())
+}
+
+fn statuses(results: &Value) -> Vec<(String, String)> {
+    let word = |case: &Value, member: &str| case[member].as_str().unwrap_or_default().to_owned();
+    results["cases"].as_array().into_iter().flatten().map(|case| (word(case, "status"), word(case, "how"))).collect()
+}
+
+#[test]
+fn ten_cases_are_recorded_and_then_replayed_without_a_planner() -> Result<()> {
+    let shop = Shop::open()?;
+    let suite = shop.runs().join("suite.toml");
+    fs::copy(EXAMPLE, &suite)?;
+    let junit = shop.runs().join("junit.xml");
+    let origin = shop.origin().to_owned();
+    // A planner that cannot plan: the second time, none is needed.
+    let planners: [&[&str]; 2] =
+        [&["--planner", "lexical"], &["--planner", "ollama", "--base-url", "http://127.0.0.1:9/", "--model", "none"]];
+    for (round, planner) in planners.into_iter().enumerate() {
+        let flags = ["test", text(&suite)?, "--url", &origin, "--junit", text(&junit)?];
+        let ended = shop.cuebook(&[&flags[..], planner].concat())?;
+        assert_eq!(ended.code, 0, "round {round}: {ended:?}");
+        let results = ended.json()?;
+        assert_eq!(results["counts"], json!({ "passed": 10, "drifted": 0, "flaky": 0, "failed": 0 }), "{results:#}");
+        let how = if round == 0 { "planned" } else { "replayed" };
+        assert!(statuses(&results).iter().all(|(_, own)| own == how), "{results:#}");
+        let report = Report::deserialize_from_str(&fs::read_to_string(&junit)?)?;
+        assert_eq!((report.tests, report.failures, report.errors), (10, 0, 0));
+        assert_eq!(report.test_suites[0].test_cases.len(), 10);
+    }
+    let recordings = fs::read_dir(shop.runs().join("suite.recordings"))?.count();
+    assert_eq!(recordings, 10);
+    Ok(())
+}
+
+#[test]
+fn drift_is_reported_until_it_is_accepted() -> Result<()> {
+    let site = Changing::open()?;
+    site.put("/", SAVE);
+    let suite = one_case(&site, "")?;
+    assert_eq!(test(&site, &suite, &[])?.code, 0);
+    let recording = site.folder.path().join("drafts.recordings/a-draft-is-kept.json");
+    let before = fs::read_to_string(&recording)?;
+
+    site.put("/", &SAVE.replace("Save draft", "Keep draft"));
+    let drifted = test(&site, &suite, &[])?;
+    let results = drifted.json()?;
+    assert_eq!((drifted.code, &results["counts"]["drifted"]), (0, &json!(1)), "{drifted:?}");
+    assert_eq!(results["cases"][0]["drift"][0]["kind"], "target", "{results:#}");
+    assert_eq!(fs::read_to_string(&recording)?, before, "nothing is changed unless asked for");
+    assert_eq!(test(&site, &suite, &["--update"])?.json()?["counts"]["drifted"], 1);
+    assert_ne!(fs::read_to_string(&recording)?, before);
+    assert_eq!(test(&site, &suite, &[])?.json()?["counts"]["passed"], 1);
+
+    site.put("/", "<p id=said></p>");
+    let failed = test(&site, &suite, &[])?;
+    let results = failed.json()?;
+    assert_eq!((failed.code, &results["counts"]["failed"]), (1, &json!(1)), "{failed:?}");
+    assert_eq!(results["cases"][0]["failures"][0]["code"], "targetNotFound");
+    Ok(())
+}
+
+#[test]
+fn another_narrative_is_recorded_again_and_a_wrong_expectation_is_not_recorded() -> Result<()> {
+    let site = Changing::open()?;
+    site.put("/", &SAVE.replace("'kept'", "'lost'"));
+    let suite = one_case(&site, "")?;
+    let failed = test(&site, &suite, &[])?;
+    assert_eq!(failed.code, 1, "{failed:?}");
+    assert_eq!(failed.json()?["cases"][0]["failures"][0]["code"], "postconditionFailed", "{failed:?}");
+    assert!(!site.folder.path().join("drafts.recordings").exists());
+    site.put("/", SAVE);
+    assert_eq!(statuses(&test(&site, &suite, &[])?.json()?), [("passed".to_owned(), "planned".to_owned())]);
+    let told = fs::read_to_string(&suite)?.replace("Press ", "Click ");
+    fs::write(&suite, told)?;
+    assert_eq!(statuses(&test(&site, &suite, &[])?.json()?), [("passed".to_owned(), "planned".to_owned())]);
+    assert_eq!(statuses(&test(&site, &suite, &[])?.json()?), [("passed".to_owned(), "replayed".to_owned())]);
+    Ok(())
+}
+
+#[test]
+fn a_case_that_passes_only_later_is_flaky_in_every_report() -> Result<()> {
+    let site = Changing::open()?;
+    // In a shared context the page remembers that it was tried before.
+    let page = "<p id=said></p><button id=save onclick=\"said.textContent = localStorage.tried ? 'kept' : 'not yet'; \
+                localStorage.tried = 1\">Save draft</button>";
+    site.put("/", page);
+    let suite = one_case(&site, "context = \"shared\"\n")?;
+    let junit = site.folder.path().join("junit.xml");
+    let ended = test(&site, &suite, &["--retries", "2", "--junit", text(&junit)?])?;
+    let results = ended.json()?;
+    assert_eq!((ended.code, &results["counts"]["flaky"]), (0, &json!(1)), "{ended:?}");
+    assert_eq!((&results["cases"][0]["attempts"], &results["counts"]["passed"]), (&json!(2), &json!(0)));
+    let xml = fs::read_to_string(&junit)?;
+    assert_eq!(Report::deserialize_from_str(&xml)?.tests, 1);
+    assert!(xml.contains("<flakyFailure") && xml.contains("\"flaky\""), "{xml}");
+    Ok(())
+}
+
+#[test]
+fn a_plan_from_a_file_is_recorded_with_its_secret_as_a_name() -> Result<()> {
+    let shop = Shop::open()?;
+    let folder = shop.runs();
+    let plan = json!({
+        "version": "1.0",
+        "candidates": { "email": { "strategy": "byTestId", "testId": "email-input" },
+                        "password": { "strategy": "byTestId", "testId": "password-input" },
+                        "submit": { "strategy": "byRole", "role": "button", "name": "Log in" } },
+        "steps": [{ "type": "type", "targetRef": "email", "text": "ann" },
+                  { "type": "type", "targetRef": "password", "credentialRef": "shop_password" },
+                  { "type": "click", "targetRef": "submit", "post": [{ "kind": "urlChanges" }] }],
+    });
+    fs::write(folder.join("login.json"), plan.to_string())?;
+    let secrets = folder.join("secrets.toml");
+    fs::write(&secrets, "shop_password.value = \"correct-horse\"\n")?;
+    #[cfg(unix)]
+    fs::set_permissions(&secrets, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    let suite = folder.join("suite.toml");
+    fs::write(
+        &suite,
+        "[[case]]\nname = \"Log in\"\nnarrative = \"Log in\"\nplan = \"login.json\"\nurl = \"URL\"\n\
+         expect = [{ kind = \"urlMatches\", pattern = \"/dashboard\" }]\n"
+            .replace("URL", &shop.url("/login")),
+    )?;
+    for how in ["given", "replayed"] {
+        let ended = shop.cuebook(&["test", text(&suite)?, "--secrets", text(&secrets)?])?;
+        assert_eq!(ended.code, 0, "{ended:?}");
+        assert_eq!(statuses(&ended.json()?), [("passed".to_owned(), how.to_owned())]);
+    }
+    let recording = fs::read_to_string(folder.join("suite.recordings/log-in.json"))?;
+    assert!(recording.contains("shop_password") && !recording.contains("correct-horse"), "{recording}");
+    assert_eq!(shop.state()["logins"].as_array().map_or(0, Vec::len), 2);
+    Ok(())
+}
+
+#[test]
+fn parts_of_a_suite_are_disjoint_and_whole_and_a_wrong_suite_starts_no_browser() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let suite = folder.path().join("suite.toml");
+    let run = |flags: &[&str]| -> Result<Ended> {
+        let out = folder.path().join("runs");
+        cuebook(&[&["test", text(&suite)?, "--chrome", "/nowhere", "--out", text(&out)?, "--json"], flags].concat())
+    };
+    fs::copy(EXAMPLE, &suite)?;
+    let good = run(&["--filter", "newsletter"])?;
+    assert_eq!((good.code, &good.json()?["error"]["code"]), (3, &json!("noBrowser")), "{good:?}");
+    let none = run(&["--filter", "nothing like it"])?;
+    assert_eq!((none.code, &none.json()?["error"]["code"]), (2, &json!("usage")), "{none:?}");
+    assert_eq!(run(&["--shard", "4/3"])?.code, 2);
+
+    let whole = fs::read_to_string(EXAMPLE)?;
+    let wrong = [
+        (
+            whole.replace("kind = \"visible\", target = \"notice\"", "kind = \"visible\", target = \"nobody\""),
+            "malformed",
+        ),
+        (whole.replace("priority = \"low\"", "priority = \"lowest\""), "malformed"),
+        (whole.replace("urlMatches\", pattern = \"/cart$\"", "urlMatches\", pattern = \"(\""), "invalidCondition"),
+        (whole.replace("context = \"shared\"", "plan = \"missing.json\""), "unreadable"),
+    ];
+    for (text, code) in wrong {
+        assert_ne!(text, whole);
+        fs::write(&suite, text)?;
+        let refused = run(&[])?;
+        assert_eq!((refused.code, &refused.json()?["error"]["code"]), (2, &json!(code)), "{refused:?}");
+    }
+    fs::write(&suite, "url = \"http://a.test\"\n\n[[case]]\nname = \"x\"\nnarative = \"y\"\n")?;
+    let message = run(&[])?.json()?["error"]["message"].as_str().context("expected a message")?.to_owned();
+    assert!(message.contains("suite.toml line 5: unknown field `narative`"), "{message}");
+    Ok(())
+}
+
+#[test]
+fn an_interrupted_suite_closes_its_browsers_and_reports_what_ran() -> Result<()> {
+    let site = Changing::open()?;
+    site.put("/", SAVE);
+    let never = "[[case]]\nname = \"Never\"\nnarrative = 'Press \"Save draft\"'\ncontext = \"shared\"\n\
+                 expect = [{ kind = \"urlMatches\", pattern = \"/nowhere\" }]\n";
+    let suite = one_case(&site, &format!("context = \"shared\"\n{never}"))?;
+    let junit = site.folder.path().join("junit.xml");
+    let (runs, temporary) = (site.folder.path().join("runs"), site.folder.path().join("tmp"));
+    fs::create_dir(&temporary)?;
+    let child = command()?
+        .args(["test", text(&suite)?, "--json", "--retries", "9", "--junit", text(&junit)?, "--out", text(&runs)?])
+        .env("TMPDIR", &temporary)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    // The second case fails as often as it is tried, for five seconds each time.
+    site.until(|| fs::read_dir(&runs).map_or(0, Iterator::count) >= 4)?;
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+    let ended = child.wait_with_output()?;
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    assert_eq!(Report::deserialize_from_str(&fs::read_to_string(&junit)?)?.tests, 1);
+    let left: Vec<_> = fs::read_dir(&temporary)?
+        .flatten()
+        .flat_map(|folder| fs::read_dir(folder.path()))
+        .flatten()
+        .flatten()
+        .collect();
+    assert!(left.iter().all(|entry| !entry.file_name().to_string_lossy().starts_with("profile-")), "{left:?}");
+    Ok(())
+}
