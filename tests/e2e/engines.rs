@@ -29,7 +29,7 @@ pub(super) const TASK: &str = "Log in as ann with password correct-horse";
 pub(super) const KEY: &str = "sk-cuebook-0123456789abcdef";
 
 /// Everything that is sent to a model.
-fn prompt(request: &Request) -> String {
+pub(super) fn prompt(request: &Request) -> String {
     fn texts(value: &Value, out: &mut String) {
         match value {
             Value::String(text) => {

@@ -18,6 +18,7 @@ mod models;
 mod moments;
 mod offline;
 mod planners;
+mod questions;
 mod replay;
 mod scripts;
 mod secrets;

@@ -90,6 +90,13 @@ pub(crate) async fn observe(
     })
 }
 
+/// Adds the page's text. A page that cannot be read has none.
+pub(crate) async fn read(modeler: &mut LivePageModeler, of: &mut Observation, deadline: Deadline) {
+    if let Err(error) = modeler.read(of, deadline).await {
+        tracing::debug!(error = with_sources(&error), "no text");
+    }
+}
+
 /// Pictures of the observed page, for a planner with vision.
 pub(crate) async fn picture(modeler: &mut LivePageModeler, of: &Observation, deadline: Deadline) -> Vec<Image> {
     modeler.picture(&of.page, of, deadline).await.ok().flatten().into_iter().collect()

@@ -88,7 +88,7 @@ const URLS: &[&str] = &["closedTabs", "destination", "newTabs", "origin", "url",
 const OPEN: &[&str] = &["args", "attributes", "headers", "properties", "schema"];
 
 /// Members that go as a whole.
-const GONE: &[&str] = &["artifacts", "conditions", "data", "postFacts", "preFacts"];
+const GONE: &[&str] = &["artifacts", "conditions", "data", "postFacts", "preFacts", "texts"];
 
 /// An entry of a log, or what an entry refers to.
 pub(crate) trait Redact: Serialize + DeserializeOwned {

@@ -127,6 +127,11 @@ leaves! {
         any().prop_map(RecordedTarget::Declared),
         any().prop_map(RecordedTarget::Observed),
     ];
+    TextPart = prop_oneof![
+        any().prop_map(TextPart::Text),
+        any().prop_map(TextPart::Image),
+        any().prop_map(TextPart::Candidate),
+    ];
     CallEnd = prop_oneof![
         Just(CallEnd::Accepted),
         any().prop_map(|violations| CallEnd::Invalid { violations }),
@@ -228,11 +233,12 @@ structs! {
     Heading { level, text, }
     LiveText { kind, text, }
     Sketch { page_type, description, language, landmarks, headings, live, modal, challenge, empty, }
-    Truncation { candidates, elements, frames, off_view, }
+    Truncation { candidates, elements, frames, off_view, texts, }
+    TextLine { kind, level, cells, more, before, frame, placement, behind, }
     Delta { since, came, went, changed, }
     Observation {
         schema_version = version(OBSERVATION_VERSION), id, page, scope, url, title, status, viewport, frames, candidates,
-        recent, sketch, dialog, tabs, truncated, delta, fingerprint,
+        recent, texts, sketch, dialog, tabs, truncated, delta, fingerprint,
     }
 
     FailureFacts { target, blocker, matches, expected, seen, rule, grant, status, conditions, }

@@ -7,14 +7,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::{Candidate, Fingerprint};
+use crate::candidate::{Candidate, Fingerprint, Placement};
 use crate::facts::DialogFact;
 use crate::id::{CandidateId, ObservationId, PageId};
 use crate::wire::{is_default, words};
 
 /// The version of the observation's wire format. The major version is raised when an
 /// older reader would misread a document, the minor version when a field is added.
-pub const OBSERVATION_VERSION: &str = "1.2";
+pub const OBSERVATION_VERSION: &str = "1.3";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, OBSERVATION_VERSION)
@@ -178,6 +178,62 @@ pub struct Truncation {
     pub frames: u64,
     /// Candidates beyond the view, where only the view was asked for.
     pub off_view: u64,
+    /// Lines of text beyond the bound.
+    pub texts: u64,
+}
+
+words! {
+    /// What a line of text is.
+    #[non_exhaustive]
+    pub enum TextKind {
+        /// A paragraph, or anything else.
+        Text = "text",
+        /// A heading.
+        Heading = "heading",
+        /// An item of a list.
+        Item = "item",
+        /// A row of a table.
+        Row = "row",
+    }
+}
+
+/// A part of a line of text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TextPart {
+    /// What is written.
+    Text(String),
+    /// A picture, by its alternative text.
+    Image(String),
+    /// A candidate stands here. Its name is not repeated.
+    Candidate(CandidateId),
+}
+
+/// A line of text as a person reads it: a paragraph, a row of a table, what else stands side by side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextLine {
+    /// What it is.
+    pub kind: TextKind,
+    /// From 1, of a heading.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub level: u8,
+    /// Its cells from the beginning of the line to its end; most lines have one. At most 2,000 characters.
+    pub cells: Vec<Vec<TextPart>>,
+    /// Characters that were cut.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub more: u64,
+    /// The candidate that follows in the order of reading; absent after the last one of a frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<CandidateId>,
+    /// 0-based index of its frame.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub frame: u32,
+    /// Whether some of it can be seen without scrolling.
+    pub placement: Placement,
+    /// An open modal dialog lies over it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub behind: bool,
 }
 
 /// What changed since the previous observation, by candidate.
@@ -224,6 +280,10 @@ pub struct Observation {
     /// Candidates that were valid until recently: a small window, for repairs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recent: Vec<Candidate>,
+    /// The page's text in the order of reading, without the names of candidates, where it was
+    /// [read](crate::seam::PageModeler::read).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<TextLine>,
     /// The page in a few lines.
     #[serde(default)]
     pub sketch: Sketch,
@@ -260,6 +320,7 @@ impl Observation {
             frames: Vec::new(),
             candidates: Vec::new(),
             recent: Vec::new(),
+            texts: Vec::new(),
             sketch: Sketch::default(),
             dialog: None,
             tabs: Vec::new(),

@@ -68,6 +68,16 @@ pub trait PageModeler: Send {
         deadline: Deadline,
     ) -> impl Future<Output = Result<Finding, Self::Error>> + Send;
 
+    /// Adds the page's text to an observation, for planners that read: `texts` and how many lines were left out. It is
+    /// the text of now, with the candidates of the observation. A page that cannot be read has none; planning continues.
+    fn read(
+        &mut self,
+        _observation: &mut Observation,
+        _deadline: Deadline,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        async { Ok(()) }
+    }
+
     /// A picture of the tab for planners that accept images: candidates in view are outlined and labelled with their
     /// ids, and the content of password-like fields is painted over. `None` if there is no picture; planning continues
     /// without one.

@@ -51,6 +51,7 @@ pub mod model;
 mod modeler;
 mod options;
 mod picture;
+mod read;
 mod seam;
 
 pub use error::ModelError;

@@ -16,7 +16,7 @@ use cuebook_grammar::observation::{
 use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::secret::DigestKey;
-use cuebook_probe::{Probe, ProbeError};
+use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use serde::{Deserialize, Serialize};
 
 use crate::capture::{Bounds, Captured, Known, WALK, capture};
@@ -45,6 +45,8 @@ pub(crate) struct PageState {
     pub(crate) probe: Probe,
     known: Known,
     last: Option<Observation>,
+    /// Where the frames of the last observation lie, by index.
+    frames: Vec<(u32, ProbeWorld, Placement)>,
     /// The document that has been waited for.
     settled: Option<DocumentId>,
     /// Candidates that are gone, with the observation that saw them last.
@@ -100,6 +102,11 @@ impl LivePageModeler {
         self.pages.get(page)?.last.as_ref()?.candidate(id)?.node.clone()
     }
 
+    /// The frames of the last observation of `page`: index, world, and where it lies.
+    pub(crate) fn frames(&self, page: &PageId) -> &[(u32, ProbeWorld, Placement)] {
+        self.pages.get(page).map_or(&[], |state| &state.frames)
+    }
+
     /// The candidate that a node is, in the last observation of `page`.
     pub(crate) fn candidate_at(&self, page: &PageId, key: &NodeKey) -> Option<CandidateId> {
         let id = self.identities.known(key)?;
@@ -117,6 +124,7 @@ impl LivePageModeler {
             probe: probe.clone(),
             known: Known::default(),
             last: None,
+            frames: Vec::new(),
             settled: None,
             gone: VecDeque::new(),
         };
@@ -228,6 +236,10 @@ impl LivePageModeler {
     ) -> Observation {
         let documents: HashSet<_> = captured.frames.iter().map(crate::capture::CapturedFrame::document_key).collect();
         self.identities.retain(page, &documents);
+        if let Some(state) = self.pages.get_mut(page) {
+            let spots = captured.frames.iter().map(|frame| (frame.index, frame.world.clone(), frame.placement));
+            state.frames = spots.collect();
+        }
         let frames: Vec<FrameRows> = captured
             .frames
             .iter()
@@ -275,6 +287,7 @@ impl LivePageModeler {
                 frames: summaries,
                 candidates: found,
                 recent: Vec::new(),
+                texts: Vec::new(),
                 sketch,
                 dialog: None,
                 tabs,
@@ -345,6 +358,9 @@ impl LivePageModeler {
         let number = self.observations;
         observation.id = ObservationId(number);
         let Some(state) = self.pages.get_mut(page) else { return observation };
+        if observation.unseen().is_some() {
+            state.frames.clear();
+        }
         let valid: HashSet<CandidateId> = observation.candidates.iter().map(|c| c.id).collect();
         if let Some(last) = state.last.take() {
             observation.delta = Some(delta::delta(&last, &observation.candidates));

@@ -9,7 +9,7 @@ use cuebook_probe::picture::Secrecy;
 
 use crate::error::ModelError;
 use crate::modeler::LivePageModeler;
-use crate::{explore, picture};
+use crate::{explore, picture, read};
 
 impl PageModeler for LivePageModeler {
     type Error = ModelError;
@@ -28,6 +28,12 @@ impl PageModeler for LivePageModeler {
     async fn explore(&mut self, page: &PageId, query: &Query, deadline: Deadline) -> Result<Finding, ModelError> {
         let found = explore::explore(self, page, query, deadline.instant()).await;
         self.noted(found)
+    }
+
+    #[tracing::instrument(name = "read", skip_all)]
+    async fn read(&mut self, observation: &mut Observation, deadline: Deadline) -> Result<(), ModelError> {
+        let read = read::read(self, observation, deadline.instant()).await;
+        self.noted(read)
     }
 
     #[tracing::instrument(name = "picture", skip_all)]

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use cuebook_grammar::action::Action;
-use cuebook_grammar::observation::Observation;
+use cuebook_grammar::observation::{Observation, TextPart};
 use cuebook_grammar::plan::{Author, BoundStep};
 use cuebook_grammar::record::StepRecord;
 use serde_json::Value;
@@ -64,6 +64,14 @@ impl Lineage {
         self.note(&own, [page.title.as_str()].into_iter());
         if let Ok(sketch) = serde_json::to_value(&page.sketch) {
             self.note_data(&own, &sketch);
+        }
+        for line in &page.texts {
+            let frame = usize::try_from(line.frame).ok().and_then(|index| page.frames.get(index));
+            let written = line.cells.iter().flatten().filter_map(|part| match part {
+                TextPart::Text(text) | TextPart::Image(text) => Some(text.as_str()),
+                TextPart::Candidate(_) => None,
+            });
+            self.note(frame.map_or(own.as_str(), |frame| &frame.origin), written);
         }
         for candidate in &page.candidates {
             let origin = page.origin_of(candidate).unwrap_or(&own).to_owned();

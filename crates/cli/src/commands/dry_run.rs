@@ -78,7 +78,8 @@ async fn plan_on(
     let opening = Deadline::after(Instant::now(), args.options.timeout.unwrap_or(OPENING));
     opening::open(tab, &args.url, policy, key.clone(), args.wait_for.as_ref(), opening).await?;
     let mut modeler = opening::modeler(tab, key.clone());
-    let observation = opening::observe(&mut modeler, tab, Scope::View, opening).await?;
+    let mut observation = opening::observe(&mut modeler, tab, Scope::View, opening).await?;
+    opening::read(&mut modeler, &mut observation, opening).await;
     let images = match args.engine.sight() {
         Sight::Pictures => opening::picture(&mut modeler, &observation, opening).await,
         Sight::Words => Vec::new(),

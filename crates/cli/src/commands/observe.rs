@@ -37,7 +37,7 @@ pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
             // Text has a default budget; a document has none.
             let mut options = TextOptions::default();
             if let Some(budget) = args.budget {
-                options.budget = budget;
+                options = TextOptions { budget, text: budget, ..options };
             } else if matches!(format, ObservationFormat::Json) {
                 options.budget = usize::MAX;
             }
@@ -91,7 +91,8 @@ async fn open(
 ) -> Result<Seen, Refusal> {
     let mut modeler = opening::modeler(tab, digest.clone());
     opening::open(tab, &args.url, policy, digest, args.wait_for.as_ref(), deadline).await?;
-    let observation = opening::observe(&mut modeler, tab, args.scope, deadline).await?;
+    let mut observation = opening::observe(&mut modeler, tab, args.scope, deadline).await?;
+    opening::read(&mut modeler, &mut observation, deadline).await;
     if matches!(args.format, ObservationFormat::Aria) && !output.json {
         // The observation has found the closed shadow roots.
         let snapshot = modeler

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::candidate::{Candidate, ControlKind, Placement};
+use crate::candidate::{Candidate, ControlKind, Placement, SelectOption};
 use crate::id::CandidateId;
 use crate::observation::Observation;
 use crate::secret::FactText;
@@ -101,9 +101,14 @@ impl<'a> Writer<'a> {
             }
         }
         if !candidate.options.is_empty() {
-            let shown: Vec<String> =
-                candidate.options.iter().take(self.options.options).map(|option| quoted(&option.label, 40)).collect();
-            let more = candidate.options.len().saturating_sub(shown.len());
+            let all = candidate.options.len();
+            let limit = if all <= self.options.options { all } else { self.options.options.min(SOME) };
+            let label = |(index, option): (usize, &SelectOption)| {
+                let label = quoted(&option.label, 40);
+                if all > NUMBERED && limit == all { format!("{index}={label}") } else { label }
+            };
+            let shown: Vec<String> = candidate.options.iter().take(limit).enumerate().map(label).collect();
+            let more = all - shown.len();
             let _ = write!(out, " options={}", shown.join("|"));
             if more > 0 {
                 let _ = write!(out, "|… {more} more");
@@ -117,6 +122,11 @@ impl<'a> Writer<'a> {
         out
     }
 }
+
+/// The longest list of options that is chosen from by words; in a longer one that is written whole, each has its number.
+const NUMBERED: usize = 40;
+/// Options that are written of a list that is too long to be written whole.
+const SOME: usize = 12;
 
 /// `https://shop.test` of a URL; all of it if it has no path.
 fn origin(url: &str) -> &str {
@@ -182,12 +192,13 @@ pub(super) fn frame_title(observation: &Observation, frame: u32) -> &str {
 }
 
 /// What was left out, in words; empty if nothing was.
-pub(super) fn left_out(observation: &Observation, unwritten: usize) -> String {
+pub(super) fn left_out(observation: &Observation, unwritten: usize, unread: usize) -> String {
     let truncated = observation.truncated.unwrap_or_default();
     let counts = [
         (unwritten as u64, "candidate", "beyond the budget"),
         (truncated.off_view, "candidate", "beyond the view (scroll to see more)"),
         (truncated.candidates, "candidate", "beyond the bound"),
+        (truncated.texts + unread as u64, "line", "of text beyond the budget"),
         (truncated.elements, "element", "not looked at"),
         (truncated.frames, "frame", "not entered"),
     ];

@@ -15,6 +15,7 @@ mod json;
 mod line;
 mod options;
 mod question;
+mod reading;
 mod sources;
 mod text;
 mod yaml;

@@ -30,18 +30,20 @@ pub struct TextOptions {
     pub overflow: Overflow,
     /// Whether boxes are written.
     pub boxes: Boxes,
-    /// The most options of a select that are written.
+    /// The longest list of options that is written whole; of a longer one, the first 12 are written.
     pub options: usize,
+    /// The most tokens of that for the page's text.
+    pub text: usize,
 }
 
 impl TextOptions {
     /// All candidates, at any cost.
     pub const WHOLE: Self =
-        Self { budget: usize::MAX, overflow: Overflow::LeftOut, boxes: Boxes::Omitted, options: 12 };
+        Self { budget: usize::MAX, overflow: Overflow::LeftOut, boxes: Boxes::Omitted, options: 40, text: usize::MAX };
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { budget: 6_000, ..Self::WHOLE }
+        Self { budget: 6_000, text: 2_000, ..Self::WHOLE }
     }
 }

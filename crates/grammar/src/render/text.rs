@@ -4,93 +4,170 @@
 //! it stands deeper than the one before, `(same)` stands for the context of the line before, `(row of c7)` for
 //! one that begins with a name that stands nearby, and a heading that is the name of a candidate is left to it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::candidate::Placement;
 use crate::id::CandidateId;
-use crate::observation::{Challenge, Observation};
+use crate::observation::{Challenge, Observation, TextKind, TextLine, TextPart};
 
 use super::budget::{estimate_tokens, kept, within};
 use super::escape::quoted;
 use super::line::{Context, Writer, brief, frame_title, left_out, named_by, place_line};
 use super::options::{Overflow, TextOptions};
+use super::reading;
 
 /// Tokens that the last line may take.
 const FOOTER: usize = 50;
 
-/// The observation as text. Of the candidates, those in view and not covered come first when the budget
-/// does not hold all; the last line says what was left out. What follows `# off view` can be scrolled to.
+/// Alerts and the like that are written above the candidates.
+pub(super) const LIVE: usize = 6;
+
+/// The observation as text. Of the candidates and the lines of text, those in view and not covered come first when the
+/// budget does not hold all; text takes what candidates leave of it, half if it needs that,
+/// and no more than its own. The last line says what
+/// was left out. What follows `# off view` can be scrolled to.
 #[must_use]
 pub fn text(observation: &Observation, options: &TextOptions) -> String {
     let header = header(observation, options.budget / 2);
     let writer = Writer::new(observation, options);
-    let lines: Vec<String> = observation.candidates.iter().map(|c| writer.line(c, Context::InWords)).collect();
-    let costs: Vec<usize> = lines.iter().map(|line| estimate_tokens(line) + 1).collect();
+    let sheet = Sheet {
+        observation,
+        options,
+        writer: &writer,
+        lines: observation.candidates.iter().map(|c| writer.line(c, Context::InWords)).collect(),
+        texts: observation.texts.iter().map(reading::written).collect(),
+    };
+    let cost = |line: &String| estimate_tokens(line) + 1;
+    let costs: Vec<usize> = sheet.lines.iter().map(cost).collect();
+    // What stands above is not paid for twice: it is left out for nothing.
+    let repeats = |line: &TextLine| reading::is_said_above(line, observation);
+    let text_costs: Vec<usize> = observation
+        .texts
+        .iter()
+        .zip(&sheet.texts)
+        .map(|(line, text)| if repeats(line) { 0 } else { cost(text) })
+        .collect();
     let room = options.budget.saturating_sub(estimate_tokens(&header) + FOOTER);
     within(options.budget, room, |room| {
-        let kept = kept(&observation.candidates, &costs, room);
-        header.clone() + &body(observation, options, &writer, &lines, &kept)
+        let for_text = room.saturating_sub(costs.iter().sum()).max(room / 2).min(options.text);
+        let texts = reading::kept(&observation.texts, &text_costs, for_text);
+        let spent: usize = text_costs.iter().zip(&texts).filter(|(_, kept)| **kept).map(|(cost, _)| cost).sum();
+        let kept = kept(&observation.candidates, &costs, room.saturating_sub(spent));
+        header.clone() + &sheet.body(&kept, &texts)
     })
 }
 
-/// The lines of the candidates that are kept, by frame, and what was left out.
-fn body(
-    observation: &Observation,
-    options: &TextOptions,
-    writer: &Writer<'_>,
-    lines: &[String],
-    kept: &[bool],
-) -> String {
-    let mut out = String::new();
-    let shallowest = observation.candidates.iter().map(|c| c.depth).min().unwrap_or(0);
-    let mut frame = 0;
-    let mut placement = Placement::InView;
-    let is_kept = |index: usize| kept.get(index) == Some(&true);
-    let is_brief = |index: usize| options.overflow == Overflow::Brief && !is_kept(index);
-    let mut reads: Vec<usize> = (0..lines.len()).filter(|index| is_kept(*index) || is_brief(*index)).collect();
-    reads.sort_by_key(|index| observation.candidates.get(*index).map_or(0, |c| c.frame));
-    let mut indent = 0;
-    let mut context = None;
-    for index in reads {
-        let (Some(whole), Some(candidate)) = (lines.get(index), observation.candidates.get(index)) else { continue };
-        if candidate.frame != frame {
-            frame = candidate.frame;
-            context = None;
-            let _ = writeln!(out, "- frame {}:", quoted(frame_title(observation, frame), 120));
-        }
-        if candidate.placement != placement {
-            placement = candidate.placement;
-            context = None;
-            let _ = writeln!(out, "{}", place_line(placement));
-        }
-        let depth = usize::from(candidate.depth.saturating_sub(shallowest).min(8)) + usize::from(frame != 0);
-        indent = depth.min(indent + 1);
-        out.extend(std::iter::repeat_n(' ', indent));
-        let shorter = match namer(observation, index, kept) {
-            _ if candidate.context.is_some() && candidate.context.as_deref() == context => Some(Context::Same),
-            namer => namer.map(Context::Of),
+/// What is written below the header, and how it would be written.
+struct Sheet<'a> {
+    observation: &'a Observation,
+    options: &'a TextOptions,
+    writer: &'a Writer<'a>,
+    /// The candidates, each in full.
+    lines: Vec<String>,
+    /// The lines of text.
+    texts: Vec<String>,
+}
+
+/// A line of the text form, by index.
+#[derive(Clone, Copy)]
+enum Item {
+    Candidate(usize),
+    Text(usize),
+}
+
+impl Sheet<'_> {
+    /// Candidates and texts in the order of reading, by frame.
+    fn order(&self) -> Vec<(u32, Placement, Item)> {
+        let Observation { candidates, texts, .. } = self.observation;
+        let places: BTreeMap<CandidateId, usize> =
+            candidates.iter().enumerate().map(|(index, candidate)| (candidate.id, index)).collect();
+        let place = |line: &TextLine| line.before.and_then(|id| places.get(&id)).copied().unwrap_or(usize::MAX);
+        let mut items: Vec<(u32, usize, bool, Placement, Item)> = candidates
+            .iter()
+            .enumerate()
+            .map(|(index, one)| (one.frame, index, true, one.placement, Item::Candidate(index)))
+            .chain(
+                texts.iter().enumerate().map(|(at, one)| (one.frame, place(one), false, one.placement, Item::Text(at))),
+            )
+            .collect();
+        items.sort_by_key(|(frame, place, is_candidate, ..)| (*frame, *place, *is_candidate));
+        items.into_iter().map(|(frame, _, _, placement, item)| (frame, placement, item)).collect()
+    }
+
+    /// The lines that are kept, by frame, and what was left out.
+    fn body(&self, kept: &[bool], texts: &[bool]) -> String {
+        let Self { observation, options, writer, .. } = self;
+        let mut out = String::new();
+        let shallowest = observation.candidates.iter().map(|c| c.depth).min().unwrap_or(0);
+        let mut frame = 0;
+        let mut placement = Placement::InView;
+        let is_kept = |index: usize| kept.get(index) == Some(&true);
+        let is_brief = |index: usize| options.overflow == Overflow::Brief && !is_kept(index);
+        let is_read = |at: usize| {
+            let line = observation.texts.get(at);
+            texts.get(at) == Some(&true) && !line.is_some_and(|line| reading::is_said_above(line, observation))
         };
-        if is_brief(index) {
-            context = None;
-            out.push_str(&brief(candidate));
-        } else {
-            context = candidate.context.as_deref();
-            match shorter {
-                Some(as_) => out.push_str(&writer.line(candidate, as_)),
-                None => out.push_str(whole),
+        let mut indent = 0;
+        let mut context = None;
+        for (in_frame, placed, item) in self.order() {
+            let is_written = match item {
+                Item::Candidate(index) => is_kept(index) || is_brief(index),
+                Item::Text(at) => is_read(at),
+            };
+            if !is_written {
+                continue;
             }
+            if in_frame != frame {
+                frame = in_frame;
+                context = None;
+                let _ = writeln!(out, "- frame {}:", quoted(frame_title(observation, frame), 120));
+            }
+            if placed != placement {
+                placement = placed;
+                context = None;
+                let _ = writeln!(out, "{}", place_line(placement));
+            }
+            let index = match item {
+                Item::Candidate(index) => index,
+                Item::Text(at) => {
+                    let line = self.texts.get(at).map(String::as_str).unwrap_or_default();
+                    let _ = writeln!(out, "{}{line}", if frame == 0 { "" } else { " " });
+                    continue;
+                }
+            };
+            let (Some(whole), Some(candidate)) = (self.lines.get(index), observation.candidates.get(index)) else {
+                continue;
+            };
+            let depth = usize::from(candidate.depth.saturating_sub(shallowest).min(8)) + usize::from(frame != 0);
+            indent = depth.min(indent + 1);
+            out.extend(std::iter::repeat_n(' ', indent));
+            let shorter = match namer(observation, index, kept) {
+                _ if candidate.context.is_some() && candidate.context.as_deref() == context => Some(Context::Same),
+                namer => namer.map(Context::Of),
+            };
+            if is_brief(index) {
+                context = None;
+                out.push_str(&brief(candidate));
+            } else {
+                context = candidate.context.as_deref();
+                match shorter {
+                    Some(as_) => out.push_str(&writer.line(candidate, as_)),
+                    None => out.push_str(whole),
+                }
+            }
+            out.push('\n');
         }
-        out.push('\n');
+        if self.lines.is_empty() {
+            out.push_str("no candidates\n");
+        }
+        let unwritten = (0..self.lines.len()).filter(|index| !is_kept(*index) && !is_brief(*index)).count();
+        let left_out = left_out(observation, unwritten, texts.iter().filter(|kept| !**kept).count());
+        if !left_out.is_empty() {
+            let _ = writeln!(out, "left out: {left_out}");
+        }
+        out
     }
-    if lines.is_empty() {
-        out.push_str("no candidates\n");
-    }
-    let unwritten = (0..lines.len()).filter(|index| !is_kept(*index) && !is_brief(*index)).count();
-    let left_out = left_out(observation, unwritten);
-    if !left_out.is_empty() {
-        let _ = writeln!(out, "left out: {left_out}");
-    }
-    out
 }
 
 fn asked_of_a_person(challenge: Challenge) -> &'static str {
@@ -159,10 +236,10 @@ fn whole_header(observation: &Observation) -> String {
     }
     let viewport = &observation.viewport;
     let below = (viewport.page_height - viewport.height - viewport.scroll_y).max(0.0);
-    if viewport.scroll_y > 1.0 {
+    if viewport.scroll_y > 1.0 || below > 1.0 {
         let _ = writeln!(out, "scrolled {:.0} px, {below:.0} px below", viewport.scroll_y);
     }
-    for live in observation.sketch.live.iter().take(6) {
+    for live in observation.sketch.live.iter().take(LIVE) {
         let _ = writeln!(
             out,
             "{} {}",
@@ -170,7 +247,14 @@ fn whole_header(observation: &Observation) -> String {
             quoted(&live.text, 200)
         );
     }
-    let is_named = |text: &str| observation.candidates.iter().any(|candidate| candidate.name == text);
+    let is_heading = |line: &TextLine, text: &str| {
+        let is_said = |part: &TextPart| matches!(part, TextPart::Text(said) if said == text);
+        line.kind == TextKind::Heading && line.cells.iter().flatten().any(is_said)
+    };
+    let is_named = |text: &str| {
+        observation.candidates.iter().any(|candidate| candidate.name == text)
+            || observation.texts.iter().any(|line| is_heading(line, text))
+    };
     for heading in observation.sketch.headings.iter().filter(|heading| !is_named(&heading.text)).take(12) {
         let _ = writeln!(out, "- h{} {}", heading.level, quoted(&heading.text, 100));
     }

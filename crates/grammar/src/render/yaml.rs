@@ -63,7 +63,7 @@ fn body(observation: &Observation, lines: &[String], kept: &[bool]) -> String {
             let _ = writeln!(out, "{indent}{line}");
         }
     }
-    let left_out = left_out(observation, kept.iter().filter(|kept| !**kept).count());
+    let left_out = left_out(observation, kept.iter().filter(|kept| !**kept).count(), 0);
     if !left_out.is_empty() {
         let _ = writeln!(out, "# left out: {left_out}");
     }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{find_elements, resolve_selector, search_page};
 use crate::error::ModelError;
 use crate::modeler::LivePageModeler;
+use crate::read::read;
 
 pub(crate) async fn explore(
     modeler: &mut LivePageModeler,
@@ -20,7 +21,8 @@ pub(crate) async fn explore(
 ) -> Result<Finding, ModelError> {
     match query {
         Query::Snapshot(scope) => {
-            let observation = modeler.observe_page(page, *scope, until).await?;
+            let mut observation = modeler.observe_page(page, *scope, until).await?;
+            read(modeler, &mut observation, until).await?;
             // Before it is cut: half a secret would not be found.
             let whole = match modeler.redactor() {
                 Some(redactor) => redacted(observation, redactor),

@@ -21,6 +21,7 @@ mod pictures;
 mod pointers;
 mod privacy;
 mod random;
+mod reading;
 mod rendering;
 mod roles;
 mod settling;

@@ -41,7 +41,7 @@ async fn a_typed_password_is_nowhere_in_an_observation() {
         .await;
     for (scope, show) in [(Scope::View, ""), (Scope::Full, "p.type = 'text'")] {
         stage.page_script(&format!("{show};0")).await;
-        let seen = stage.observe(scope).await;
+        let seen = stage.read(scope).await;
         let json = serde_json::to_string(&seen).unwrap()
             + &text(&seen, &TextOptions::default())
             + &yaml(&seen, &TextOptions::default());

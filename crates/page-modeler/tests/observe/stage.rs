@@ -85,6 +85,14 @@ impl Stage {
         self.modeler.observe(&self.id.clone(), scope, deadline).await.unwrap()
     }
 
+    /// An observation with the page's text.
+    pub(crate) async fn read(&mut self, scope: Scope) -> Observation {
+        let mut seen = self.observe(scope).await;
+        let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
+        self.modeler.read(&mut seen, deadline).await.unwrap();
+        seen
+    }
+
     pub(crate) async fn explore(&mut self, query: Query) -> Finding {
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
         self.modeler.explore(&self.id.clone(), &query, deadline).await.unwrap()

@@ -10,13 +10,23 @@ use cuebook_decoding::{Caps, write_line};
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::outcome::StepFailure;
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::render::{Boxes, Overflow, TextOptions, one_line, quoted, text};
+use cuebook_grammar::render::{Boxes, Overflow, TextOptions, cut, one_line, quoted, text};
 use cuebook_grammar::seam::{Exemplar, HistoryEntry, Stuck};
 
 use super::ground::Ground;
 
 /// Token budget of the page. Beyond it, candidates keep only their role, name and id.
 const PAGE: usize = 6_000;
+
+/// Tokens of that for the page's text.
+const TEXT: usize = 2_000;
+
+/// The longest list of options that is written whole: a grammar offers one that is longer as free text.
+const OPTIONS: usize = 99;
+
+/// Characters of what the last reading step returned.
+const READ: usize = 8_000;
+
 /// Upper bound of the past steps that are listed.
 const RECENT: usize = 12;
 /// Upper bound of those that are listed with all the data they read.
@@ -48,6 +58,8 @@ pub(super) fn page(ground: &Ground<'_>) -> String {
     let with_picture = !ground.request.images.is_empty();
     let options = TextOptions {
         budget: PAGE,
+        text: TEXT,
+        options: OPTIONS,
         overflow: Overflow::Brief,
         boxes: if with_picture { Boxes::Written } else { Boxes::Omitted },
         ..TextOptions::WHOLE
@@ -145,6 +157,15 @@ pub(super) fn history(history: &[HistoryEntry], stuck: Stuck) -> String {
     for (index, entry) in history.iter().enumerate().skip(old) {
         let is_fresh = index + FRESH >= history.len();
         out.push(data(&history_line(entry, if is_fresh { 500 } else { 80 })));
+    }
+    if let Some(read) = history.iter().rev().find_map(|entry| entry.data.as_ref()) {
+        let text = read.as_str().map_or_else(|| read.to_string(), str::to_owned);
+        let whole = text.chars().count();
+        out.push("What the last reading step returned".to_owned());
+        out.extend(cut(&text, READ).lines().map(|line| format!("| {}", one_line(line, READ))));
+        if whole > READ {
+            out.push(format!("({} more characters)", whole - READ));
+        }
     }
     out.extend(match stuck {
         Stuck::No => None,

@@ -105,13 +105,23 @@ fn the_system_prompt_states_the_form_and_exactly_the_grammar() {
 }
 
 #[test]
-fn the_example_of_the_built_in_prompt_is_a_plan() {
-    let example = include_str!("../../prompts/plan.txt").lines().find(|line| line.starts_with('{')).unwrap();
-    let draft = cuebook_decoding::read::read(example, Author::Model).unwrap();
-    let kinds: Vec<ActionKind> = draft.steps.iter().map(|step| step.action.kind()).collect();
-    assert_eq!(kinds, [ActionKind::SetValue, ActionKind::Click]);
-    let lines: Vec<&str> = include_str!("../../prompts/lines.txt").lines().skip(1).take(3).collect();
-    assert_eq!(cuebook_decoding::read::read(&lines.join("\n"), Author::Model).unwrap().steps.len(), 2);
+fn the_examples_of_the_built_in_prompts_are_plans_and_name_no_candidate_of_a_page() {
+    let kinds = |text: &str| -> Vec<ActionKind> {
+        let draft = cuebook_decoding::read::read(text, Author::Model).unwrap();
+        draft.steps.iter().map(|step| step.action.kind()).collect()
+    };
+    let plan = include_str!("../../prompts/plan.txt");
+    let examples: Vec<_> = plan.lines().filter(|line| line.starts_with("{\"")).flat_map(kinds).collect();
+    let sending = [ActionKind::SetValue, ActionKind::Click];
+    let others = [ActionKind::SearchPage, ActionKind::Scroll, ActionKind::AcceptDialog, ActionKind::Finish];
+    assert_eq!(examples, [sending.as_slice(), &others].concat());
+    let lines = include_str!("../../prompts/lines.txt");
+    let examples: Vec<_> =
+        lines.split("\n\n").take(2).map(|part| part.get(part.find('#').unwrap()..).unwrap()).collect();
+    // The first one follows the sentence that mentions the sign itself.
+    let first: Vec<&str> = examples.first().unwrap().lines().skip(1).collect();
+    assert_eq!(kinds(&first.join("\n")), sending);
+    assert_eq!(kinds(examples.get(1).unwrap()), [ActionKind::Finish]);
 }
 
 #[test]
@@ -288,6 +298,19 @@ proptest! {
         page.candidates[2].name = name;
         page.candidates[2].context = Some(context.clone());
         page.candidates[3].destination = Some(context);
+        page.texts = [&option, &read].map(|text| cuebook_grammar::observation::TextLine {
+            kind: cuebook_grammar::observation::TextKind::Row,
+            cells: vec![vec![
+                cuebook_grammar::observation::TextPart::Text(text.clone()),
+                cuebook_grammar::observation::TextPart::Image(text.clone()),
+            ]],
+            level: 0,
+            more: 0,
+            before: None,
+            frame: 0,
+            placement: cuebook_grammar::candidate::Placement::InView,
+            behind: false,
+        }).to_vec();
         page.candidates[4].options[0].label = option;
         let policy = policy(&shop());
         let history = [HistoryEntry {
@@ -310,7 +333,7 @@ proptest! {
         prop_assert_eq!(lines, plain_lines);
         let own = [
             "Task", "Sign in as ada", "The page and its candidates", "Done so far, oldest first",
-            "The last step failed, and repairs did not help", "Plan the next steps for the task.", "",
+            "The last step failed, and repairs did not help", "What the last reading step returned", "Plan the next steps for the task.", "",
         ];
         for line in turn.split(BREAKS) {
             prop_assert!(line.starts_with("| ") || own.contains(&line), "{line:?} in\n{turn}");

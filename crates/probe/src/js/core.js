@@ -3,8 +3,8 @@
 export {
   attr, attributeNames, bodyElement, boundingRect, byId, characterData, childrenOf, closest, collapse,
   composedParentOf, contains, cut, elementAt, elementChildren, everyElement, firstChild, focusedIn, hasAttribute,
-  hostOf, idOf, isConnected, isElement, lookOf, matches, namespace, nextSibling, nodeType, notedRoots, noteRoot,
-  once, pageScroller, parentNode, parentOf, queryAll, registerClosedRoot, rootElement, rootNode,
+  hostOf, idOf, isConnected, isElement, lookOf, matches, namespace, newRange, nextSibling, nodeType, notedRoots,
+  noteRoot, once, pageScroller, parentNode, parentOf, queryAll, registerClosedRoot, rootElement, rootNode,
   scrollHeight, scrollWidth, shadowOf, styleOf, tagOf, textContent, typeOf,
 } from "./tree.js";
 export { controlsOf, defaultButtonOf, formOf, requestOf, scriptedRequest } from "./activation.js";
@@ -20,7 +20,7 @@ export {
   boxOf, clippedBox, editorOf, intersect, isLegible, isOffPage, isShown, isVisible, overflows, ownerBox, scrollerOf,
   standInOf,
 } from "./visible.js";
-export { factsOf, testIdOf, textOf } from "./facts.js";
+export { factsOf, testIdOf, TEXT_LIMIT, textOf } from "./facts.js";
 export {
   aboutOf, ACTABLE, beforeArrival, besideOf, calledBy, crowned, crownOf, digestOf, fallbackOf, headingIn, isAbout,
   itemsKeyOf, meaningOf, onArrival, ownOf, ownText, partText, placeOf, rankOf, shortText, textHead,

@@ -81,6 +81,17 @@ impl<S: Seams> Controller<S> {
         }
     }
 
+    /// The observation with the page's text, for the planner. A page that cannot be read is planned for without.
+    pub(super) async fn read(&mut self, run: &mut Run, mut observation: Observation) -> Result<Observation, Stop> {
+        let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
+        let reading = Box::pin(self.layers.modeler().read(&mut observation, deadline)).instrument(info_span!("read"));
+        if let Err(error) = self.interrupt.guard(reading).await? {
+            debug!(%error, "no text");
+        }
+        run.lineage.note_page(&observation);
+        Ok(observation)
+    }
+
     /// Pictures of the page for the planner, if the run wants any. A picture that fails does not end the run.
     pub(super) async fn pictures(&mut self, run: &Run, observation: &Observation) -> Result<Vec<Image>, Stop> {
         if run.request.sight == Sight::Words {

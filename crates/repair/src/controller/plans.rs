@@ -137,7 +137,8 @@ impl<S: Seams> Controller<S> {
         failure: Option<&StepFailure>,
     ) -> Result<PlanReply, Stop> {
         let images = self.pictures(run, observation).await?;
-        let seen = self.clean(observation.clone())?;
+        let seen = self.read(run, observation.clone()).await?;
+        let seen = self.clean(seen)?;
         self.keep(run, &seen).await?;
         let deadline = run.deadline.within(Instant::now(), self.budgets.planning);
         let request = PlanRequest {

@@ -19,6 +19,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/covered", fixed("Covered", include_str!("../pages/covered.html")))
         .route("/widgets", fixed("Widgets", include_str!("../pages/widgets.html")))
         .route("/virtual", fixed("Seats", include_str!("../pages/virtual.html")))
+        .route("/almanac", fixed("Almanac", include_str!("../pages/almanac.html")))
         .route("/hostile", get(hostile))
 }
 

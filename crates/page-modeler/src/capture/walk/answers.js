@@ -10,6 +10,7 @@ import { describe } from "./cover.js";
 import { settle } from "./settle.js";
 import { run } from "./answer.js";
 import { actable, nearby, nearest, resolved } from "./explore.js";
+import { reading } from "./reading.js";
 
 /** What the wire may ask. */
 export const walk = {
@@ -60,6 +61,7 @@ export const walk = {
       cb.once(() => {
         const blocks = [];
         let budget = limit;
+        let isCut = false;
         const stack = [{ element: cb.bodyElement() ?? cb.rootElement(), nearest: 0, depth: 0 }];
         while (stack.length && budget > 0) {
           const { element, nearest, depth } = stack.pop();
@@ -79,9 +81,10 @@ export const walk = {
           );
           const direct = children.some((child) => cb.nodeType(child) === 3 && /\S/.test(cb.characterData(child)));
           if (direct || inline) {
-            const text = cut(cb.textOf(element), 5000);
+            const text = cut(cb.textOf(element), budget);
             if (text) {
               blocks.push([text, here || nearby(element)]);
+              isCut ||= text.length >= cb.TEXT_LIMIT;
               budget -= text.length;
             }
             continue;
@@ -89,9 +92,10 @@ export const walk = {
           for (let i = children.length - 1; i >= 0; i--)
             if (cb.nodeType(children[i]) === 1) stack.push({ element: children[i], nearest: here, depth: depth + 1 });
         }
-        return { blocks, whole: budget > 0 };
+        return { blocks, whole: budget > 0 && !isCut };
       }),
     ),
+  reading: (options) => JSON.stringify(cb.once(() => reading(options))),
   /** What matches a selector, with attributes; links and sources resolved. */
   find: (selector, attributes, within, limit) =>
     JSON.stringify(

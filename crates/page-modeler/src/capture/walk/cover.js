@@ -3,11 +3,22 @@
 import * as cb from "cuebook:core";
 import { attr, cut, tagOf } from "cuebook:core";
 
+/** Whether two boxes share an area. */
+export const touches = (a, b) =>
+  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 export const describe = (element) => {
   if (!element) return "nothing";
   const id = attr(element, "id");
   const name = (attr(element, "class") ?? "").trim().split(/\s+/)[0];
   return cut(tagOf(element) + (id ? `#${id}` : name ? `.${name}` : ""), 80);
+};
+/** The modal dialog that lies over all else; null if none is open. */
+export const topModal = () => {
+  const modals = cb.queryAll(
+    document,
+    "dialog:modal, [role=dialog][aria-modal=true], [role=alertdialog][aria-modal=true]",
+  );
+  return Array.from(modals).findLast((dialog) => cb.isVisible(dialog)) ?? null;
 };
 /** Whether a hit counts as hitting the element: itself, what it holds, what holds it, or its label. */
 const belongs = (element, stand, hit) => {

@@ -7,7 +7,7 @@ import { CLOSED, examined, forgetAll, Info, isHost, list, OWNER, PASSED, renewKi
 import { overflow, watch } from "./changes.js";
 import { fieldOf, isField, readSurroundings } from "./measure.js";
 import { HOSTABLE, labelReason, reasonOf } from "./reasons.js";
-import { describe, occlusionOf } from "./cover.js";
+import { describe, occlusionOf, topModal, touches } from "./cover.js";
 import { cssOf, segmentOf } from "./place.js";
 import { crownOf, placeKept, placeKey } from "./context.js";
 import { itemsOf, LANDMARKS, summaryOf } from "./sketch.js";
@@ -16,7 +16,6 @@ import { rowOf } from "./row.js";
 
 const LIMITS = { landmarks: 40, headings: 40, live: 20, suspects: 300 };
 const TIME_CHECK = 255;
-const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 const isMereScroller = (element) =>
   roleOf(element) === "generic" && lookOf(element).scrolls && !attr(element, "aria-label");
 
@@ -314,7 +313,7 @@ export const walkOver = (options, began) => {
     ordinals: new Map(),
     selectors: new Map(),
     title: cb.title(document),
-    modal: null,
+    modal: topModal(),
     candidates: 0,
     beyond: 0,
     offView: 0,
@@ -333,10 +332,6 @@ export const walkOver = (options, began) => {
       return tested.has(element) || (memory.roots.length > 1 && cb.nodeType(cb.rootNode(element)) === 11);
     },
   };
-  const modals = Array.from(
-    cb.queryAll(document, "dialog:modal, [role=dialog][aria-modal=true], [role=alertdialog][aria-modal=true]"),
-  ).filter((dialog) => cb.isVisible(dialog));
-  run.modal = modals.at(-1) ?? null;
   const visited = [];
   let unwalked = 0;
   let stopped = false;
