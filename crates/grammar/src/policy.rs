@@ -164,6 +164,8 @@ pub struct Policy {
     profile: Profile,
     start: Option<Url>,
     act: Vec<OriginRule>,
+    /// Of those, the ones that a plan restricts itself to; absent: all.
+    narrowed: Option<Vec<OriginRule>>,
     /// Where pages may load from, besides those.
     read: Vec<OriginRule>,
     /// Whether pages may load only from what is listed.
@@ -201,6 +203,7 @@ impl Policy {
             profile,
             start: None,
             act: Vec::new(),
+            narrowed: None,
             read: Vec::new(),
             loads_listed: false,
             denied: Vec::new(),
@@ -252,6 +255,21 @@ impl Policy {
         let rule = OriginRule::parse(entry, self.default_scheme())?;
         self.act.push(rule);
         self.loads_listed = true;
+        Ok(self)
+    }
+
+    /// Acts only on those of the allowed origins that `entries` name, too.
+    ///
+    /// # Errors
+    /// The index of the first entry that is no origin, and [`BadOriginRule`].
+    pub(crate) fn narrowed_to<'a>(
+        mut self,
+        entries: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, (usize, BadOriginRule)> {
+        let scheme = self.default_scheme();
+        let rules =
+            entries.enumerate().map(|(index, entry)| OriginRule::parse(entry, scheme).map_err(|bad| (index, bad)));
+        self.narrowed = Some(rules.collect::<Result<_, _>>()?);
         Ok(self)
     }
 
@@ -465,6 +483,11 @@ impl Policy {
             let origin = url.origin().ascii_serialization();
             let message = format!("the policy denies the origin {origin}");
             return Err(Denied { rule: Rule::Denied, message });
+        }
+        if self.narrowed.as_ref().is_some_and(|rules| !rules.iter().any(|rule| rule.covers(url))) {
+            let origin = url.origin().ascii_serialization();
+            let message = format!("the plan's own allowedDomains leave out the origin {origin}");
+            return Err(Denied { rule: Rule::Origin, message });
         }
         Ok(())
     }

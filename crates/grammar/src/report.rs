@@ -62,7 +62,7 @@ error_codes! {
     }
     violations {
         Malformed UnsupportedVersion EmptyPlan TooManySteps UnknownTarget AmbiguousTarget UnsupportedVerb
-        VacuousCondition ContradictoryConditions InvalidCondition InvalidLocator AfterPageChange DeclaredByModel
+        VacuousCondition ContradictoryConditions InvalidCondition InvalidLocator AfterPageChange AfterEnd DeclaredByModel
         UnknownAction
     }
     both { InvalidArgument OptionNotFound PolicyBlocked }

@@ -27,7 +27,10 @@ pub(crate) async fn run(args: SiteArgs, output: Output) -> Exit {
             print_text(&format!("{line}\n"));
         }
     } else {
-        print_text(&format!("the shop is open at {} (stop it with Ctrl-C)\n", site.origin()));
+        print_text(&format!(
+            "the shop is open at {}, for ann with password correct-horse (stop it with Ctrl-C)\n",
+            site.origin()
+        ));
     }
     tokio::signal::ctrl_c().await.ok();
     site.stop().await;

@@ -194,7 +194,7 @@ impl Plan {
             TargetNeed::Optional(need) | TargetNeed::Required(need) => Some(need),
         };
         if let Some((code, message)) =
-            main.zip(need).and_then(|(candidate, need)| support_violation(&step.action, candidate, need))
+            main.zip(need).and_then(|(candidate, need)| support_violation(&step.action, candidate, need, observation))
         {
             violations.push(Violation::new(code, &path, message));
         }

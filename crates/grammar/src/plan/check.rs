@@ -8,8 +8,8 @@ use crate::effect::EffectClass;
 use crate::id::TargetRef;
 use crate::locator::Locator;
 use crate::observation::Observation;
-use crate::plan::draft::{Author, MAX_STEPS, PlanDraft};
-use crate::plan::support::support_violation;
+use crate::plan::draft::{Author, MAX_STEPS, MODEL_STEPS, PlanDraft};
+use crate::plan::support::{fitting, support_violation};
 use crate::plan::violation::{Violation, ViolationCode, Violations};
 use crate::policy::{Policy, Rule};
 use crate::step::Step;
@@ -105,25 +105,31 @@ impl PlanDraft {
         if self.steps.is_empty() {
             violations.push(Violation::new(ViolationCode::EmptyPlan, "/steps", "expected at least one step, saw none"));
         }
-        if self.steps.len() > MAX_STEPS {
-            let message = format!("expected at most {MAX_STEPS} steps, saw {}", self.steps.len());
+        let most = if self.author == Author::Operator { MAX_STEPS } else { MODEL_STEPS };
+        if self.steps.len() > most {
+            let message = format!("expected at most {most} steps, saw {}", self.steps.len());
             violations.push(Violation::new(ViolationCode::TooManySteps, "/steps", message));
         }
-        if self.author == Author::Operator {
-            let domains = self.context.iter().flat_map(|context| context.allowed_domains.iter().flatten());
-            for (index, entry) in domains.enumerate() {
-                match policy.clone().allowing(entry) {
-                    Ok(wider) => policy = wider,
-                    Err(error) => violations.push(Violation::new(
-                        ViolationCode::InvalidArgument,
-                        format!("/context/allowedDomains/{index}"),
-                        error.to_string(),
-                    )),
-                }
+        if let Some(domains) = self.context.as_ref().and_then(|context| context.allowed_domains.as_ref()) {
+            // An operator's entries open origins, a model's only restrict it.
+            let agreed = match self.author {
+                Author::Operator => domains.iter().enumerate().try_fold(policy.clone(), |policy, (index, entry)| {
+                    policy.allowing(entry).map_err(|error| (index, error))
+                }),
+                _ => policy.clone().narrowed_to(domains.iter().map(|entry| entry.as_str())),
+            };
+            match agreed {
+                Ok(agreed) => policy = agreed,
+                Err((index, error)) => violations.push(Violation::new(
+                    ViolationCode::InvalidArgument,
+                    format!("/context/allowedDomains/{index}"),
+                    error.to_string(),
+                )),
             }
         }
         self.check_declared(&mut violations);
         let mut left_page_at = None;
+        let mut ended_at = None;
         let mut steps = Vec::with_capacity(self.steps.len());
         for (index, step) in self.steps.iter().enumerate() {
             let mut checker = StepCheck {
@@ -134,9 +140,16 @@ impl PlanDraft {
                 violations: &mut violations,
             };
             checker.step(step, left_page_at);
+            if let Some(end) = ended_at {
+                let message = format!("expected no step after step {end}, which ends the task");
+                checker.report(ViolationCode::AfterEnd, "", message);
+            }
             let post = with_defaults(step);
             if leaves_page(step) {
                 left_page_at.get_or_insert(index);
+            }
+            if matches!(step.action.kind(), ActionKind::Finish | ActionKind::Fail) {
+                ended_at.get_or_insert(index + 1);
             }
             steps.push(CheckedStep { step: step.clone(), post });
         }
@@ -190,7 +203,7 @@ impl StepCheck<'_> {
 
     fn step(&mut self, step: &Step, left_page_at: Option<usize>) {
         for target in step.targets() {
-            self.target(target, left_page_at);
+            self.target(target, step, left_page_at);
         }
         self.main_target(step);
         if let Err(denied) = self.policy.verb(&step.action) {
@@ -211,14 +224,18 @@ impl StepCheck<'_> {
         }
     }
 
-    fn target(&mut self, target: &TargetRef, left_page_at: Option<usize>) {
+    fn target(&mut self, target: &TargetRef, step: &Step, left_page_at: Option<usize>) {
         if self.draft.candidates.contains_key(target) {
             return;
         }
         let candidate = target.candidate_id().and_then(|id| self.observation.candidate(id));
         let Some(candidate) = candidate else {
-            let hint = if target.candidate_id().is_some() { "; observe again" } else { "" };
-            let message = format!("expected an observed or declared target, saw `{target}`{hint}");
+            let message = if self.draft.author == Author::Operator {
+                let hint = if target.candidate_id().is_some() { "; observe again" } else { "" };
+                format!("expected an observed or declared target, saw `{target}`{hint}")
+            } else {
+                format!("`{target}` is no candidate{}", fitting(&step.action, self.observation))
+            };
             return self.report(ViolationCode::UnknownTarget, "", message);
         };
         if candidate.ambiguous {
@@ -256,7 +273,9 @@ impl StepCheck<'_> {
         let observed = (!self.draft.candidates.contains_key(target))
             .then(|| target.candidate_id().and_then(|id| self.observation.candidate(id)))
             .flatten();
-        if let Some((code, message)) = observed.and_then(|candidate| support_violation(&step.action, candidate, need)) {
+        if let Some((code, message)) =
+            observed.and_then(|candidate| support_violation(&step.action, candidate, need, self.observation))
+        {
             let field = if code == ViolationCode::OptionNotFound { "option" } else { "targetRef" };
             self.report(code, field, message);
         }

@@ -24,6 +24,9 @@ pub const PLAN_VERSION: &str = "1.0";
 /// Upper bound of the steps of a plan.
 pub const MAX_STEPS: usize = 200;
 
+/// The most steps of a model's plan: it is to look at the page again before more.
+pub(crate) const MODEL_STEPS: usize = 20;
+
 /// Who wrote a plan. Never on the wire: the caller states it when a draft is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Author {

@@ -1,18 +1,38 @@
 //! Whether a candidate supports what a step does to it.
 
-use crate::action::{Action, OptionChoice as Choice};
+use crate::action::{Action, OptionChoice as Choice, TargetNeed};
 use crate::candidate::{Candidate, Capability};
+use crate::observation::Observation;
 use crate::plan::violation::ViolationCode;
+
+/// Candidates that are named in a message.
+const NAMED: usize = 8;
+
+/// `; those for "type" are c1 textbox "Email", c2 textbox "Password"`: the candidates that support an action, if it
+/// needs any.
+pub(super) fn fitting(action: &Action, observation: &Observation) -> String {
+    let meta = action.kind().meta();
+    let (TargetNeed::Optional(need) | TargetNeed::Required(need)) = meta.target else { return String::new() };
+    let fit = || observation.candidates.iter().filter(|candidate| candidate.supports(need) && !candidate.ambiguous);
+    let named: Vec<String> = fit().take(NAMED).map(|one| format!("{} {}", one.id, one.title())).collect();
+    match fit().count() {
+        0 => format!("; there is none for `{}`", meta.name),
+        all if all > NAMED => format!("; those for `{}` are {} and {} more", meta.name, named.join(", "), all - NAMED),
+        _ => format!("; those for `{}` are {}", meta.name, named.join(", ")),
+    }
+}
 
 /// Why the candidate does not support the action, if it does not.
 pub(super) fn support_violation(
     action: &Action,
     candidate: &Candidate,
     need: Capability,
+    observation: &Observation,
 ) -> Option<(ViolationCode, String)> {
     let verb = action.kind().meta().name;
     if !candidate.supports(need) {
-        let message = format!("expected a target for `{verb}`, saw {} {}", candidate.id, candidate.title());
+        let others = fitting(action, observation);
+        let message = format!("expected a target for `{verb}`, saw {} {}{others}", candidate.id, candidate.title());
         return Some((ViolationCode::UnsupportedVerb, message));
     }
     if let Action::Select(select) = action

@@ -73,6 +73,9 @@ fn each_fault_has_its_code() {
         (json!([{ "type": "click", "targetRef": "submit" }]), &[V::UnknownTarget]),
         (json!([{ "type": "click", "targetRef": "c4" }]), &[V::AmbiguousTarget]),
         (json!([{ "type": "type", "targetRef": "c1", "text": "x" }]), &[V::UnsupportedVerb]),
+        (json!([{ "type": "finish" }, { "type": "reload" }]), &[V::AfterEnd]),
+        (json!([{ "type": "fail", "reason": "x" }, { "type": "finish" }]), &[V::AfterEnd]),
+        (json!(vec![json!({ "type": "waitForIdle" }); 21]), &[V::TooManySteps]),
         (json!([{ "type": "uncheck", "targetRef": "c7" }]), &[V::UnsupportedVerb]),
         (json!([{ "type": "select", "targetRef": "c3", "option": "Huge" }]), &[V::OptionNotFound]),
         (json!([{ "type": "select", "targetRef": "c3", "option": "Large" }]), &[]),
@@ -373,6 +376,24 @@ fn a_registered_action_costs_what_was_registered_with_it() {
         let bound = draft.check(&page(), &policy).unwrap().bind(0, &page()).unwrap();
         assert_eq!((bound.effect(), *bound.consent() != Consent::Granted), (effect, asks));
     }
+}
+
+#[test]
+fn a_model_restricts_itself_and_is_told_what_it_could_have_named() {
+    let to = |domains: Value, step: Value| {
+        let plan = json!({ "version": "1.0", "context": { "allowedDomains": domains }, "steps": [step] });
+        check(Author::Model, &plan).err().map(|violations| violations.into_vec().remove(0))
+    };
+    let click = || json!({ "type": "click", "targetRef": "c1" });
+    assert_eq!(to(json!(["shop.test"]), click()), None);
+    assert_eq!(to(json!(["evil.test"]), click()).unwrap().rule.as_deref(), Some("origin"));
+    let navigate = json!({ "type": "navigate", "url": "https://evil.test/" });
+    assert_eq!(to(json!(["evil.test"]), navigate).unwrap().rule.as_deref(), Some("origin"));
+    assert_eq!(to(json!(["a b"]), click()).unwrap().path, "/context/allowedDomains/0");
+    let unknown = to(json!(["shop.test"]), json!({ "type": "select", "targetRef": "c999", "option": "x" })).unwrap();
+    assert!(unknown.message.starts_with("`c999` is no candidate; those for `select` are c3 "), "{unknown}");
+    let wrong = to(json!(["shop.test"]), json!({ "type": "select", "targetRef": "c1", "option": "x" })).unwrap();
+    assert!(wrong.message.contains("saw c1 ") && wrong.message.contains("; those for `select` are c3 "), "{wrong}");
 }
 
 #[test]

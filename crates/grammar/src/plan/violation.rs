@@ -37,6 +37,8 @@ words! {
         InvalidArgument = "invalidArgument",
         /// A step that names observed candidates after one that leaves their page.
         AfterPageChange = "afterPageChange",
+        /// A step after the one that ends the task.
+        AfterEnd = "afterEnd",
         /// A model declared locators, css or xpath.
         DeclaredByModel = "declaredByModel",
         /// An action that is not registered.

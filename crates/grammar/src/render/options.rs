@@ -39,7 +39,7 @@ pub struct TextOptions {
 impl TextOptions {
     /// All candidates, at any cost.
     pub const WHOLE: Self =
-        Self { budget: usize::MAX, overflow: Overflow::LeftOut, boxes: Boxes::Omitted, options: 40, text: usize::MAX };
+        Self { budget: usize::MAX, overflow: Overflow::LeftOut, boxes: Boxes::Omitted, options: 12, text: usize::MAX };
 }
 
 impl Default for TextOptions {

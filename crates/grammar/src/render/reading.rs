@@ -7,6 +7,8 @@ use crate::observation::{Observation, TextKind, TextLine, TextPart};
 
 use super::escape::quoted;
 
+/// Alerts and the like that are written above the candidates.
+pub(super) const LIVE: usize = 6;
 /// The most characters that are written of one part of a line.
 const PART: usize = 600;
 
@@ -47,7 +49,7 @@ pub(super) fn written(line: &TextLine) -> String {
 pub(super) fn is_said_above(line: &TextLine, observation: &Observation) -> bool {
     let [cell] = line.cells.as_slice() else { return false };
     let [TextPart::Text(text)] = cell.as_slice() else { return false };
-    observation.sketch.live.iter().take(super::text::LIVE).any(|live| live.text == *text)
+    observation.sketch.live.iter().take(LIVE).any(|live| live.text == *text)
 }
 
 /// Which lines are kept within `room` tokens, given what each costs: what is in view first, what a dialog lies over

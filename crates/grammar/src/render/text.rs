@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use crate::candidate::Placement;
 use crate::id::CandidateId;
-use crate::observation::{Challenge, Observation, TextKind, TextLine, TextPart};
+use crate::observation::{Challenge, Observation, Scope, TextKind, TextLine, TextPart};
 
 use super::budget::{estimate_tokens, kept, within};
 use super::escape::quoted;
@@ -19,9 +19,6 @@ use super::reading;
 
 /// Tokens that the last line may take.
 const FOOTER: usize = 50;
-
-/// Alerts and the like that are written above the candidates.
-pub(super) const LIVE: usize = 6;
 
 /// The observation as text. Of the candidates and the lines of text, those in view and not covered come first when the
 /// budget does not hold all; text takes what candidates leave of it, half if it needs that,
@@ -236,10 +233,12 @@ fn whole_header(observation: &Observation) -> String {
     }
     let viewport = &observation.viewport;
     let below = (viewport.page_height - viewport.height - viewport.scroll_y).max(0.0);
-    if viewport.scroll_y > 1.0 || below > 1.0 {
+    if viewport.scroll_y > 1.0 {
         let _ = writeln!(out, "scrolled {:.0} px, {below:.0} px below", viewport.scroll_y);
+    } else if below > 1.0 && observation.scope == Scope::View {
+        let _ = writeln!(out, "{below:.0} px below");
     }
-    for live in observation.sketch.live.iter().take(LIVE) {
+    for live in observation.sketch.live.iter().take(reading::LIVE) {
         let _ = writeln!(
             out,
             "{} {}",

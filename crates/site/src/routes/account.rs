@@ -84,7 +84,7 @@ fn login_page(email: &str, next: &str, message: Option<&str>) -> Markup {
     html! {
         section.narrow {
             h1 { "Sign in" }
-            p { "Use your customer account. For a look around: ann with correct-horse." }
+            p { "Use your customer account." }
             @if let Some(message) = message { p.alert role="alert" { (message) } }
             form #login method="post" action="/login" {
                 label for="email" { "Email" }
