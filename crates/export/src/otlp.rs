@@ -28,7 +28,8 @@ const CLIENT: u8 = 3;
 
 /// Writes the trace of a run.
 pub(crate) fn trace(job: &mut Job<'_>, run: &Run, part: &mut Part) -> Result<(), ExportError> {
-    let mut trace = Trace { run: &run.id, header: None, end: None, latest_ms: run.started_ms, spans: Vec::new() };
+    let mut trace =
+        Trace { run: &run.id, header: None, end: None, time: (run.started_ms, run.started_ms), spans: Vec::new() };
     job.read(run, &mut |seen, _: &Pages| {
         match seen {
             Seen::Header(header) => trace.header = Some(header),
@@ -48,8 +49,8 @@ struct Trace<'a> {
     run: &'a str,
     header: Option<Box<RunHeader>>,
     end: Option<Box<RunEnd>>,
-    /// When the last thing that was seen ended.
-    latest_ms: u64,
+    /// The times that its spans cover.
+    time: (u64, u64),
     spans: Vec<Value>,
 }
 
@@ -68,7 +69,7 @@ impl Trace<'_> {
     }
 
     fn add(&mut self, id: &str, (name, kind): (String, u8), (start_ms, end_ms): (u64, u64), more: Value) {
-        self.latest_ms = self.latest_ms.max(end_ms);
+        self.time = (self.time.0.min(start_ms), self.time.1.max(end_ms));
         let nanoseconds = |ms: u64| ms.saturating_mul(1_000_000).to_string();
         let mut span = json!({
             "traceId": self.trace_id(), "spanId": id, "name": name, "kind": kind, "flags": 1,
@@ -162,10 +163,10 @@ impl Trace<'_> {
             ("cuebook.run.browser", header.browser.as_deref().into()),
             ("cuebook.run.result", result.map(|result| word(&result)).into()),
         ]);
-        let end_ms = self.end.as_ref().map_or(0, |end| end.ts_ms).max(self.latest_ms);
+        let end_ms = self.end.as_ref().map_or(0, |end| end.ts_ms).max(self.time.1);
         let more = json!({ "attributes": attributes, "status": status(error) });
         let id = self.agent_id();
-        self.add(&id, ("invoke_agent cuebook".to_owned(), INTERNAL), (header.ts_ms, end_ms), more);
+        self.add(&id, ("invoke_agent cuebook".to_owned(), INTERNAL), (self.time.0, end_ms), more);
     }
 
     /// `ExportTraceServiceRequest` with the spans so far.
@@ -190,7 +191,10 @@ fn counted(tokens: u64) -> Value {
 
 /// `Status`: an error with a message, or unset.
 fn status(error: Option<String>) -> Value {
-    error.map_or_else(|| json!({}), |message| json!({ "code": 2, "message": message }))
+    error.map_or_else(
+        || json!({}),
+        |message| if message.is_empty() { json!({ "code": 2 }) } else { json!({ "code": 2, "message": message }) },
+    )
 }
 
 /// Those that have a value. 64-bit integers are signed there.

@@ -1,6 +1,6 @@
 //! Object stores and collectors: what arrives there, and what an interruption leaves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use object_store::{
 use serde_json::Value;
 use url::Url;
 
-use crate::sample::{NOON, Runs, files};
+use crate::sample::{NOON, PNG, Runs, files};
 
 const LIST: &str = "_cuebook-export.jsonl";
 
@@ -132,6 +132,15 @@ impl Setting {
         found
     }
 
+    /// The units that the list calls whole.
+    async fn whole(&self) -> Vec<Value> {
+        let list = self.store.get(&Key::from(format!("a/b/{LIST}"))).await.unwrap().bytes().await.unwrap();
+        let lines = std::str::from_utf8(&list).unwrap().lines().skip(1);
+        let units = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let last: BTreeMap<String, Value> = units.map(|unit| (unit["name"].to_string(), unit)).collect();
+        last.into_values().filter(|unit| unit["inputs"] != "" && unit["files"] != Value::Array(Vec::new())).collect()
+    }
+
     /// What an export of the same runs writes into a folder.
     fn expected(&self, format: Format) -> BTreeMap<String, Vec<u8>> {
         let out = self.runs.out(&format!("expected-{}", self.count));
@@ -191,9 +200,16 @@ async fn wherever_an_export_breaks_the_next_one_mends_it() {
         // Other runs than those of the broken export, so that its parts are of no use.
         setting.runs.login("r2", NOON);
         setting.export(Format::Parquet).await.unwrap();
+        // Whatever is there is in the list, and each run is in it once.
+        let whole = setting.whole().await;
+        let names: Vec<&str> =
+            whole.iter().flat_map(|unit| unit["files"].as_array().unwrap()).filter_map(Value::as_str).collect();
         let objects = setting.objects().await;
-        let runs: usize = objects.keys().filter(|name| name.starts_with("runs/")).count();
-        assert_eq!((runs, objects.len()), if is_done { (2, 12) } else { (1, 6) }, "after {breaks} changes");
+        assert_eq!(BTreeSet::from_iter(names), objects.keys().map(String::as_str).collect(), "after {breaks} changes");
+        let runs = whole.iter().flat_map(|unit| unit["runs"].as_array().unwrap()).map(|run| run[0].as_str().unwrap());
+        let mut runs: Vec<&str> = runs.collect();
+        runs.sort_unstable();
+        assert_eq!(runs, ["r1", "r2"], "after {breaks} changes");
         breaks += 1;
     }
     // The list twice, six that go, six that come, and the list at the end.
@@ -225,12 +241,13 @@ async fn other_objects_and_other_exports_are_refused_and_left() {
 async fn a_large_file_is_uploaded_in_parts() {
     let mut setting = Setting::new();
     let log = setting.runs.path("r1").join("log.jsonl");
-    let text = fs::read_to_string(&log).unwrap();
-    let commit = text.lines().find(|line| line.contains("\"commit\"")).unwrap().to_owned() + "\n";
-    fs::write(&log, text.replacen(&commit, &commit.repeat(15_000), 1)).unwrap();
-    setting.export(Format::StepLog).await.unwrap();
+    let picture = |bytes: &[u8]| setting.runs.artifact("r1", "screenshotBefore", "image/png", "png", bytes).to_string();
+    let large: Vec<u8> = (0..25 << 20).map(|at: u32| at.to_le_bytes()[at as usize % 3]).collect();
+    let text = fs::read_to_string(&log).unwrap().replace(&picture(PNG), &picture(&large));
+    fs::write(&log, text).unwrap();
+    setting.export(Format::Mind2Web).await.unwrap();
     let objects = setting.objects().await;
-    assert!(objects["steps.jsonl"].len() > 20 << 20 && objects == setting.expected(Format::StepLog));
+    assert!(objects.values().any(|bytes| *bytes == large) && objects == setting.expected(Format::Mind2Web));
 }
 
 #[tokio::test]

@@ -104,10 +104,16 @@ fn a_long_run_is_several_requests() {
     runs.login("r1", NOON);
     let log = runs.path("r1").join("log.jsonl");
     let text = std::fs::read_to_string(&log).unwrap();
-    let commit = text.lines().find(|line| line.contains("\"commit\"")).unwrap().to_owned() + "\n";
-    std::fs::write(&log, text.replacen(&commit, &commit.repeat(600), 1)).unwrap();
-    let (out, _) = runs.export(Format::Otlp, Redaction::None);
+    let step: String =
+        text.lines().filter(|line| line.contains("\"stepIndex\":0")).map(|line| format!("{line}\n")).collect();
+    assert_eq!(step.lines().count(), 2, "its begin and its commit");
+    let more: String =
+        (3..600).map(|index| step.replace("\"stepIndex\":0", &format!("\"stepIndex\":{index}"))).collect();
+    let (head, end) = text.trim_end().rsplit_once('\n').unwrap();
+    std::fs::write(&log, format!("{head}\n{more}{end}\n")).unwrap();
+    let (out, exported) = runs.export(Format::Otlp, Redaction::None);
+    assert!(exported.unreadable.is_empty(), "{exported:?}");
     let files = files(&out);
-    assert_eq!(spans(&files).len(), 604);
+    assert_eq!(spans(&files).len(), 602);
     assert_eq!(files["r1.otlp.jsonl"].iter().filter(|byte| **byte == b'\n').count(), 3);
 }
