@@ -73,9 +73,8 @@ impl Bucket {
         if settings.iter().any(|(name, value)| name.starts_with("aws_endpoint") && value.starts_with("http://")) {
             settings.push(("aws_allow_http".to_owned(), "true".to_owned()));
         }
-        let is_secret = |name: &str| {
-            ["key", "secret", "token", "password", "account", "credential"].iter().any(|w| name.contains(w))
-        };
+        let is_secret =
+            |name: &str| ["key", "secret", "token", "password", "credential"].iter().any(|w| name.contains(w));
         let secrets = settings.iter().filter(|(name, value)| is_secret(name) && value.len() >= 4);
         let mut place = Self {
             store: Arc::new(object_store::memory::InMemory::new()),
@@ -259,7 +258,10 @@ impl Bucket {
     }
 
     fn failed(&self, what: &'static str, error: &object_store::Error) -> ExportError {
-        let mut message = with_sources(error);
+        // Queries of URLs may be signed.
+        let word =
+            |word: &str| word.split_once('?').filter(|_| word.contains("://")).map_or(word, |(url, _)| url).to_owned();
+        let mut message = with_sources(error).split(' ').map(word).collect::<Vec<String>>().join(" ");
         for secret in &self.secrets {
             message = message.replace(secret.as_str(), MASK);
         }
