@@ -8,8 +8,8 @@ JSON.
 import base64
 import importlib.metadata
 import json
+import logging
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -55,24 +55,29 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def to_s3(cuebook: str, runs: str, out: Path) -> None:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
     endpoint = f"http://127.0.0.1:{port}"
-    environment = {**KEYS, "AWS_ENDPOINT_URL": endpoint}
+    # Who is killed leaves its folder.
+    (out.parent / "tmp").mkdir()
+    environment = {**KEYS, "AWS_ENDPOINT_URL": endpoint, "TMPDIR": str(out.parent / "tmp")}
     keys = {"aws_access_key_id": "exporter", "aws_secret_access_key": SECRET, "region_name": "us-east-1"}
     bucket = boto3.resource("s3", endpoint_url=endpoint, **keys).Bucket("exports")
     bucket.create()
-    total = 0
+    total = killed = 0
     for to in ("parquet", "hf", "playwright-trace"):
         arguments = command(cuebook, runs, to, f"s3://exports/{to}/v1")
-        # Killed at some moments; what it leaves is mended.
-        for moment in (0.05, 0.15, 0.3):
+        # Killed when so many objects are there; what it leaves is mended.
+        for count in (1, 2, 4):
             child = subprocess.Popen(
                 arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **environment}
             )
-            time.sleep(moment)
-            child.send_signal(signal.SIGKILL)
+            while child.poll() is None and len(list(bucket.objects.filter(Prefix=f"{to}/v1/"))) < count:
+                time.sleep(0.005)
+            killed += child.poll() is None
+            child.kill()
             child.wait()
         export(arguments, environment)
         there = objects(bucket, f"{to}/v1/")
@@ -91,7 +96,7 @@ def to_s3(cuebook: str, runs: str, out: Path) -> None:
     )
     assert refused.returncode == 3 and SECRET not in refused.stdout + refused.stderr, refused
     version = importlib.metadata.version("moto")
-    say(f"moto {version}", "S3", f"{total} files as in folders, each once; polars reads {table.height} steps from it")
+    say(f"moto {version}", "S3", f"{total} files as in folders after {killed} kills; polars reads {table.height} steps from it")
 
 
 def request(text: str) -> trace_service_pb2.ExportTraceServiceRequest:
