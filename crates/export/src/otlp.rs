@@ -8,7 +8,6 @@
 //! - A run's span is the last of its trace, and covers all others.
 //! - Prompts and outputs of models are in no span: backends cut or refuse long attributes.
 
-use cuebook_datalayer::run_dir::utc;
 use cuebook_grammar::planning::CallEnd;
 use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, RunResult, StepRecord, StepResult};
 use serde_json::{Value, json};
@@ -157,7 +156,6 @@ impl Trace<'_> {
             ("error.type", error.clone().into()),
             ("url.full", header.url.as_deref().into()),
             ("cuebook.run.id", header.run_id.as_str().into()),
-            ("cuebook.run.started", utc(header.ts_ms).into()),
             ("cuebook.run.command", header.command.as_str().into()),
             ("cuebook.run.task", header.task.as_deref().into()),
             ("cuebook.run.browser", header.browser.as_deref().into()),

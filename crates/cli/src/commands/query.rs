@@ -8,7 +8,7 @@ use std::path::Path;
 
 use cuebook_export::{Format, Options, Redaction, export};
 use cuebook_grammar::report::ErrorCode;
-use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::json::WriterBuilder;
@@ -108,8 +108,8 @@ fn json(answer: &Answer) -> Result<Value, ArrowError> {
 fn cells(answer: &Answer, mut row: impl FnMut(Vec<String>)) -> Result<(), ArrowError> {
     let format = FormatOptions::default();
     for batch in &answer.rows {
-        let formatter = |column: &ArrayRef| ArrayFormatter::try_new(column.as_ref(), &format);
-        let columns = batch.columns().iter().map(formatter).collect::<Result<Vec<_>, _>>()?;
+        let columns = batch.columns().iter().map(|column| ArrayFormatter::try_new(column.as_ref(), &format));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
         for at in 0..batch.num_rows() {
             let cells = columns.iter().map(|column| column.value(at).try_to_string());
             row(cells.collect::<Result<_, _>>()?);
