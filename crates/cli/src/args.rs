@@ -498,8 +498,8 @@ pub(crate) struct ExportArgs {
     /// Format
     #[arg(long, value_name = "FORMAT", value_parser = format())]
     pub(crate) to: Format,
-    /// Where to write: a directory that is empty, missing, or written by an export of this format; the same in a bucket,
-    /// as s3://…, gs://… or az://…; with --to otlp the http URL of a collector. What is whole there is kept
+    /// Where to write: a directory that is empty, missing, or written by an export of this format; the same in a
+    /// bucket, as s3://…, gs://… or az://…; with --to otlp the http URL of a collector. What is whole there is kept
     #[arg(long, value_name = "DIR|URL")]
     pub(crate) out: PathBuf,
     /// What to remove. There is no default: an export may hold texts of pages, typed values, URLs and pictures
@@ -528,8 +528,8 @@ pub(crate) struct QueryArgs {
 #[cfg(not(feature = "query"))]
 impl QueryArgs {
     pub(crate) fn refused(&self) -> crate::exit::Refusal {
-        let message = "this build has no SQL engine: build it with `cargo install cuebook-cli --features query`, or export \
-                       with --to parquet and use DuckDB";
+        let message = "this build has no SQL engine: build it with `cargo install cuebook-cli --features query`, or \
+                       export with --to parquet and use DuckDB";
         crate::exit::Refusal::invalid(ErrorCode::Usage, message)
     }
 }

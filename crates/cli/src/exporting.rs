@@ -44,8 +44,8 @@ pub(crate) fn refusal(error: ExportError) -> Refusal {
     }
 }
 
-/// Carries out blocking work in a temporary folder that only this user can read. It is removed at the end, and on the first
-/// signal, which ends the command.
+/// Carries out blocking work in a temporary folder that only this user can read. It is removed at the end, and on the
+/// first signal, which ends the command.
 #[cfg(any(feature = "query", feature = "remote"))]
 pub(crate) async fn in_temporary_folder<T: Send + 'static>(
     work: impl FnOnce(PathBuf) -> Result<T, Refusal> + Send + 'static,

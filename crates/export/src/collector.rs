@@ -32,8 +32,8 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// The collector at an `http` or `https` URL, such as `http://localhost:4318`; `/v1/traces` is added. `headers` is what
-    /// `OTEL_EXPORTER_OTLP_HEADERS` holds: `name=value,name=value`, values percent-encoded. Connects to nothing.
+    /// The collector at an `http` or `https` URL, such as `http://localhost:4318`; `/v1/traces` is added. `headers` is
+    /// what `OTEL_EXPORTER_OTLP_HEADERS` holds: `name=value,name=value`, values percent-encoded. Connects to nothing.
     ///
     /// # Errors
     /// [`ExportError::Address`] and [`ExportError::Remote`] if the URL or the headers cannot be used.
@@ -75,8 +75,8 @@ impl Collector {
         Ok(Self { client, url, headers: all })
     }
 
-    /// Sends each line of files that an export to [`Format::Otlp`](crate::Format::Otlp) wrote into `folder`. Spans keep their
-    /// ids: what is sent twice is the same to a backend that knows them.
+    /// Sends each line of files that an export to [`Format::Otlp`](crate::Format::Otlp) wrote into `folder`. Spans keep
+    /// their ids: what is sent twice is the same to a backend that knows them.
     ///
     /// # Errors
     /// [`ExportError::Remote`] on the first request that is not accepted; those before it are.

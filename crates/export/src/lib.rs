@@ -12,8 +12,8 @@
 //! - A file gets its name when it is complete. A second export of the same runs writes nothing and changes nothing.
 //! - A log that cannot be read to its end is exported up to there, and reported.
 //!
-//! Deliberately absent: clocks and randomness. The same runs give the same bytes. Only with the feature `remote`, and there
-//! only `Bucket` and `Collector`, use the network.
+//! Deliberately absent: clocks and randomness. The same runs give the same bytes. Only with the feature `remote`, and
+//! there only `Bucket` and `Collector`, use the network.
 
 mod candidates;
 mod chat;

@@ -55,12 +55,13 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// The place that `url` names: `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`. `settings` are
-    /// the variables of its provider: `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, … Others are ignored. Connects to nothing.
+    /// The place that `url` names: `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`. `settings`
+    /// are the variables of its provider: `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, … Others are ignored. Connects to
+    /// nothing.
     ///
     /// # Errors
-    /// [`ExportError::Address`] if the URL is of another kind; [`ExportError::Remote`] if settings are missing or do not
-    /// fit together.
+    /// [`ExportError::Address`] if the URL is of another kind; [`ExportError::Remote`] if settings are missing or do
+    /// not fit together.
     pub fn open(url: &Url, settings: impl IntoIterator<Item = (String, String)>) -> Result<Self, ExportError> {
         let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
         if !is_plain || url.host_str().is_none_or(str::is_empty) {
@@ -106,8 +107,8 @@ impl Bucket {
         Self { store, prefix, address: address.into(), secrets: Vec::new() }
     }
 
-    /// As [`export`](crate::export()), with the store in the place of a folder. `options.out` is an empty folder in which
-    /// new files are made; what is in it afterwards is of no use.
+    /// As [`export`](crate::export()), with the store in the place of a folder. `options.out` is an empty folder in
+    /// which new files are made; what is in it afterwards is of no use.
     ///
     /// # Errors
     /// Those of [`export`](crate::export()), and [`ExportError::Remote`]. What was uploaded is kept by the next export.

@@ -96,12 +96,10 @@ async fn select(tables: &Path, sql: &str) -> Result<(SchemaRef, Vec<RecordBatch>
 
 /// An object a row; absent values are null.
 fn json(answer: &Answer) -> Result<Value, ArrowError> {
-    let mut text = Vec::new();
-    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut text);
+    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(Vec::new());
     writer.write_batches(&answer.rows.iter().collect::<Vec<_>>())?;
     writer.finish()?;
-    drop(writer);
-    serde_json::from_slice(&text).map_err(|error| ArrowError::JsonError(error.to_string()))
+    serde_json::from_slice(&writer.into_inner()).map_err(|error| ArrowError::JsonError(error.to_string()))
 }
 
 /// The texts of all cells, row by row.
