@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Records runs on the built-in site, exports them, and has other people's software read what was written.
 
-DuckDB, polars, pyarrow and `datasets` come from PyPI, Playwright and a validator of HAR from npm, each into a folder of its
-own below `target/interop`. Standard library only here.
+DuckDB, polars, pyarrow, `datasets`, moto and the messages of OpenTelemetry come from PyPI, Playwright and a validator of HAR
+from npm, each into a folder of its own below `target/interop`. Standard library only here.
 """
 
 import argparse
@@ -15,9 +15,10 @@ from pathlib import Path
 
 from common import ROOT, WORK, HarnessError, find_chrome, find_cuebook, run_cuebook, stop_group, table, write_block
 
-PYTHON_PACKAGES = ("duckdb", "polars", "pyarrow", "datasets")
+PYTHON_PACKAGES = ("duckdb", "polars", "pyarrow", "datasets", "moto[server]", "opentelemetry-proto")
 NODE_PACKAGES = ("playwright@1.58", "@playwright/test@1.58", "har-validator@5")
-FORMATS = ("parquet", "hf", "har", "playwright-trace", "playwright-test")
+FORMATS = ("parquet", "hf", "har", "playwright-trace", "playwright-test", "otlp")
+TABLES = ("runs", "steps", "conditions", "candidates", "requests", "planning")
 RUN_LIMIT = 120.0
 HERE = Path(__file__).parent
 QUIET = {"stdin": subprocess.DEVNULL, "check": True}
@@ -77,6 +78,7 @@ def read(options: argparse.Namespace, out: Path, origin: str) -> list[list[str]]
     rows = []
     for command in (
         [str(python), str(HERE / "read_exports.py"), str(out)],
+        [str(python), str(HERE / "store_exports.py"), options.cuebook, str(out.parent / "runs"), str(out)],
         ["node", str(HERE / "open_exports.cjs"), str(out), str(node), options.chrome],
     ):
         child = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=os.environ)
@@ -93,6 +95,28 @@ def read(options: argparse.Namespace, out: Path, origin: str) -> list[list[str]]
     subprocess.run(["npx", "playwright", "test"], cwd=node, env=environment, stdout=sys.stderr, **QUIET)
     rows.append(["Playwright Test 1.58", "tests", f"{len(list(tests.iterdir()))} pass on Chrome"])
     return rows
+
+
+def query(options: argparse.Namespace, runs: Path, seen: str) -> list[str]:
+    """What `cuebook query` counts, which has to be what others saw. Needs a build with the feature `query`."""
+
+    def ask(sql: str) -> list[dict]:
+        answer = run_cuebook(options.cuebook, ["query", str(runs), sql, "--json"], options.chrome, RUN_LIMIT)
+        if answer.exit_code != 0:
+            raise HarnessError(f"query: {answer.why()}")
+        return json.loads(answer.printed)
+
+    counts = ask("select " + ", ".join(f"(select count(*) from {name}) as {name}" for name in TABLES))[0]
+    said = ", ".join(f"{counts[name]} {name}" for name in TABLES)
+    if not seen.startswith(said):
+        raise HarnessError(f"query: expected {seen}, saw {said}")
+    roles = ask("select targets[1]['role'] as role, count(*) as steps, max(date) as date from steps group by 1 order by 2 desc")
+    if not any(row["role"] == "textbox" and row["date"] for row in roles):
+        raise HarnessError(f"query: expected steps on text boxes, saw {roles}")
+    refused = run_cuebook(options.cuebook, ["query", str(runs), "copy runs to 'x.csv'", "--json"], options.chrome, RUN_LIMIT)
+    if refused.exit_code != 2:
+        raise HarnessError(f"query: expected that COPY is refused, saw {refused.why()}")
+    return ["cuebook query (DataFusion 55)", "Parquet", said]
 
 
 def main() -> int:
@@ -117,6 +141,7 @@ def main() -> int:
             if answer.exit_code != 0:
                 raise HarnessError(f"export to {name}: {answer.why()}")
         rows = read(options, work / "out", origin)
+        rows.append(query(options, work / "runs", rows[0][2]))
     finally:
         stop_group(site)
     text = table(["read by", "format", "seen"], rows)

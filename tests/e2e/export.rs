@@ -185,9 +185,18 @@ fn check_trace(path: &Path) -> Result<()> {
 #[test]
 fn an_export_names_its_redaction_or_is_refused() -> Result<()> {
     let recorded = Recorded::new()?;
-    for format in
-        ["parquet", "steplog", "sft", "hf", "preferences", "playwright-trace", "playwright-test", "har", "mind2web"]
-    {
+    for format in [
+        "parquet",
+        "steplog",
+        "sft",
+        "hf",
+        "preferences",
+        "playwright-trace",
+        "playwright-test",
+        "har",
+        "mind2web",
+        "otlp",
+    ] {
         let (out, refused) = recorded.export(format, &[])?;
         assert_eq!((refused.code, &refused.json()?["error"]["code"]), (2, &json!("usage")), "{format}");
         ensure!(refused.stderr.contains("--redact strict") && !out.exists(), "{refused:?}");
@@ -210,5 +219,28 @@ fn an_export_names_its_redaction_or_is_refused() -> Result<()> {
     let none =
         cuebook(&["export", text(nothing.path())?, "--to", "har", "--redact", "none", "--out", text(&out)?, "--json"])?;
     assert_eq!((none.code, &none.json()?["error"]["code"]), (2, &json!("unreadable")));
+    Ok(())
+}
+
+#[test]
+fn an_export_goes_to_no_place_that_it_cannot_name() -> Result<()> {
+    let runs = tempfile::tempdir()?;
+    let header = json!({ "entry": "header", "schemaVersion": "1.0", "runId": "r1", "tsMs": 1, "cuebook": "0.1.0",
+                         "command": "run" });
+    fs::create_dir(runs.path().join("r1"))?;
+    fs::write(runs.path().join("r1/log.jsonl"), format!("{header}\n"))?;
+    for (to, out, expected) in [
+        ("har", "http://localhost:1", "only --to otlp goes to a URL of http, saw --to har"),
+        ("har", "ftp://localhost/x", "expected s3://, gs:// or az://"),
+        ("har", "s3://me:hush@bucket/x", "credentials in the environment, saw s3://bucket/x"),
+        ("otlp", "http://me:hush@localhost:1", "such as http://localhost:4318, saw http://localhost/"),
+        ("har", "s3://[/x", "expected a directory or a URL"),
+    ] {
+        let refused = cuebook(&["export", text(runs.path())?, "--to", to, "--redact", "none", "--out", out, "--json"])?;
+        let error = refused.json()?["error"].clone();
+        let message = error["message"].as_str().unwrap_or_default();
+        assert_eq!((refused.code, &error["code"]), (2, &json!("usage")), "{out}: {refused:?}");
+        ensure!(message.contains(expected) && !refused.stderr.contains("hush"), "{out}: {message}");
+    }
     Ok(())
 }

@@ -107,17 +107,29 @@ pub fn build_cuebook_as(profile: BuildProfile) -> Result<PathBuf> {
     build_executable("cuebook-cli", "cuebook", profile)
 }
 
+/// Builds `cuebook` with every feature and returns where the executable is.
+///
+/// # Errors
+/// As [`build_cuebook`].
+pub fn build_whole_cuebook() -> Result<PathBuf> {
+    built("cuebook", &["--all-features", "--package", "cuebook-cli"])
+}
+
 /// Builds an executable of the workspace and returns where it is.
 ///
 /// # Errors
 /// As [`build_cuebook`].
 pub fn build_executable(package: &str, name: &str, profile: BuildProfile) -> Result<PathBuf> {
-    println!("\n== build {name}");
     let profile = match profile {
         BuildProfile::Dev => "--profile=dev",
         BuildProfile::Release => "--profile=release",
     };
-    let messages = output_of(cargo(&["build", profile, "--package", package, "--bin", name]).arg(MESSAGES))?;
+    built(name, &[profile, "--package", package])
+}
+
+fn built(name: &str, arguments: &[&str]) -> Result<PathBuf> {
+    println!("\n== build {name}");
+    let messages = output_of(cargo(&["build", "--bin", name, MESSAGES]).args(arguments))?;
     messages
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())

@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Stats(StatsArgs),
     /// Write recorded runs in the formats of other software
     Export(ExportArgs),
+    /// Ask the tables of recorded runs by SQL (needs a build with the feature `query`)
+    Query(QueryArgs),
     /// Check that the browser can be found and started
     Doctor(DoctorArgs),
     /// Serve the built-in demo site
@@ -496,8 +498,9 @@ pub(crate) struct ExportArgs {
     /// Format
     #[arg(long, value_name = "FORMAT", value_parser = format())]
     pub(crate) to: Format,
-    /// Directory to write: empty, missing, or one that an export of this format wrote. What is whole in it is kept
-    #[arg(long, value_name = "DIR")]
+    /// Where to write: a directory that is empty, missing, or written by an export of this format; the same in a
+    /// bucket, as s3://…, gs://… or az://…; with --to otlp the http URL of a collector. What is whole there is kept
+    #[arg(long, value_name = "DIR|URL")]
     pub(crate) out: PathBuf,
     /// What to remove. There is no default: an export may hold texts of pages, typed values, URLs and pictures
     #[arg(long, value_name = "PROFILE", value_parser = redaction())]
@@ -505,6 +508,30 @@ pub(crate) struct ExportArgs {
     /// Remove an export that is there, and make it again
     #[arg(long)]
     pub(crate) rewrite: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct QueryArgs {
+    /// Directories of runs, or of several runs
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// A SELECT over `runs`, `steps`, `conditions`, `candidates`, `requests` and `planning`
+    pub(crate) sql: String,
+    /// Print CSV
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Keep the tables in this directory for the next query; an export to parquet with --redact none
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tables: Option<PathBuf>,
+}
+
+#[cfg(not(feature = "query"))]
+impl QueryArgs {
+    pub(crate) fn refused(&self) -> crate::exit::Refusal {
+        let message = "this build has no SQL engine: build it with `cargo install cuebook-cli --features query`, or \
+                       export with --to parquet and use DuckDB";
+        crate::exit::Refusal::invalid(ErrorCode::Usage, message)
+    }
 }
 
 fn format() -> impl TypedValueParser<Value = Format> {
@@ -519,6 +546,7 @@ fn format() -> impl TypedValueParser<Value = Format> {
             Format::PlaywrightTest => "One test a run, for `npx playwright test`",
             Format::Har => "One HTTP archive a run",
             Format::Mind2Web => "Actions with their candidates, as in Multimodal-Mind2Web",
+            Format::Otlp => "OpenTelemetry spans of a run, its calls of models and its steps, as OTLP in JSON",
         };
         (format.as_str(), format, help)
     }))

@@ -8,9 +8,12 @@ mod browser;
 mod commands;
 mod compose;
 mod confirm;
+#[cfg(feature = "remote")]
+mod elsewhere;
 mod engines;
 mod exit;
 mod explain;
+mod exporting;
 mod ground;
 mod input;
 mod interrupt;
@@ -75,7 +78,11 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Judge(command) => commands::judge::run(&command, output),
         Command::Report(command) => commands::report::run(&command, output),
         Command::Stats(command) => commands::stats::run(&command, output),
-        Command::Export(command) => commands::export::run(&command, output),
+        Command::Export(command) => commands::export::run(&command, output).await,
+        #[cfg(feature = "query")]
+        Command::Query(command) => commands::query::run(command, output).await,
+        #[cfg(not(feature = "query"))]
+        Command::Query(command) => command.refused().print(output),
         Command::Doctor(command) => commands::doctor::run(command, output).await,
         Command::Site(command) => commands::site::run(command, output).await,
         Command::Bench(command) => commands::bench::run(command, output).await,

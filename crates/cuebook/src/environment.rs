@@ -56,6 +56,14 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
+/// The variables whose names begin with one of `prefixes`, with their values.
+#[must_use]
+pub fn variables(prefixes: &[&str]) -> Vec<(String, String)> {
+    let all =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    all.filter(|(name, _)| prefixes.iter().any(|prefix| name.starts_with(prefix))).collect()
+}
+
 /// The names of the available secrets as plans write them: `CUEBOOK_SECRET_SHOP_PASSWORD` is `shop_password`.
 #[must_use]
 pub fn secret_names() -> Vec<String> {

@@ -45,6 +45,24 @@ pub enum ExportError {
         /// The part that holds it.
         part: String,
     },
+    /// An address names no place that exports can go to.
+    #[error("expected {expected}, saw {seen}")]
+    Address {
+        /// What such an address looks like.
+        expected: &'static str,
+        /// The address, without user and query.
+        seen: String,
+    },
+    /// An object store or a collector refuses, or cannot be reached.
+    #[error("cannot {what} {address}: {message}")]
+    Remote {
+        /// What was tried: `list`, `write`, …
+        what: &'static str,
+        /// Where.
+        address: String,
+        /// What it or the system says, without credentials: its own text may hold them.
+        message: String,
+    },
     /// An entry cannot be redacted. Its run is exported up to there, and reported.
     #[error("an entry cannot be redacted")]
     Redact(#[source] ReadError),
@@ -63,6 +81,12 @@ pub enum ExportError {
 }
 
 impl ExportError {
+    #[cfg(feature = "remote")]
+    pub(crate) fn address(url: &url::Url, expected: &'static str) -> Self {
+        let host = url.host_str().unwrap_or_default();
+        Self::Address { expected, seen: format!("{}://{host}{}", url.scheme(), url.path()) }
+    }
+
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }

@@ -12,7 +12,7 @@ use crate::job::{Exported, Job, Options};
 use crate::mind2web::Mind2Web;
 use crate::source::Run;
 use crate::steplog::StepLog;
-use crate::{har, parquet, playwright};
+use crate::{har, otlp, parquet, playwright};
 
 /// Exports runs. `progress` hears after each run how many were read, and of how many. Blocks.
 ///
@@ -48,6 +48,7 @@ pub fn export(
         Format::PlaywrightTrace => job.each(&found, "zip", &playwright::trace)?,
         Format::PlaywrightTest => job.each(&found, "spec.ts", &playwright::test)?,
         Format::Har => job.each(&found, "har", &har::archive)?,
+        Format::Otlp => job.each(&found, "otlp.jsonl", &otlp::trace)?,
         Format::Mind2Web => job.lines(&found, "mind2web.jsonl", &mut Mind2Web::default())?,
     }
     Ok(job.exported)

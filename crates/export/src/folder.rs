@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,42 @@ use crate::error::ExportError;
 use crate::format::{Format, Redaction};
 
 /// The list. Readers of data folders skip names that begin with `_`.
-const LIST: &str = "_cuebook-export.jsonl";
+pub(crate) const LIST: &str = "_cuebook-export.jsonl";
+
+/// The list as it stands.
+#[derive(Default)]
+pub(crate) struct List {
+    pub(crate) text: String,
+}
+
+impl List {
+    /// The list of a folder; empty if there is none.
+    pub(crate) fn read(root: &Path) -> Result<Self, ExportError> {
+        let path = root.join(LIST);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Self { text }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(ExportError::io(&path)(error)),
+        }
+    }
+
+    /// Its lines, without one that is torn.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
+        self.text.split_inclusive('\n').filter(|line| line.ends_with('\n'))
+    }
+
+    fn head(&self) -> Option<Head> {
+        self.lines().next().and_then(|line| serde_json::from_str(line).ok())
+    }
+
+    /// The units that have files, by name.
+    pub(crate) fn units(&self) -> BTreeMap<String, Unit> {
+        let units = self.lines().skip(1).filter_map(|line| serde_json::from_str::<Unit>(line).ok());
+        let mut units: BTreeMap<String, Unit> = units.map(|unit| (unit.name.clone(), unit)).collect();
+        units.retain(|_, unit| !unit.files.is_empty());
+        units
+    }
+}
 
 #[derive(PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -52,15 +87,9 @@ impl Folder {
         fs::create_dir_all(root).map_err(ExportError::io(root))?;
         let path = root.join(LIST);
         let head = Head { format, redaction };
-        let mut units = BTreeMap::new();
-        if let Ok(text) = fs::read_to_string(&path) {
-            let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-            let there: Option<Head> = lines.next().and_then(|line| serde_json::from_str(line).ok());
-            units = lines
-                .filter_map(|line| serde_json::from_str::<Unit>(line).ok())
-                .map(|unit| (unit.name.clone(), unit))
-                .collect();
-            units.retain(|_, unit: &mut Unit| !unit.files.is_empty());
+        let list = List::read(root)?;
+        let (there, mut units) = (list.head(), list.units());
+        if path.is_file() {
             if rewrite {
                 remove(root, units.values())?;
                 fs::remove_file(&path).map_err(ExportError::io(&path))?;
@@ -73,7 +102,7 @@ impl Folder {
                 return Err(other(root, &head, seen));
             } else {
                 // A torn line must not become a part of the next one.
-                let whole = text.rfind('\n').map_or(0, |end| end + 1) as u64;
+                let whole = list.text.rfind('\n').map_or(0, |end| end + 1) as u64;
                 let list = OpenOptions::new().write(true).open(&path).map_err(ExportError::io(&path))?;
                 list.set_len(whole).map_err(ExportError::io(&path))?;
                 remove(root, units.values().filter(|unit| unit.inputs.is_empty()))?;
@@ -137,12 +166,16 @@ fn other(root: &Path, head: &Head, seen: String) -> ExportError {
     ExportError::OtherExport { path: root.to_owned(), format, redaction, seen }
 }
 
+/// Whether a name is that of a file below the folder.
+pub(crate) fn is_below(name: &str) -> bool {
+    Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
 /// Removes files that a list names, if they are below the folder.
 fn remove<'a>(root: &Path, units: impl IntoIterator<Item = &'a Unit>) -> Result<(), ExportError> {
     for file in units.into_iter().flat_map(|unit| &unit.files) {
-        let is_below = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
         let path = root.join(file);
-        if is_below && path.is_file() {
+        if is_below(file) && path.is_file() {
             fs::remove_file(&path).map_err(ExportError::io(&path))?;
         }
     }

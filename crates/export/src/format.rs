@@ -40,6 +40,8 @@ words! {
         Har = "har",
         /// One action a line, with the fields of Multimodal-Mind2Web.
         Mind2Web = "mind2web",
+        /// OpenTelemetry spans, as OTLP in JSON, one file a run.
+        Otlp = "otlp",
     }
 }
 

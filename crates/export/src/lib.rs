@@ -1,4 +1,5 @@
-//! Recorded runs in the formats of other people's software: Parquet, training data, Playwright, HAR.
+//! Recorded runs in the formats of other people's software: Parquet, training data, Playwright, HAR,
+//! OpenTelemetry.
 //!
 //! Cost: one pass over each log, entry by entry, so memory does not grow with the number or the length of runs. Parquet
 //! buffers a row group a table, at most 16 MiB each. A run that was exported before costs the reading of its first and
@@ -11,10 +12,13 @@
 //! - A file gets its name when it is complete. A second export of the same runs writes nothing and changes nothing.
 //! - A log that cannot be read to its end is exported up to there, and reported.
 //!
-//! Deliberately absent: clocks, randomness and the network. The same runs give the same bytes.
+//! Deliberately absent: clocks and randomness. The same runs give the same bytes. Only with the feature `remote`, and
+//! there only `Bucket` and `Collector`, use the network.
 
 mod candidates;
 mod chat;
+#[cfg(feature = "remote")]
+mod collector;
 mod error;
 mod export;
 mod folder;
@@ -23,14 +27,21 @@ mod har;
 mod job;
 mod locating;
 mod mind2web;
+mod otlp;
 mod parquet;
 mod playwright;
 mod redaction;
+#[cfg(feature = "remote")]
+mod remote;
 mod source;
 mod steplog;
 
+#[cfg(feature = "remote")]
+pub use collector::Collector;
 pub use error::ExportError;
 pub use export::export;
 pub use format::{Format, Redaction};
 pub use job::{Exported, Options};
 pub use parquet::{SCHEMA_VERSION, columns};
+#[cfg(feature = "remote")]
+pub use remote::Bucket;

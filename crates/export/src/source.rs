@@ -12,6 +12,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::record::{ObservationRecord, PlanningRecord, RunEnd, RunHeader, RunResult, StepRecord};
 use cuebook_grammar::render::with_sources;
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::ExportError;
@@ -204,4 +205,12 @@ pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
         hash.update(part);
     }
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An enum of words as it is spelled on the wire.
+pub(crate) fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        other => other.map_or_else(|_| String::new(), |value| value.to_string()),
+    }
 }

@@ -1,22 +1,21 @@
 //! `cuebook export`: recorded runs in the formats of other software.
 
-use std::io::IsTerminal as _;
-use std::time::{Duration, Instant};
+use std::path::Path;
 
-use cuebook_datalayer::RunDir;
-use cuebook_export::{ExportError, Exported, Options, export};
+use cuebook_export::{Exported, Options, export};
 use cuebook_grammar::report::ErrorCode;
+use url::Url;
 
 use crate::args::ExportArgs;
+#[cfg(feature = "remote")]
+use crate::elsewhere;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::exporting::{self, refusal};
 use crate::progress::{self, counted};
-use crate::text::{plain, with_sources};
+use crate::text::plain;
 
-/// How often a terminal hears how far it is.
-const PAUSE: Duration = Duration::from_secs(1);
-
-pub(crate) fn run(args: &ExportArgs, output: Output) -> Exit {
-    match exported(args, output) {
+pub(crate) async fn run(args: &ExportArgs, output: Output) -> Exit {
+    match exported(args, output).await {
         Ok(exported) => {
             if output.json {
                 print_json(&exported);
@@ -35,31 +34,34 @@ pub(crate) fn run(args: &ExportArgs, output: Output) -> Exit {
     }
 }
 
-fn exported(args: &ExportArgs, output: Output) -> Result<Exported, Refusal> {
+async fn exported(args: &ExportArgs, output: Output) -> Result<Exported, Refusal> {
     let Some(redaction) = args.redact else {
         let message = "an export may hold texts of pages, typed values, URLs and pictures of people: \
                        --redact strict removes them, --redact none keeps them";
         return Err(Refusal::invalid(ErrorCode::Usage, message));
     };
-    let runs =
-        RunDir::find(&args.runs).map_err(|error| Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)))?;
+    let address = address(&args.out)?;
+    let runs = exporting::runs(&args.runs)?;
     let options = Options { format: args.to, redaction, out: args.out.clone(), rewrite: args.rewrite };
-    let is_shown = !output.quiet && std::io::stderr().is_terminal();
-    let mut said = Instant::now();
-    let mut on_run = |read: usize, of: usize| {
-        if is_shown && read < of && said.elapsed() >= PAUSE {
-            progress::say(&format!("{read} of {of} runs"));
-            said = Instant::now();
+    match address {
+        #[cfg(feature = "remote")]
+        Some(url) => elsewhere::exported(&url, runs, options, output).await,
+        #[cfg(not(feature = "remote"))]
+        Some(_) => {
+            let message = "--out: this build writes directories only (build it with --features remote)";
+            Err(Refusal::invalid(ErrorCode::Usage, message))
         }
-    };
-    export(&runs, &options, &mut on_run).map_err(|error| {
-        let message = with_sources(&error);
-        match error {
-            ExportError::OtherExport { .. } | ExportError::Changed { .. } => {
-                Refusal::invalid(ErrorCode::Usage, message)
-            }
-            ExportError::Data(_) | ExportError::Redact(_) => Refusal::invalid(ErrorCode::Unreadable, message),
-            _ => Refusal::unusable(ErrorCode::CannotWrite, message),
-        }
-    })
+        None => export(&runs, &options, &mut exporting::progress(output)).map_err(refusal),
+    }
+}
+
+/// The URL that stands in the place of a folder.
+fn address(out: &Path) -> Result<Option<Url>, Refusal> {
+    let Some(text) = out.to_str() else { return Ok(None) };
+    // A drive of Windows is one letter.
+    if text.split_once("://").is_none_or(|(scheme, _)| scheme.len() < 2) {
+        return Ok(None);
+    }
+    let invalid = |error| Refusal::invalid(ErrorCode::Usage, format!("--out: expected a directory or a URL: {error}"));
+    Url::parse(text).map(Some).map_err(invalid)
 }

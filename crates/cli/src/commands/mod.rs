@@ -9,6 +9,8 @@ pub(crate) mod export;
 pub(crate) mod judge;
 pub(crate) mod observe;
 pub(crate) mod policy;
+#[cfg(feature = "query")]
+pub(crate) mod query;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -16,6 +16,7 @@ use url::Url;
 
 use super::column::{Column, Time, nulls, rows, structure};
 use crate::locating;
+use crate::source::word;
 
 rows! {
     /// A run.
@@ -86,14 +87,6 @@ rows! {
 
 fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// An enum of words as it is spelled on the wire.
-fn word(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        other => other.map_or_else(|_| String::new(), |value| value.to_string()),
-    }
 }
 
 fn json(value: &impl Serialize) -> String {

@@ -4,5 +4,8 @@
 
 mod formats;
 mod hostile;
+#[cfg(feature = "remote")]
+mod remote;
 mod sample;
+mod spans;
 mod tables;
