@@ -71,8 +71,9 @@ fn a_failure_is_reduced_to_what_it_needs_and_its_folder_shows_it() -> Result<()>
     assert_eq!(said["responses"]["is"], 2, "the page and the answer: {said:#}");
     let signature = &said["signature"];
     assert_eq!((&signature["verb"], &signature["target"]), (&json!("click"), &json!("css=\"#save\"")), "{signature:#}");
+    assert_eq!(signature["page"], format!("{}/", site.origin), "{signature:#}");
     assert_eq!((&signature["stage"], &signature["cause"]), (&json!("postcondition"), &json!("postconditionFailed")));
-    assert_eq!(signature["conditions"][0]["kind"], "elementTextContains", "{signature:#}");
+    assert!(signature["conditions"].to_string().contains("elementTextContains"), "{signature:#}");
     assert!(signature["problems"].to_string().contains("the store is full"), "{signature:#}");
     assert_eq!(verbs(&repro.join("plan.json"))?.len(), 3);
     assert_eq!(fs::read_to_string(repro.join("network.jsonl"))?.lines().count(), 3, "a setting and two exchanges");

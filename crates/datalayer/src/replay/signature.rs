@@ -1,5 +1,6 @@
 //! By what a failure is recognised.
 
+use cuebook_grammar::action::Action;
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{Cause, Stage};
@@ -7,6 +8,7 @@ use cuebook_grammar::record::{RecordedTarget, RunResult, StepOrigin, StepRecord,
 use cuebook_grammar::verdict::Verdict;
 use serde::Serialize;
 
+use super::urls::{Likeness, Side};
 use crate::log::Run;
 
 /// The failure that a run ended with, without what differs from one run to the next: times, ids, messages.
@@ -19,11 +21,13 @@ pub struct Signature {
     /// What its target means: the declared locator, or role and name of what was observed. `None` for verbs without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// The URL of the page, without what looks generated.
+    pub page: String,
     /// Where it failed.
     pub stage: Stage,
     /// Why it failed.
     pub cause: Cause,
-    /// The conditions that did not hold, if it failed because of these.
+    /// The conditions that it waited for or asserted, or that did not hold before or after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// What went wrong in the page because of the step, in words: alerts, refused values, failed requests.
@@ -43,14 +47,20 @@ impl Signature {
             _ => &[],
         };
         let broken = if failure.cause == Cause::EffectUnknown { Verdict::Unknown } else { Verdict::Fails };
-        let conditions = judged.iter().filter(|judged| judged.verdict == broken);
+        let judged = judged.iter().filter(|judged| judged.verdict == broken).map(|judged| &judged.condition);
+        let own = match &record.action.action {
+            Action::Assert(assert) => Some(&assert.condition),
+            Action::WaitFor(wait) => Some(&wait.condition),
+            _ => None,
+        };
         let problems = record.effects.iter().flat_map(|effects| &effects.problems);
         Some(Self {
             verb: record.action.action.kind().meta().name,
             target: record.action.action.target().map(|target| meaning(record, target)),
+            page: Likeness::default().url(Side::Recorded, &record.url).unwrap_or_default(),
             stage: failure.stage,
             cause: failure.cause,
-            conditions: conditions.map(|judged| judged.condition.clone()).collect(),
+            conditions: own.into_iter().chain(judged).cloned().collect(),
             problems: problems.map(|problem| problem.message.clone()).collect(),
         })
     }
@@ -58,7 +68,7 @@ impl Signature {
     /// Whether both may be of one failure, though one run named its targets by observed ids and the other by locators.
     #[must_use]
     pub fn resembles(&self, other: &Self) -> bool {
-        (self.verb, self.stage, self.cause) == (other.verb, other.stage, other.cause)
+        (self.verb, &self.page, self.stage, self.cause) == (other.verb, &other.page, other.stage, other.cause)
             && self.conditions.len() == other.conditions.len()
     }
 }
