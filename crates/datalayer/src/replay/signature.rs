@@ -39,7 +39,8 @@ impl Signature {
     /// That of the step that `run` ended with; `None` if it ended otherwise.
     #[must_use]
     pub fn of(run: &Run) -> Option<Self> {
-        let record = run.steps.get(failed_step(run)?)?;
+        let at = failed_step(run)?;
+        let record = run.steps.get(at)?;
         let failure = record.failure.as_ref()?;
         let judged = match failure.stage {
             Stage::Precondition => &record.pre_check[..],
@@ -57,7 +58,7 @@ impl Signature {
         Some(Self {
             verb: record.action.action.kind().meta().name,
             target: record.action.action.target().map(|target| meaning(record, target)),
-            page: Likeness::default().url(Side::Recorded, &record.url).unwrap_or_default(),
+            page: Likeness::default().url(Side::Recorded, url_before(run, at)?).unwrap_or_default(),
             stage: failure.stage,
             cause: failure.cause,
             conditions: own.into_iter().chain(judged).cloned().collect(),
@@ -80,6 +81,13 @@ pub(super) fn failed_step(run: &Run) -> Option<usize> {
     let last = run.steps.iter().rposition(|record| record.origin == StepOrigin::Plan)?;
     let is_failed = run.steps.get(last).is_some_and(|record| record.result == StepResult::Failed);
     (is_failed && !ended_well).then_some(last)
+}
+
+/// The URL of the page that a step began on. Without an observation for it, its record has that of an earlier one.
+fn url_before(run: &Run, at: usize) -> Option<&str> {
+    let record = run.steps.get(at)?;
+    let earlier = run.steps.get(..at)?.iter().rev().find_map(|step| step.effects.as_ref()?.url_after.as_deref());
+    Some(earlier.filter(|_| record.observation.is_none()).unwrap_or(&record.url))
 }
 
 /// One whose locator the plan declares has that meaning, whatever it finds.
