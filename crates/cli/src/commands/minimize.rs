@@ -14,6 +14,7 @@ use cuebook_datalayer::replay::{Recording, Reduction, Signature};
 use cuebook_datalayer::traffic::{self, Exchanges, FixtureRules};
 use cuebook_datalayer::{ArtifactStore, Run, RunDir};
 use cuebook_grammar::id::RunId;
+use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 use cuebook_grammar::step::Step;
 use serde::Serialize;
@@ -133,7 +134,8 @@ async fn minimized(args: MinimizeArgs, output: Output) -> Result<Exit, Refusal> 
     say(&format!("replay 1: the whole run fails as it did: {}", in_words(&signature)));
     trials.failed.push(whole.clone());
     // What came during the step that failed is what that failed on.
-    let failed_at = run.steps.iter().rfind(|step| step.failure.is_some()).map_or(0, |step| step.execution.ts_ms);
+    let failed_at =
+        run.steps.iter().rfind(|step| step.origin == StepOrigin::Plan).map_or(0, |step| step.execution.ts_ms);
     let is_free = |(position, ts_ms): &(usize, u64)| (*ts_ms < failed_at).then_some(*position);
     let free: Vec<usize> = exchanges.iter().flatten().filter_map(is_free).collect();
     let is_whole_search = trials.search(&signature, &free, &say).await?;
@@ -381,8 +383,8 @@ fn write_folder(
     let indented: String = json_plain(&signature).lines().map(|line| format!("    {line}\n")).collect();
     let run = repro.recorded.as_ref().map_or("a run", |run| run.as_str());
     let page = format!(
-        "# A failure, minimised\n\nRun this in here; it ends with exit code 1:\n\n    {}\n\nThe last step fails with\n\n\
-         {indented}\nFound by `cuebook minimize` in {run}: {} are enough, and failed {CONFIRMATIONS} times in a row.\n",
+        "# A failure, minimised\n\nRun this in here; it ends with exit code 1:\n\n    {}\n\nThe last step fails with\n\
+         \n{indented}\nFound by `cuebook minimize` in {run}: {} are enough, and failed {CONFIRMATIONS} times in a row.\n",
         plain(&command_line(repro)),
         sizes(repro),
     );
