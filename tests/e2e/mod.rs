@@ -14,6 +14,7 @@ mod hostile;
 mod html_report;
 mod identity;
 mod login;
+mod minimize;
 mod models;
 mod moments;
 mod offline;

@@ -67,3 +67,30 @@ fn what_cannot_be_counted_is_said() -> Result<()> {
     assert_eq!(gate.code, 2, "a log is no baseline: {gate:?}");
     Ok(())
 }
+
+#[test]
+fn old_runs_are_removed_and_nothing_else() -> Result<()> {
+    let shop = Shop::open()?;
+    let plan = click(&json!({ "kind": "urlMatches", "pattern": "toast" }));
+    let out = shop.runs().join("out");
+    for _ in 0..3 {
+        let ended = shop.exec("/toast", &plan, &["--out", text(&out)?])?;
+        assert_eq!(ended.code, 0, "{ended:?}");
+    }
+    let other = out.join("notes");
+    fs::create_dir(&other)?;
+    fs::write(other.join("log.jsonl"), "{\"level\":30}\n")?;
+    let runs = || -> Result<usize> { Ok(fs::read_dir(&out)?.count()) };
+
+    let dry = cuebook(&["prune", text(&out)?, "--keep", "1", "--dry-run", "--json"])?;
+    assert_eq!((dry.code, dry.json()?["removed"].as_array().map(Vec::len), runs()?), (0, Some(2), 4), "{dry:?}");
+    assert!(dry.stderr.contains("notes is kept: its log.jsonl does not begin as the log of a run"), "{dry:?}");
+    let pruned = cuebook(&["prune", text(&out)?, "--keep", "1", "--older", "30d", "--json"])?.json()?;
+    assert_eq!((&pruned["removed"], &pruned["kept"]), (&dry.json()?["removed"], &json!(1)), "{pruned:#}");
+    assert!(pruned["bytes"].as_u64() > Some(1_000), "{pruned:#}");
+    assert_eq!(runs()?, 2);
+    assert_eq!(cuebook(&["prune", text(&out)?, "--larger", "0B"])?.code, 0);
+    assert_eq!((runs()?, other.join("log.jsonl").is_file()), (1, true));
+    assert_eq!(cuebook(&["prune", text(&out)?])?.code, 2, "a limit is stated");
+    Ok(())
+}

@@ -80,6 +80,11 @@ impl Shop {
         true
     }
 
+    /// Waits.
+    pub fn pause(&self, time: Duration) {
+        self.runtime.block_on(async { tokio::time::sleep(time).await });
+    }
+
     /// The folder for runs.
     #[must_use]
     pub fn runs(&self) -> &Path {

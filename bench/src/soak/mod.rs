@@ -53,6 +53,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "200",
         conflicts_with_all = ["kills", "races", "plans", "hostile", "urls"])]
     faults: Option<u32>,
+    /// Kill this `cuebook` instead of one that is built
+    #[arg(long, value_name = "FILE")]
+    cuebook: Option<PathBuf>,
     /// What the moments of the kills are drawn from; the clock unless stated
     #[arg(long)]
     seed: Option<u64>,
@@ -78,7 +81,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return faults::run(count, arguments.seed.unwrap_or_else(seed_of_now));
     }
     let chrome = chrome::find_or_install()?;
-    let cuebook = build_cuebook()?;
+    let cuebook = match &arguments.cuebook {
+        Some(built) => built.canonicalize().with_context(|| format!("cannot find {}", built.display()))?,
+        None => build_cuebook()?,
+    };
     let site = Site::start(&cuebook)?;
     let folder = fresh_folder()?;
     let seed = arguments.seed.unwrap_or_else(seed_of_now);

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgGroup, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use cuebook::{Containment, Engine};
 use cuebook_datalayer::traffic::Setting;
 use cuebook_decoding::emit::Target;
@@ -65,6 +66,9 @@ pub(crate) enum Command {
     Policy(PolicyCommand),
     /// Run a recorded run again, without a planner, and say what differs
     Replay(ReplayArgs),
+    /// Find the fewest steps and recorded responses with which a run still fails the same way
+    #[command(visible_alias = "minimise")]
+    Minimize(MinimizeArgs),
     /// Run the test cases of a suite: record them first, replay them from then on
     Test(TestArgs),
     /// Judge a recorded run again, without a browser
@@ -73,6 +77,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Count how reliable recorded runs were, and what they cost
     Stats(StatsArgs),
+    /// Remove old runs
+    Prune(PruneArgs),
     /// Write recorded runs in the formats of other software
     Export(ExportArgs),
     /// Ask the tables of recorded runs by SQL (needs a build with the feature `query`)
@@ -293,6 +299,10 @@ pub(crate) struct ExecArgs {
     /// Page to start on; its origin is allowed
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: Option<String>,
+    /// Answer every request from the recording in a directory, that of a run with --record-network or of `minimize`;
+    /// nothing reaches the network
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["cdp", "direct", "record_network"])]
+    pub(crate) fixtures: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }
@@ -409,6 +419,59 @@ pub(crate) struct ReplayArgs {
     pub(crate) options: RunOptions,
 }
 
+#[derive(Args)]
+pub(crate) struct MinimizeArgs {
+    /// Directory of the run, which ended with a step that failed
+    pub(crate) run: PathBuf,
+    /// Answer every request from the recording, which was made with --record-network, and leave out of it what is not
+    /// needed
+    #[arg(long, conflicts_with_all = ["cdp", "direct"])]
+    pub(crate) offline: bool,
+    /// How often the run is replayed in search of a smaller one; three more replays confirm the result
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_replays: u32,
+    /// Time limit of the search
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m")]
+    pub(crate) time_limit: Duration,
+    /// Enter a secret in a step whose text is not in the log; steps count from 1; can be repeated
+    #[arg(long, value_name = "STEP=SECRET", value_parser = credential)]
+    pub(crate) credential: Vec<(u32, CredentialRef)>,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+    /// The options as they were stated; no flag.
+    #[arg(skip)]
+    pub(crate) stated: Vec<String>,
+}
+
+/// Options that concern a run and not what it does.
+const NOT_REPEATED: [&str; 5] = ["out", "record", "record_network", "chrome", "headed"];
+
+/// The options of a run that differ from their defaults, as flags with absolute paths.
+fn stated(matches: &ArgMatches) -> Vec<String> {
+    let options = RunOptions::augment_args(clap::Command::new("options"));
+    let is_stated = |arg: &&Arg| {
+        let source = matches.value_source(arg.get_id().as_str());
+        let is_own = matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable));
+        is_own && !NOT_REPEATED.contains(&arg.get_id().as_str())
+    };
+    let mut flags = Vec::new();
+    for arg in options.get_arguments().filter(is_stated) {
+        let flag = format!("--{}", arg.get_long().unwrap_or_default());
+        if !arg.get_action().takes_values() {
+            flags.push(flag);
+            continue;
+        }
+        let names = arg.get_value_names().unwrap_or_default();
+        let is_path = names.iter().any(|name| matches!(name.as_str(), "FILE" | "DIR"));
+        for value in matches.get_raw(arg.get_id().as_str()).into_iter().flatten() {
+            let path = std::path::absolute(value).ok().filter(|_| is_path);
+            let value = path.map_or_else(|| value.to_owned(), PathBuf::into_os_string);
+            flags.push(format!("{flag}={}", value.to_string_lossy()));
+        }
+    }
+    flags
+}
+
 /// A step and the secret for it.
 fn credential(text: &str) -> Result<(u32, CredentialRef), String> {
     let expected = || format!("expected STEP=SECRET such as 2=shop_password, saw {text:?}");
@@ -488,6 +551,49 @@ pub(crate) struct StatsArgs {
     /// How much a rate may fall under --gate, as a share
     #[arg(long, value_name = "SHARE", default_value_t = 0.02, requires = "gate", value_parser = share)]
     pub(crate) tolerance: f64,
+}
+
+#[derive(Args)]
+#[command(group(ArgGroup::new("limit").args(["older", "larger", "keep"]).required(true).multiple(true)))]
+pub(crate) struct PruneArgs {
+    /// Directories of runs, or of several runs
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Remove runs that ended longer ago, such as 30d or 12h
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) older: Option<Duration>,
+    /// Remove the oldest runs beyond this size of all together, such as 500MB or 10GB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) larger: Option<u64>,
+    /// Remove all but the newest runs
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<usize>,
+    /// Only say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// A number and one of some units, which stand for factors.
+fn in_units(text: &str, units: &[(&str, u64)], expected: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text.get(digits.len()..).unwrap_or_default();
+    let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
+    let number: Option<u64> = digits.parse().ok();
+    number
+        .zip(factor)
+        .and_then(|(number, factor)| number.checked_mul(factor))
+        .ok_or_else(|| format!("expected {expected}, saw `{}`", crate::text::plain(text)))
+}
+
+fn age(text: &str) -> Result<Duration, String> {
+    let seconds =
+        in_units(text, &[("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)], "an age such as 30d, 12h, 5m or 0s")?;
+    Ok(Duration::from_secs(seconds))
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let units = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
+    in_units(text, &units, "a size such as 10GB, 500MB or 0B")
 }
 
 #[derive(Args)]
@@ -702,7 +808,14 @@ fn dialect() -> impl TypedValueParser<Value = Target> {
 impl Arguments {
     /// Parses the arguments of the process. Prints help and errors itself, and returns the exit code.
     pub(crate) fn read() -> Result<Self, ExitCode> {
-        let line = Line::try_parse().map_err(|error| {
+        let mut command = Line::command().mut_subcommand("minimize", |command| {
+            let help = "Directory to write, which is missing or empty";
+            command.mut_arg("out", |out| out.default_value("repro").env(None::<&str>).help(help))
+        });
+        let parsed = command.try_get_matches_from_mut(std::env::args_os());
+        let parsed = parsed.and_then(|matches| Ok((Line::from_arg_matches(&matches)?, matches)));
+        let (mut line, matches) = parsed.map_err(|error| {
+            let error = error.format(&mut command);
             let is_help = !error.use_stderr();
             let wants_json = std::env::args_os().any(|argument| argument == "--json");
             if is_help || !wants_json {
@@ -714,6 +827,9 @@ impl Arguments {
             }
             ExitCode::from(if is_help { exit::OK } else { exit::INVALID })
         })?;
+        if let (Command::Minimize(arguments), Some((_, matches))) = (&mut line.command, matches.subcommand()) {
+            arguments.stated = stated(matches);
+        }
         let output = Output { json: line.json, quiet: line.quiet };
         Ok(Self { command: line.command, output, verbosity: line.verbose })
     }
@@ -772,7 +888,6 @@ fn viewport(text: &str) -> Result<(u32, u32), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -786,6 +901,16 @@ mod tests {
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
         for wrong in ["", "3", "s", "-1s", "0s", "3h", "99999999999999999999s", "1.5s", "３s"] {
             assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ages_and_sizes_carry_their_units() {
+        assert_eq!(age("30d"), Ok(Duration::from_secs(30 * 86_400)));
+        assert_eq!(age("0s"), Ok(Duration::ZERO));
+        assert_eq!(size("10GB"), Ok(10_000_000_000));
+        for wrong in ["", "3", "d", "-1d", "1.5d", "3w", "99999999999999999999d", "18446744073709551615d"] {
+            assert!(age(wrong).is_err() && size(&wrong.replace('d', "GB")).is_err(), "{wrong}");
         }
     }
 

@@ -154,7 +154,12 @@ pub(crate) struct Ended {
 /// Runs a task or a plan, and prints the report.
 pub(crate) async fn run(job: Job, options: &RunOptions, output: Output) -> Exit {
     match drive(job, options, output).await {
-        Ok(ended) => print(&ended.report, output),
+        Ok(ended) => {
+            if let Some(offline) = ended.offline.as_ref().filter(|_| !output.quiet) {
+                progress::say(offline.in_words().trim_end());
+            }
+            print(&ended.report, output)
+        }
         Err(refusal) => refusal.print(output),
     }
 }

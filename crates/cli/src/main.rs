@@ -74,10 +74,12 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Schema(command) => commands::schema::run(&command, output),
         Command::Policy(PolicyCommand::Explain(command)) => commands::policy::explain(&command, output),
         Command::Replay(command) => commands::replay::run(command, output).await,
+        Command::Minimize(command) => commands::minimize::run(command, output).await,
         Command::Test(command) => commands::test::run(command, output).await,
         Command::Judge(command) => commands::judge::run(&command, output),
         Command::Report(command) => commands::report::run(&command, output),
         Command::Stats(command) => commands::stats::run(&command, output),
+        Command::Prune(command) => commands::prune::run(&command, output),
         Command::Export(command) => commands::export::run(&command, output).await,
         #[cfg(feature = "query")]
         Command::Query(command) => commands::query::run(command, output).await,

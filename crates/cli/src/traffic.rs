@@ -1,5 +1,6 @@
 //! What a run does with the traffic of its browser: nothing, record it, or answer it from a recording.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use crate::args::{RunOptions, Wire};
 use crate::browser::VIEWPORT;
 use crate::exit::Refusal;
 use crate::progress::{self, counted};
-use crate::text::with_sources;
+use crate::text::{plain, with_sources};
 
 /// Time limit for the browser to begin.
 const BEGIN: Duration = Duration::from_secs(10);
@@ -45,6 +46,20 @@ pub(crate) struct Offline {
     pub(crate) missed: u64,
     /// Their methods and URLs, the first 100.
     pub(crate) misses: Vec<String>,
+    /// The positions of the exchanges that were needed.
+    #[serde(skip)]
+    pub(crate) served: BTreeSet<usize>,
+}
+
+impl Offline {
+    pub(crate) fn in_words(&self) -> String {
+        let answered = counted(usize::try_from(self.answered).unwrap_or(usize::MAX), "request");
+        let mut text = format!("offline: {answered} answered from the recording, {} not in it\n", self.missed);
+        for miss in &self.misses {
+            text.push_str(&format!("  not recorded: {}\n", plain(miss)));
+        }
+        text
+    }
 }
 
 impl Traffic {
@@ -108,7 +123,12 @@ impl Running {
             }
             Self::Replaying(replayer, fixtures) => {
                 let served = replayer.served();
-                Some(Offline { answered: served.answered, missed: served.missed, misses: fixtures.misses() })
+                Some(Offline {
+                    answered: served.answered,
+                    missed: served.missed,
+                    misses: fixtures.misses(),
+                    served: fixtures.served(),
+                })
             }
         }
     }

@@ -24,6 +24,21 @@ pub enum DataError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The log of a run that goes on cannot be written: no further step may act.
+    #[error(
+        "cannot {doing} {}; {committed} steps are safe in it, and the run ends before anything else is done",
+        path.display()
+    )]
+    LogFails {
+        /// The operation.
+        doing: Doing,
+        /// The log.
+        path: PathBuf,
+        /// Steps whose commit is on the disk.
+        committed: u32,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// A run id that cannot be the name of a folder.
     #[error(
         "expected a run id of 1 to 100 letters, digits, `.`, `_` or `-` that starts with a letter or digit, saw `{seen}`"
@@ -146,6 +161,8 @@ pub enum Doing {
     Sync,
     /// Rename to the final name.
     Rename,
+    /// Remove.
+    Remove,
 }
 
 impl std::fmt::Display for Doing {
@@ -156,6 +173,7 @@ impl std::fmt::Display for Doing {
             Self::Write => "write",
             Self::Sync => "sync",
             Self::Rename => "rename",
+            Self::Remove => "remove",
         })
     }
 }

@@ -20,6 +20,7 @@ pub mod metrics;
 pub mod redactor;
 pub mod replay;
 pub mod report;
+pub mod retention;
 pub mod run_dir;
 pub mod traffic;
 

@@ -76,6 +76,13 @@ impl RunDir {
         Ok(found)
     }
 
+    /// Whether a process writes its log. Where that cannot be known, as without locks, it counts as running unless there
+    /// is no log.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        File::open(self.log_path()).is_ok_and(|log| !try_lock(&log))
+    }
+
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -135,6 +142,19 @@ const fn civil(days_since_1970: u64) -> (u64, u64, u64) {
     let is_next_year = month >= 10;
     let year = era * 400 + year;
     if is_next_year { (year + 1, month - 9, day) } else { (year, month + 3, day) }
+}
+
+/// Locks a log for the process that writes it, until that ends, however it does. False where somebody else has it, or the
+/// file system has no locks.
+#[cfg(unix)]
+pub(crate) fn try_lock(log: &File) -> bool {
+    rustix::fs::flock(log, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// As if somebody else had it.
+#[cfg(not(unix))]
+pub(crate) fn try_lock(_: &File) -> bool {
+    false
 }
 
 /// Waits until the entries of a folder are on the disk, if the platform can.

@@ -123,6 +123,8 @@ error_codes! {
         BenchBroken,
         /// A page that lacks the element to measure.
         NoTarget,
+        /// The failure of a recorded run did not show again.
+        NotReproduced,
     }
 }
 

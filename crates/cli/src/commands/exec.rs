@@ -1,9 +1,12 @@
 //! `cuebook exec`: a plan from a file.
 
+use cuebook_datalayer::RunDir;
+use cuebook_datalayer::traffic::FixtureRules;
 use cuebook_grammar::plan::{Author, PlanDraft};
 
 use crate::args::ExecArgs;
 use crate::browser::fit_viewport;
+use crate::commands::replay::unreadable;
 use crate::compose::{self, Job};
 use crate::exit::{Exit, Output, Refusal};
 use crate::input;
@@ -21,6 +24,12 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
         Ok(secrets) => secrets,
         Err(refusal) => return refusal.print(output),
     };
-    let job = Job::plan(draft, secrets, args.url);
+    let mut job = Job::plan(draft, secrets, args.url);
+    if let Some(folder) = &args.fixtures {
+        match RunDir::open(folder) {
+            Ok(dir) => job.fixtures = Some((dir, FixtureRules::default())),
+            Err(error) => return unreadable(&error).print(output),
+        }
+    }
     compose::run(job, &options, output).await
 }

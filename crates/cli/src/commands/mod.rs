@@ -7,8 +7,10 @@ pub(crate) mod dry_run;
 pub(crate) mod exec;
 pub(crate) mod export;
 pub(crate) mod judge;
+pub(crate) mod minimize;
 pub(crate) mod observe;
 pub(crate) mod policy;
+pub(crate) mod prune;
 #[cfg(feature = "query")]
 pub(crate) mod query;
 pub(crate) mod replay;

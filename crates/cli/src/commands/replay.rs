@@ -9,6 +9,7 @@ use cuebook_datalayer::replay::{Comparison, Divergence, Likeness, Recording, com
 use cuebook_datalayer::traffic::FixtureRules;
 use cuebook_datalayer::{ArtifactStore, Observations, Run, RunDir};
 use cuebook_grammar::geometry::ViewportSize;
+use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use serde::Serialize;
@@ -53,15 +54,9 @@ async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
     let dir = RunDir::open(&args.run).map_err(|error| unreadable(&error))?;
     let recorded = Run::read(&dir.log_path()).map_err(|error| unreadable(&error))?;
     let pictures = ArtifactStore::new(&dir, None);
-    let credentials: BTreeMap<_, _> = args.credential.iter().cloned().collect();
-    let mut recording = Recording::of(&recorded, &credentials).map_err(|error| {
-        Refusal::invalid(ErrorCode::InvalidPlan, format!("{}{}", with_sources(&error), hint(&error)))
-    })?;
+    let mut recording = recording(&recorded, &pictures, &args.credential)?;
     if let Some(url) = &args.url {
         recording = recording.starting_on(url);
-    }
-    if let Some(context) = &mut recording.plan.context {
-        context.viewport = viewport(&recorded, &pictures);
     }
     let mut options = args.options;
     fit_viewport(&mut options.browser, &recording.plan);
@@ -93,11 +88,7 @@ async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
     }
     let misses = ended.offline.as_ref().map_or(0, |offline| offline.missed);
     if let Some(offline) = &ended.offline {
-        let answered = counted(usize::try_from(offline.answered).unwrap_or(usize::MAX), "request");
-        let _ = writeln!(text, "offline: {answered} answered from the recording, {misses} not in it");
-        for miss in &offline.misses {
-            let _ = writeln!(text, "  not recorded: {}", plain(miss));
-        }
+        text.push_str(&offline.in_words());
     }
     if output.json {
         print_json(&Replayed {
@@ -116,7 +107,23 @@ async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
     })
 }
 
-fn unreadable(error: &(dyn std::error::Error + 'static)) -> Refusal {
+/// What a run did, in the viewport that it had.
+pub(crate) fn recording(
+    run: &Run,
+    store: &ArtifactStore,
+    credentials: &[(u32, CredentialRef)],
+) -> Result<Recording, Refusal> {
+    let credentials: BTreeMap<_, _> = credentials.iter().cloned().collect();
+    let mut recording = Recording::of(run, &credentials).map_err(|error| {
+        Refusal::invalid(ErrorCode::InvalidPlan, format!("{}{}", with_sources(&error), hint(&error)))
+    })?;
+    if let Some(context) = &mut recording.plan.context {
+        context.viewport = viewport(run, store);
+    }
+    Ok(recording)
+}
+
+pub(crate) fn unreadable(error: &(dyn std::error::Error + 'static)) -> Refusal {
     Refusal::invalid(ErrorCode::Unreadable, with_sources(error))
 }
 
@@ -140,7 +147,7 @@ fn viewport(run: &Run, store: &ArtifactStore) -> Option<ViewportSize> {
     Some(ViewportSize { width: size(seen.width)?, height: size(seen.height)? })
 }
 
-fn write(path: &Path, document: &impl Serialize) -> Result<(), Refusal> {
+pub(crate) fn write(path: &Path, document: &impl Serialize) -> Result<(), Refusal> {
     let cannot = |error: &dyn std::fmt::Display| {
         Refusal::unusable(ErrorCode::CannotWrite, format!("{}: {error}", path.display()))
     };

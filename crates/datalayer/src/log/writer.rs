@@ -26,7 +26,7 @@ use crate::error::{DataError, Doing};
 use crate::log::entry::EntryKind;
 use crate::log::ledger::Ledger;
 use crate::log::observed::Encoder;
-use crate::run_dir::{RunDir, sync_dir};
+use crate::run_dir::{RunDir, sync_dir, try_lock};
 
 /// The log of one run as a file. Dropping it ends its thread after the pending entries.
 pub struct JsonlLog {
@@ -36,6 +36,8 @@ pub struct JsonlLog {
     redactor: Option<Arc<dyn Redactor>>,
     store: ArtifactStore,
     encoder: Encoder,
+    /// Steps whose commit is durable.
+    committed: u32,
 }
 
 /// Capacity of the queue of entries. More than one are pending only if futures were dropped.
@@ -54,6 +56,7 @@ impl JsonlLog {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path).map_err(DataError::io(Doing::Create, &path))?;
+        try_lock(&file);
         file.sync_all().map_err(DataError::io(Doing::Sync, &path))?;
         sync_dir(dir.path())?;
         Self::on(file, path, ArtifactStore::new(dir, redactor.clone()), redactor)
@@ -70,7 +73,15 @@ impl JsonlLog {
             .name("step-log".into())
             .spawn(move || work(disk, receiver))
             .map_err(DataError::io(Doing::Create, &path))?;
-        Ok(Self { jobs: sender, path, ledger: Ledger::default(), redactor, store, encoder: Encoder::default() })
+        Ok(Self {
+            jobs: sender,
+            path,
+            ledger: Ledger::default(),
+            redactor,
+            store,
+            encoder: Encoder::default(),
+            committed: 0,
+        })
     }
 
     async fn append<T: Serialize + DeserializeOwned>(&mut self, kind: EntryKind, body: &T) -> Result<(), DataError> {
@@ -90,7 +101,10 @@ impl JsonlLog {
             self.ledger.fail();
             match refusal {
                 Refusal::Earlier => DataError::LogRefuses,
-                Refusal::Now(doing, source) => DataError::Io { doing, path: self.path.clone(), source },
+                Refusal::Now(doing, source) => {
+                    let (path, committed) = (self.path.clone(), self.committed);
+                    DataError::LogFails { doing, path, committed, source }
+                }
             }
         })
     }
@@ -112,7 +126,9 @@ impl StepLog for JsonlLog {
 
     async fn commit(&mut self, ticket: StepTicket, record: &StepRecord) -> Result<(), DataError> {
         self.ledger.commit(&ticket, record)?;
-        self.append(EntryKind::Commit, record).await
+        self.append(EntryKind::Commit, record).await?;
+        self.committed = self.committed.saturating_add(1);
+        Ok(())
     }
 
     async fn planned(&mut self, record: &PlanningRecord) -> Result<(), DataError> {
@@ -189,30 +205,108 @@ fn work(mut disk: impl Disk, mut jobs: mpsc::Receiver<Job>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use cuebook_grammar::report::RunResult;
+    use serde_json::json;
 
     use super::*;
+    use crate::log::Run;
 
-    /// Succeeds `good` times, then fails.
+    /// A file as a crash may leave it: what was synced is there, of the rest some first part.
+    #[derive(Default)]
+    struct Medium {
+        synced: Vec<u8>,
+        pending: Vec<u8>,
+        operations: u32,
+    }
+
+    /// Carries out `good` operations and breaks at the next one, which then has written a part of its line.
     struct Failing {
+        medium: Arc<Mutex<Medium>>,
         good: u32,
-        at: Doing,
+        part: fn(&[u8]) -> usize,
+    }
+
+    impl Failing {
+        fn after(good: u32, part: fn(&[u8]) -> usize) -> (Self, Arc<Mutex<Medium>>) {
+            let medium = Arc::<Mutex<Medium>>::default();
+            (Self { medium: medium.clone(), good, part }, medium)
+        }
+
+        fn operate(&self, line: &[u8]) -> io::Result<()> {
+            let mut medium = self.medium.lock().unwrap();
+            medium.operations += 1;
+            let is_good = medium.operations <= self.good;
+            let written = if is_good { line.len() } else { (self.part)(line) };
+            medium.pending.extend(&line[..written]);
+            if is_good { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+        }
     }
 
     impl Disk for Failing {
-        fn append(&mut self, _: &[u8]) -> io::Result<()> {
-            self.fail_at(Doing::Write)
+        fn append(&mut self, line: &[u8]) -> io::Result<()> {
+            self.operate(line)
         }
         fn sync(&mut self) -> io::Result<()> {
-            self.fail_at(Doing::Sync)?;
-            self.good = self.good.saturating_sub(1);
+            self.operate(&[])?;
+            let mut medium = self.medium.lock().unwrap();
+            let pending = std::mem::take(&mut medium.pending);
+            medium.synced.extend(pending);
             Ok(())
         }
     }
 
-    impl Failing {
-        fn fail_at(&self, doing: Doing) -> io::Result<()> {
-            if self.good == 0 && self.at == doing { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    /// What a run of three steps saw: steps that were begun, so that input was sent, and steps that were reported.
+    async fn run_on(disk: Failing) -> (usize, usize, Option<DataError>) {
+        let part = |more: serde_json::Value| {
+            let mut entry = json!({ "schemaVersion": RECORD_VERSION, "runId": "r1", "origin": "plan", "attempt": 1,
+                                    "action": { "type": "click", "targetRef": "c1" } });
+            entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            entry
+        };
+        let mut log = JsonlLog::on(disk, "log".into(), nowhere(), None).unwrap();
+        let (mut acted, mut reported) = (0, 0);
+        let mut write = async || {
+            log.open(&header()).await?;
+            for step in 0..3 {
+                let intent = part(json!({ "stepIndex": step, "tsMs": 1 }));
+                let ticket = log.begin(&serde_json::from_value(intent).unwrap()).await?;
+                acted += 1;
+                let record = part(json!({ "stepIndex": step, "url": "http://a.test/", "risk": "write", "result": "ok",
+                    "effectClass": "destructive", "execution": { "tsMs": 1, "durationMs": 1 } }));
+                log.commit(ticket, &serde_json::from_value(record).unwrap()).await?;
+                reported += 1;
+            }
+            log.close(&end()).await
+        };
+        let error = write().await.err();
+        if error.is_some() {
+            assert!(matches!(log.close(&end()).await, Err(DataError::LogRefuses)), "no log, no action");
+        }
+        (acted, reported, error)
+    }
+
+    #[tokio::test]
+    async fn a_write_or_sync_that_fails_anywhere_loses_no_reported_step_and_hides_no_begun_one() {
+        let (disk, medium) = Failing::after(u32::MAX, <[u8]>::len);
+        assert_eq!((run_on(disk).await.0, medium.lock().unwrap().operations), (3, 16), "8 entries, each synced");
+        for good in 0..16 {
+            for part in [|_: &[u8]| 0, |line: &[u8]| line.len() / 2, <[u8]>::len] {
+                let (disk, medium) = Failing::after(good, part);
+                let (acted, reported, error) = run_on(disk).await;
+                let said = cuebook_grammar::render::with_sources(&error.unwrap());
+                assert!(said.contains(&format!("{reported} steps")), "{said}");
+                let Medium { synced, pending, .. } = &*medium.lock().unwrap();
+                for survived in 0..=pending.len() {
+                    let left = [synced, &pending[..survived]].concat();
+                    let run = Run::read_bytes(&left).unwrap_or_else(|error| panic!("{good} {survived}: {error}"));
+                    let begun = run.steps.len() + run.open.len();
+                    assert!((reported..=reported + 1).contains(&run.steps.len()), "{good} {survived}: {run:?}");
+                    assert!((acted..=acted + 1).contains(&begun) && run.open.len() <= 1, "{good} {survived}: {run:?}");
+                    assert_eq!(run.torn.is_some(), !left.is_empty() && !left.ends_with(b"\n"), "{good} {survived}");
+                }
+            }
         }
     }
 
@@ -241,24 +335,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_disk_that_fails_is_an_error_and_the_log_rejects_later_entries() {
-        for at in [Doing::Write, Doing::Sync] {
-            let mut log = JsonlLog::on(Failing { good: 1, at }, "log".into(), nowhere(), None).unwrap();
-            log.open(&header()).await.unwrap();
-            let error = log.close(&end()).await.unwrap_err();
-            assert!(matches!(&error, DataError::Io { doing, .. } if *doing == at), "{error}");
-            assert!(matches!(log.close(&end()).await, Err(DataError::LogRefuses)));
-        }
-    }
-
-    #[tokio::test]
     #[cfg(target_os = "linux")]
     async fn a_full_disk_is_an_error() {
         let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
         let mut log = JsonlLog::on(full, "/dev/full".into(), nowhere(), None).unwrap();
         let error = log.open(&header()).await.unwrap_err();
         assert!(
-            matches!(&error, DataError::Io { doing: Doing::Write, source, .. } if source.kind() == io::ErrorKind::StorageFull),
+            matches!(&error, DataError::LogFails { doing: Doing::Write, committed: 0, source, .. }
+                if source.kind() == io::ErrorKind::StorageFull),
             "{error:?}"
         );
         assert!(matches!(log.close(&end()).await, Err(DataError::LogRefuses)));

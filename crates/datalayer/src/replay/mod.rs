@@ -1,4 +1,5 @@
-//! Replay: from the log of a run to a plan that needs no planner, and what a second run did differently.
+//! Replay: from the log of a run to a plan that needs no planner, what a second run did differently, and which parts of a
+//! run that failed are enough to fail.
 //!
 //! Invariants:
 //! - Pure: a [`Recording`] is made from a log, and a [`Comparison`] from two. Whoever runs the plan is above this crate.
@@ -13,11 +14,15 @@ mod heal;
 mod naming;
 mod pictures;
 mod recording;
+mod reduction;
+mod signature;
 mod urls;
 
 pub use compare::{COMPARISON_VERSION, Comparison, Divergence, DivergenceKind, compare};
 pub use pictures::compare_pictures;
 pub use recording::{Former, RECORDING_VERSION, Recording};
+pub use reduction::Reduction;
+pub use signature::Signature;
 pub use urls::Likeness;
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A recorded run as a plan.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::candidate::{Candidate, Fingerprint};
@@ -9,7 +10,7 @@ use cuebook_grammar::facts::{ElementFacts, Facts};
 use cuebook_grammar::id::{CredentialRef, TargetRef};
 use cuebook_grammar::locator::{ByLabel, ByPlaceholder, Locator, Strategy};
 use cuebook_grammar::plan::{Author, MAX_STEPS, PlanContext, PlanDraft};
-use cuebook_grammar::record::{RecordedTarget, RunResult, StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::record::{RecordedTarget, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::secret::MASK;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::text_match::TextPattern;
@@ -19,6 +20,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::naming::Names;
+use super::signature::failed_step;
 use crate::error::{DataError, Unreplayable};
 use crate::in_words;
 use crate::log::Run;
@@ -70,7 +72,8 @@ impl Recording {
         let mut names = Names::default();
         let mut targets = BTreeMap::new();
         let (mut steps, mut sources) = (Vec::new(), Vec::new());
-        for (source, record) in run.steps.iter().enumerate().filter(|(_, record)| is_kept(run, record)) {
+        let failed = failed_step(run);
+        for (source, record) in run.steps.iter().enumerate().filter(|(at, record)| is_kept(*at, record, failed)) {
             let number = u32::try_from(steps.len()).unwrap_or(u32::MAX).saturating_add(1);
             let refuse = |why| DataError::Unreplayable { step: Some(number), what: in_words::step(record), why };
             if steps.len() >= MAX_STEPS {
@@ -110,6 +113,26 @@ impl Recording {
             ..PlanDraft::of(Author::Operator, steps)
         };
         Ok(Self { schema_version: RECORDING_VERSION.to_owned(), url, plan, targets, sources })
+    }
+
+    /// The same with only the steps at these positions, ascending, and the targets that those name.
+    #[must_use]
+    pub fn keeping(&self, steps: &[usize]) -> Self {
+        let mut kept = self.clone();
+        let at = |position: &usize| self.plan.steps.get(*position).cloned();
+        kept.plan.steps = steps.iter().filter_map(at).collect();
+        kept.sources = steps.iter().filter_map(|position| self.sources.get(*position).copied()).collect();
+        let named = RefCell::new(BTreeSet::new());
+        for step in &mut kept.plan.steps {
+            step.retarget(&|target| {
+                named.borrow_mut().insert(target.clone());
+                target.clone()
+            });
+        }
+        let named = named.into_inner();
+        kept.plan.candidates.retain(|target, _| named.contains(target));
+        kept.targets.retain(|target, _| named.contains(target));
+        kept
     }
 
     /// Reads a recording of this major version, as the operator's. Fields of a later minor version are ignored.
@@ -155,20 +178,13 @@ fn origin(url: &str) -> Option<String> {
         .map(|origin| origin.ascii_serialization())
 }
 
-/// Whether a record is part of the replay.
-fn is_kept(run: &Run, record: &StepRecord) -> bool {
+/// Whether the record at a position is part of the replay, if the run ended with the failure of the step at `failed`,
+/// which is what a replay is to show again.
+fn is_kept(at: usize, record: &StepRecord, failed: Option<usize>) -> bool {
     let is_opening = record.origin == StepOrigin::Start && matches!(record.action.action, Action::Navigate(_));
-    if is_opening {
-        return false;
-    }
     match record.result {
-        StepResult::Ok => true,
-        // The failure that the run ended with is what a replay is to show again.
-        StepResult::Failed => {
-            let ended_ill = run.end.as_ref().is_none_or(|end| end.result != RunResult::Ok);
-            let is_last = run.steps.last().is_some_and(|last| std::ptr::eq(last, record));
-            ended_ill && is_last && record.origin == StepOrigin::Plan
-        }
+        StepResult::Ok => !is_opening && failed.is_none_or(|failed| at < failed),
+        StepResult::Failed => failed == Some(at),
         StepResult::Blocked | StepResult::Skipped => false,
     }
 }

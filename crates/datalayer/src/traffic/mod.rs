@@ -11,8 +11,8 @@
 
 mod tokens;
 
-use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -284,11 +284,13 @@ pub struct FixtureRules {
     /// Whether a request that comes more often than in the recording is a miss. Otherwise it gets the last reply again, as
     /// a page that asks at intervals needs it.
     pub is_strict: bool,
+    /// The positions of the exchanges that are there at all; `None` for all.
+    pub only: Option<BTreeSet<usize>>,
 }
 
 impl Default for FixtureRules {
     fn default() -> Self {
-        Self { volatile_parameters: VOLATILE.map(str::to_owned).to_vec(), is_strict: false }
+        Self { volatile_parameters: VOLATILE.map(str::to_owned).to_vec(), is_strict: false, only: None }
     }
 }
 
@@ -302,6 +304,7 @@ struct Inner {
     rules: FixtureRules,
     queues: Mutex<HashMap<Key, Queue>>,
     misses: Mutex<Vec<String>>,
+    served: Mutex<BTreeSet<usize>>,
 }
 
 /// What is equal for requests that are the same.
@@ -315,7 +318,7 @@ struct Key {
 
 #[derive(Default)]
 struct Queue {
-    replies: Vec<Exchange>,
+    replies: Vec<(usize, Exchange)>,
     asked: usize,
 }
 
@@ -337,15 +340,19 @@ impl Fixtures {
             rules,
             queues: Mutex::default(),
             misses: Mutex::default(),
+            served: Mutex::default(),
         };
-        for exchange in exchanges {
+        for (position, exchange) in exchanges.enumerate() {
             let exchange = exchange?;
+            if inner.rules.only.as_ref().is_some_and(|only| !only.contains(&position)) {
+                continue;
+            }
             let body = match &exchange.request_body {
                 Some(body) => inner.store.read(body)?,
                 None => Vec::new(),
             };
             let key = inner.key(&exchange.method, &exchange.url, &exchange.request_headers, &body);
-            lock(&inner.queues).entry(key).or_default().replies.push(exchange);
+            lock(&inner.queues).entry(key).or_default().replies.push((position, exchange));
         }
         Ok(Some((setting, Self(Arc::new(inner)))))
     }
@@ -355,6 +362,37 @@ impl Fixtures {
     pub fn misses(&self) -> Vec<String> {
         lock(&self.0.misses).clone()
     }
+
+    /// The positions of the exchanges that were needed so far.
+    #[must_use]
+    pub fn served(&self) -> BTreeSet<usize> {
+        lock(&self.0.served).clone()
+    }
+}
+
+/// Copies the setting of a recording, the exchanges at the positions of `only`, and their bodies, into a folder without a
+/// recording. Blocks.
+///
+/// # Errors
+/// As [`Exchanges`], and of the artifacts.
+pub fn copy(from: &RunDir, only: &BTreeSet<usize>, to: &RunDir) -> Result<(), DataError> {
+    let Some((setting, exchanges)) = Exchanges::open(from)? else { return Ok(()) };
+    let (store, log) = (ArtifactStore::new(from, None), TrafficLog::create(to, &setting, None)?);
+    for (position, exchange) in exchanges.enumerate() {
+        let exchange = exchange?;
+        if !only.contains(&position) {
+            continue;
+        }
+        for body in [&exchange.request_body, &exchange.body].into_iter().flatten() {
+            let bytes = store.read(body)?;
+            let path = to.path().join(&body.path);
+            let folder = path.parent().unwrap_or(to.path());
+            fs::create_dir_all(folder).map_err(DataError::io(Doing::Create, folder))?;
+            fs::write(&path, bytes).map_err(DataError::io(Doing::Write, &path))?;
+        }
+        log.append(&exchange)?;
+    }
+    Ok(())
 }
 
 impl Inner {
@@ -410,10 +448,11 @@ impl Inner {
             let Some(queue) = queues.get_mut(known) else { continue };
             let at = queue.asked;
             queue.asked += 1;
-            return match queue.replies.get(at) {
-                None if !self.rules.is_strict => queue.replies.last().cloned(),
-                found => found.cloned(),
-            };
+            let found = queue.replies.get(at).or_else(|| queue.replies.last().filter(|_| !self.rules.is_strict));
+            return found.map(|(position, exchange)| {
+                lock(&self.served).insert(*position);
+                exchange.clone()
+            });
         }
         None
     }

@@ -1,0 +1,86 @@
+//! `cuebook prune`: removes old runs.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use cuebook_datalayer::retention::{Retention, StoredRun};
+use cuebook_datalayer::{DataError, RunDir};
+use cuebook_grammar::report::ErrorCode;
+use serde::Serialize;
+
+use crate::args::PruneArgs;
+use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::progress::{self, counted};
+use crate::text::{plain, with_sources};
+
+/// What `--json` prints.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Pruned {
+    dry_run: bool,
+    /// Folders, oldest first.
+    removed: Vec<PathBuf>,
+    /// Their bytes.
+    bytes: u64,
+    kept: usize,
+    /// Why folders were not looked at or not removed.
+    notes: Vec<String>,
+}
+
+pub(crate) fn run(args: &PruneArgs, output: Output) -> Exit {
+    match pruned(args) {
+        Ok(pruned) => {
+            for note in &pruned.notes {
+                progress::say(&format!("note: {note}"));
+            }
+            if output.json {
+                print_json(&pruned);
+            } else {
+                print_text(&in_words(&pruned));
+            }
+            Exit::OK
+        }
+        Err(refusal) => refusal.print(output),
+    }
+}
+
+fn pruned(args: &PruneArgs) -> Result<Pruned, Refusal> {
+    let mut pruned = Pruned { dry_run: args.dry_run, ..Pruned::default() };
+    let mut runs = Vec::new();
+    for path in &args.runs {
+        let found = match RunDir::find(std::slice::from_ref(path)) {
+            Err(DataError::NoRun { .. }) => Vec::new(),
+            found => found.map_err(|error| Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)))?,
+        };
+        for dir in found {
+            let shown = plain(&dir.path().display().to_string());
+            match StoredRun::of(dir) {
+                Ok(Ok(run)) => runs.push(run),
+                Ok(Err(why)) => pruned.notes.push(format!("{shown} is kept: {why}")),
+                Err(error) => pruned.notes.push(format!("{shown} is kept: {}", with_sources(&error))),
+            }
+        }
+    }
+    pruned.kept = runs.len();
+    let retention = Retention { runs: args.keep, age: args.older, bytes: args.larger };
+    for run in retention.superfluous(runs, SystemTime::now()) {
+        let (path, bytes) = (run.dir.path().to_owned(), run.bytes);
+        let removed = if args.dry_run { Ok(()) } else { run.remove() };
+        match removed {
+            Ok(()) => {
+                pruned.kept -= 1;
+                pruned.bytes += bytes;
+                pruned.removed.push(path);
+            }
+            Err(error) => pruned.notes.push(with_sources(&error)),
+        }
+    }
+    Ok(pruned)
+}
+
+fn in_words(pruned: &Pruned) -> String {
+    let verb = if pruned.dry_run { "would remove" } else { "removed" };
+    let lines = pruned.removed.iter().map(|path| format!("{verb} {}\n", plain(&path.display().to_string())));
+    let (runs, kept) = (counted(pruned.removed.len(), "run"), counted(pruned.kept, "run"));
+    lines.collect::<String>() + &format!("{verb} {runs} of {} bytes; {kept} kept\n", pruned.bytes)
+}
