@@ -35,7 +35,7 @@ struct Around {
 impl Run<'_> {
     /// Has the page keep what is around the target. No answer is awaited.
     pub(crate) async fn keep_around(&mut self, target: &Resolved) {
-        if self.step.effect() == EffectClass::ReadOnly {
+        if !self.keeps() {
             return;
         }
         let Ok(world) = self.probe.world_of(&target.key, self.until).await else { return };
@@ -57,6 +57,8 @@ impl Run<'_> {
             return Ok(());
         };
         let Ok(Around { before, after }) = serde_json::from_str(&text) else { return Ok(()) };
+        // What an earlier step had kept is no part of this one.
+        let before = before.filter(|_| node != 0 && self.keeps());
         let (before, after) = (before.map(|tree| self.text(tree)), self.text(after));
         let difference =
             |before: &String| TextDiff::from_lines(before, &after).unified_diff().header("before", "after").to_string();
@@ -69,6 +71,10 @@ impl Run<'_> {
             self.evidence.artifacts.push(stored.map_err(|error| ExecutorError::Artifact(Box::new(error)))?);
         }
         Ok(())
+    }
+
+    fn keeps(&self) -> bool {
+        self.step.effect() != EffectClass::ReadOnly
     }
 
     fn text(&self, tree: AriaTree) -> String {
