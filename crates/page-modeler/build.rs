@@ -6,8 +6,6 @@ use std::path::Path;
 #[expect(clippy::disallowed_methods, reason = "Cargo says by the environment where a build script may write")]
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::var_os("OUT_DIR").ok_or("expected to be run by Cargo")?;
-    for (entry, name) in [("src/capture/walk/answers.js", "walk"), ("src/explore/aria.js", "aria")] {
-        cuebook_bundle::build(Path::new(entry), name, Path::new(&out))?;
-    }
+    cuebook_bundle::build(Path::new("src/capture/walk/answers.js"), "walk", Path::new(&out))?;
     Ok(())
 }

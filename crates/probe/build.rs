@@ -1,4 +1,4 @@
-//! Joins the modules of the script for pages.
+//! Joins the modules of the scripts for pages.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,6 +6,8 @@ use std::path::Path;
 #[expect(clippy::disallowed_methods, reason = "Cargo says by the environment where a build script may write")]
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::var_os("OUT_DIR").ok_or("expected to be run by Cargo")?;
-    cuebook_bundle::build(Path::new("src/js/core.js"), "core", Path::new(&out))?;
+    for name in ["core", "aria"] {
+        cuebook_bundle::build(&Path::new("src/js").join(name).with_extension("js"), name, Path::new(&out))?;
+    }
     Ok(())
 }

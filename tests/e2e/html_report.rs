@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use cuebook::environment::FromEnv as _;
 use cuebook_cdp::{Browser, LaunchOptions, Page, SearchPlaces, WaitUntil, find_chrome};
-use cuebook_datalayer::{ArtifactStore, Run, RunDir, html, run_id};
+use cuebook_datalayer::metrics::Collector;
+use cuebook_datalayer::{ArtifactStore, Entries, Run, RunDir, html, run_id};
 use cuebook_grammar::record::RECORD_VERSION;
+use cuebook_grammar::report::RunReport;
+use cuebook_grammar::seam::{ArtifactKind, ArtifactSink as _};
 use cuebook_tests::{Shop, cuebook};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -145,6 +148,15 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
                   "inputTokens": 1, "outputTokens": 1, "latencyMs": 1, "attempts": 1,
                   "end": { "failed": { "code": text(), "message": text() } } },
     }));
+    let store = ArtifactStore::new(&dir, None);
+    let mut files = Vec::new();
+    let mut kept = Vec::new();
+    for kind in [ArtifactKind::AxSubtree, ArtifactKind::DomDiff] {
+        for line in ["", "+", "-", "@@ "] {
+            files.push(format!("{line}{}", text()));
+        }
+        kept.push(json!(store.store(kind, "text/plain", files.join("\n").into_bytes()).await?));
+    }
     for index in 0..500 {
         let record = json!({
             "entry": "commit", "schemaVersion": RECORD_VERSION, "runId": id, "stepIndex": index, "origin": "plan",
@@ -158,8 +170,9 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
             "postFacts": { "samples": [{ "atMs": 1, "url": text(), "title": text(), "targets": {} }] },
             "effects": { "urlAfter": text(), "states": [text()], "consoleErrors": [text()], "newTabs": [text()],
                          "dialogs": [{ "kind": "alert", "message": text() }],
-                         "requests": [{ "method": text(), "url": text(), "failure": text() }] },
-            "artifacts": [{ "kind": "screenshot", "sha256": text(), "mediaType": text(), "bytes": 1, "path": text() }],
+                         "requests": [{ "method": text(), "url": text(), "failure": text(), "durationMs": 1 }] },
+            "artifacts": [{ "kind": "screenshot", "sha256": text(), "mediaType": text(), "bytes": 1, "path": text() },
+                          kept[0], kept[1]],
             "data": { "said": text() }, "result": "failed",
             "failure": { "stage": "postcondition", "cause": "covered", "message": text() },
         });
@@ -169,14 +182,41 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
         });
         lines.extend([begin, record]);
     }
+    let comparison = json!({ "schemaVersion": "1.0", "recorded": text(), "replayed": text(), "steps": 500,
+        "divergences": [{ "step": 1, "action": text(), "kind": "url", "recorded": [text()], "replayed": [text()] },
+                        { "step": 0, "action": text(), "kind": "console", "recorded": [], "replayed": [text()] }] });
+    let report = json!({ "schemaVersion": "1.3", "result": "failed", "answer": text(), "steps": [], "enforcement": "egress",
+        "enforcementNote": text(), "usage": { "plannerCalls": 0, "inputTokens": 0, "outputTokens": 0 },
+        "error": { "code": "covered", "message": text() } });
     ensure!(count >= 10_000, "{count} strings");
     let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let run = Run::read_bytes(log.as_bytes())?;
-    let page = html::page(&run, None, &ArtifactStore::new(&dir, None));
+    let (report, comparison) = (RunReport::read(&report.to_string())?, serde_json::from_value(comparison)?);
+    let beside = html::Beside { report: Some(&report), comparison: Some(&comparison) };
     let path = out.path().join("report.html");
-    fs::write(&path, page)?;
+    fs::write(&path, html::page(&run, beside, &store))?;
+    let said = is_inert(&path, 500).await?;
+    // Not all fields are shown; those that are, are shown as they are.
+    let shown = (1..count).step_by(47).filter(|number| said.contains(&payload(*number))).count();
+    assert!(shown > count / 47 / 2, "{shown} of {} are shown as they are", count / 47);
+    for kept in &files {
+        assert!(said.contains(kept), "{kept}");
+    }
 
-    let (browser, page, _profiles) = shown(&path, (1280, 720)).await?;
+    let mut collector = Collector::default();
+    for _ in 0..3 {
+        collector.add_run(Entries::new(log.as_bytes(), &path))?;
+    }
+    fs::write(&path, html::overview(&collector, &|_| None))?;
+    let said = is_inert(&path, 0).await?;
+    assert!(said.contains("What fails") && said.contains("#1"), "{said}");
+    Ok(())
+}
+
+/// Opens a page, touches all of it, and makes sure that it runs nothing but its own script and requests nothing. Returns its
+/// text.
+async fn is_inert(path: &std::path::Path, steps: usize) -> Result<String> {
+    let (browser, page, _profiles) = shown(path, (1280, 720)).await?;
     let mut events = page.session_events(&["Network.requestWillBeSent", "Audits.issueAdded"], 10_000);
     page.session().call_raw("Audits.enable", json!({}), soon()).await?;
     page.goto(&format!("file://{}?again", path.display()), WaitUntil::Load, soon()).await?;
@@ -196,13 +236,9 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
         })()",
     )
     .await?;
-    let expected = json!({ "hacked": false, "scripts": 1, "links": 0, "handlers": 0, "strange": 0, "steps": 500 });
+    let expected = json!({ "hacked": false, "scripts": 1, "links": 0, "handlers": 0, "strange": 0, "steps": steps });
     assert_eq!(seen, expected);
     let all = asked(&page, "document.documentElement.textContent").await?;
-    let all = all.as_str().context("expected text")?;
-    // Not all fields are shown; those that are, are shown as they are.
-    let shown = (1..count).step_by(47).filter(|number| all.contains(&payload(*number))).count();
-    assert!(shown > count / 47 / 2, "{shown} of {} are shown as they are", count / 47);
     while let Some(delivery) = events.try_next() {
         let cuebook_cdp::Delivery::Event(event) = delivery else { anyhow::bail!("events were lost") };
         let event: Value = event.parse()?;
@@ -210,5 +246,5 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
         assert!(url.starts_with("file://") || url.starts_with("data:"), "{event}");
     }
     browser.close(soon()).await.ok();
-    Ok(())
+    Ok(all.as_str().context("expected text")?.to_owned())
 }

@@ -43,6 +43,24 @@ fn runs_are_counted_and_a_rate_that_fell_fails_the_gate() -> Result<()> {
     let tolerant = ["stats", text(&good)?, "--gate", text(&baseline)?, "--tolerance", "0.5"];
     assert_eq!(cuebook(&tolerant)?.code, 0);
 
+    let written = cuebook(&["report", text(out)?, "--json"])?;
+    assert_eq!(written.code, 0, "{written:?}");
+    assert_eq!(written.json()?["report"], json!(out.join("report.html")));
+    let page = fs::read_to_string(out.join("report.html"))?;
+    let run = bad.file_name().and_then(|name| name.to_str()).context("expected a name")?;
+    for part in [
+        "1 of 2 runs ended well",
+        "postconditionFailed",
+        "click role=button name=&quot;Save draft&quot;",
+        "POST http://127.0.0.1:",
+        &format!("<a href=\"./{run}/report.html\">{run}</a>"),
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    assert!(fs::read_to_string(bad.join("report.html"))?.contains("Around the target"));
+    let nowhere = cuebook(&["report", text(&good)?, text(&bad)?, "--json"])?;
+    assert_eq!((nowhere.code, nowhere.stderr.contains("--out FILE")), (2, true), "{nowhere:?}");
+
     let shown = cuebook(&["stats", text(&good)?, text(&bad)?])?;
     assert!(shown.stdout.contains("runs that ended well         50.0 %"), "{}", shown.stdout);
     let scraped = cuebook(&["stats", text(&good)?, "--prometheus"])?;

@@ -1,5 +1,5 @@
 //! Runs `cuebook` on third-party pages, MiniWoB++ tasks and Django's admin, and on instructions that it should refuse,
-//! checks the types of the page scripts with TypeScript, and has other people's software read exports.
+//! checks the types of the page scripts with TypeScript, has other people's software read exports, and axe the pages of runs.
 //!
 //! Invariant: every harness runs even if another one fails; what a run achieved is judged by the
 //! applications themselves (a task's reward, a database), never by `cuebook`'s own report.
@@ -39,11 +39,13 @@ enum Harness {
     Sentences,
     /// Exports of runs on the built-in site, in the software that they are for
     Exports,
+    /// The pages of runs on the built-in site, with axe
+    Report,
 }
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 4] = [Self::Miniwob, Self::Django, Self::Sentences, Self::Exports];
+    const DRIVING: [Self; 5] = [Self::Miniwob, Self::Django, Self::Sentences, Self::Exports, Self::Report];
 
     fn title(self) -> &'static str {
         match self {
@@ -52,6 +54,7 @@ impl Harness {
             Self::Django => "Django's admin",
             Self::Sentences => "Sentences",
             Self::Exports => "Exports",
+            Self::Report => "Pages of runs",
         }
     }
 
@@ -61,6 +64,7 @@ impl Harness {
             Self::Types | Self::Miniwob | Self::Django => "docs/interop.md",
             Self::Sentences => "docs/lexical.md",
             Self::Exports => "docs/export.md",
+            Self::Report => "docs/logs.md",
         }
     }
 
@@ -72,6 +76,7 @@ impl Harness {
             Self::Django => "interop/django_admin.py",
             Self::Sentences => "interop/sentences.py",
             Self::Exports => "interop/exports.py",
+            Self::Report => "interop/reports.py",
         }
     }
 }

@@ -56,7 +56,7 @@ pub use page::{
 };
 pub use profile_dir::{SweepReport, sweep};
 pub use queue::Events;
-pub use session::{Call, Delivery, EventQueue, RawEvent, Session, SessionKind};
+pub use session::{Call, Delivery, EventQueue, RawEvent, Session, SessionKind, Shorten};
 pub use sharing::{AttachOptions, OpenTab};
 pub use world::World;
 

@@ -52,6 +52,11 @@ impl Text {
         Self { json, mended: OnceLock::new() }
     }
 
+    /// JSON that did not come off the wire.
+    pub(crate) fn made(json: impl Into<Bytes>) -> Self {
+        Self { json: json.into(), mended: OnceLock::new() }
+    }
+
     pub(crate) fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
         let error = match serde_json::from_slice(&self.json) {
             Ok(value) => return Ok(value),

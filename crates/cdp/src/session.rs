@@ -165,13 +165,23 @@ pub type EventQueue = Events<Delivery>;
 /// A subscriber of raw events.
 pub(crate) struct Subscription {
     methods: Box<[&'static str]>,
+    shorten: Option<Shorten>,
     queue: Weak<Queue<Delivery>>,
 }
+
+/// What to queue instead of an event, in the form of its parameters; `None` queues nothing. Runs where messages are read,
+/// so it has to be quick.
+pub type Shorten = fn(&RawEvent) -> Option<serde_json::Value>;
 
 impl Subscription {
     pub(crate) fn new(methods: &[&'static str], capacity: usize) -> (Self, EventQueue) {
         let queue = Queue::new(capacity);
-        (Self { methods: methods.into(), queue: Arc::downgrade(&queue) }, Events::new(queue, Delivery::Lagged))
+        let subscription = Self { methods: methods.into(), shorten: None, queue: Arc::downgrade(&queue) };
+        (subscription, Events::new(queue, Delivery::Lagged))
+    }
+
+    pub(crate) fn shortened(self, shorten: Shorten) -> Self {
+        Self { shorten: Some(shorten), ..self }
     }
 
     pub(crate) fn close(&self) {
@@ -186,7 +196,15 @@ pub(crate) fn publish(subscriptions: &mut Vec<Subscription>, session: &Session, 
     subscriptions.retain(|subscription| {
         let Some(queue) = subscription.queue.upgrade() else { return false };
         if let Some(method) = subscription.methods.iter().find(|wanted| **wanted == method) {
-            queue.push(Delivery::Event(RawEvent { method, session: session.clone(), params: params.clone() }));
+            let event = RawEvent { method, session: session.clone(), params: params.clone() };
+            match subscription.shorten {
+                None => queue.push(Delivery::Event(event)),
+                Some(shorten) => {
+                    if let Some(params) = shorten(&event) {
+                        queue.push(Delivery::Event(RawEvent { params: Text::made(params.to_string()), ..event }));
+                    }
+                }
+            }
         }
         true
     });

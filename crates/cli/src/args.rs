@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Test(TestArgs),
     /// Judge a recorded run again, without a browser
     Judge(JudgeArgs),
-    /// Write a recorded run as one page of HTML
+    /// Write a recorded run, or what many come to, as one page of HTML
     Report(ReportArgs),
     /// Count how reliable recorded runs were, and what they cost
     Stats(StatsArgs),
@@ -527,9 +527,10 @@ pub(crate) struct JudgeArgs {
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {
-    /// Directory of the run
-    pub(crate) run: PathBuf,
-    /// File to write [default: report.html in the directory of the run]
+    /// Directory of a run, for its page; or directories of runs or of several runs, for the page of all of them
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// File to write [default: report.html in the directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Open it in the system's browser

@@ -108,7 +108,14 @@ mod tests {
 
     fn request(url: &str, status: Option<u16>, failure: Option<&str>) -> RequestFact {
         let failure = failure.map(str::to_owned);
-        RequestFact { method: "GET".to_owned(), url: url.to_owned(), status, failure, retry_after_ms: None }
+        RequestFact {
+            method: "GET".to_owned(),
+            url: url.to_owned(),
+            status,
+            failure,
+            retry_after_ms: None,
+            duration_ms: None,
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The effects of a step, gathered from the watched frames and from the wire.
 //!
-//! Requests and errors are those since the input, without the page's own polling; exceptions of the page's scripts
-//! appear only as far as the browser logs them.
+//! Requests and errors are those since the input, without the page's own polling.
 
 use std::time::Duration;
 
@@ -124,8 +123,6 @@ impl Run<'_> {
             mutations.background = mutations.background.saturating_add(summary.background);
             let room = MAX_NOTABLE.saturating_sub(record.states.len());
             record.states.extend(summary.states.iter().take(room).map(|text| cut(text, 300)));
-            let room = MAX_NOTABLE.saturating_sub(record.console_errors.len());
-            record.console_errors.extend(summary.errors.iter().take(room).map(|text| cut(text, 300)));
             let room = MAX_NOTABLE.saturating_sub(record.problems.len());
             record.problems.extend(summary.problems.iter().take(room).cloned());
             record.scrolled |= summary.scrolled;
@@ -150,8 +147,9 @@ impl Run<'_> {
         let events = self.events();
         record.denied = self.denied();
         record.requests = self.network.effects().into_iter().take(MAX_REQUESTS).collect();
-        let room = MAX_NOTABLE.saturating_sub(record.console_errors.len());
-        record.console_errors.extend(self.network.errors().into_iter().take(room));
+        let redacted = |text: &str| self.redacted(text);
+        let scripts = self.network.script_errors().into_iter().map(|error| error.in_words(redacted));
+        record.console_errors = scripts.chain(self.network.errors()).take(MAX_NOTABLE).collect();
         record.dialogs = self.activity.answered.iter().cloned().chain(events.dialogs).collect();
         record.downloads = events.downloads;
         record.new_tabs = events.new_tabs;

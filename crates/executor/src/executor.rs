@@ -13,7 +13,7 @@ use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome}
 use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::seam::{ArtifactSink, Denials, EffectGate, Executor, NoDenials, Redactor, SecretSource};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_probe::{Probe, ProbeError};
+use cuebook_probe::{ARIA, Probe, ProbeError};
 use tracing::Instrument as _;
 
 use crate::activity::Activity;
@@ -133,6 +133,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         let attach = async {
             let probe = Probe::attach(tab, self.digest.clone(), until).await?;
             probe.extend(ACT, until).await?;
+            probe.extend(ARIA, until).await?;
             if self.options.people == PeopleInput::Never {
                 // The tab may have been open before this executor was made.
                 probe.page().add_world_script(&guard_for(PeopleInput::Never), until).await?;

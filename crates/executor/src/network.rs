@@ -1,4 +1,4 @@
-//! The requests of a tab, and the errors that the browser logs.
+//! The requests of a tab, and the errors that the browser logs and its scripts make.
 //!
 //! Both are recorded from the first step on a tab to the end of the executor, so that requests which were open or
 //! polling before a step are known. Bodies are never fetched. Costs one event on the wire for each stage of a request;
@@ -23,6 +23,7 @@ use httpdate::parse_http_date;
 use serde::Deserialize;
 
 use crate::activity::LONGEST;
+use crate::console::{Console, ScriptError};
 
 const METHODS: [&str; 5] = [
     "Network.requestWillBeSent",
@@ -58,6 +59,7 @@ struct Traffic {
     /// When a request of the step was last answered.
     answered: Option<Instant>,
     errors: Vec<String>,
+    console: Console,
     /// Open requests.
     open: HashMap<String, Open>,
     /// Requests by address since the last step.
@@ -81,6 +83,8 @@ struct Sent {
 
 struct Open {
     since: Instant,
+    /// Seconds of the browser's monotonic clock.
+    sent: f64,
     /// Its index in the list; `None` if it began before the input.
     position: Option<usize>,
     is_polling: bool,
@@ -119,6 +123,7 @@ impl Network {
             documents: BTreeSet::new(),
             answered: None,
             errors: Vec::new(),
+            console: Console::watch(page),
             open: HashMap::new(),
             asked: BTreeMap::new(),
             polled: BTreeSet::new(),
@@ -136,6 +141,7 @@ impl Network {
         let mut traffic = self.traffic();
         traffic.asked.clear();
         traffic.drain();
+        traffic.console.settle();
         let often: Vec<String> =
             traffic.asked.iter().filter(|(_, times)| **times >= POLLED).map(|(address, _)| address.clone()).collect();
         traffic.polled.extend(often);
@@ -189,6 +195,11 @@ impl Network {
         self.traffic().errors.clone()
     }
 
+    /// What went wrong in the page's scripts since the input.
+    pub(crate) fn script_errors(&self) -> Vec<ScriptError> {
+        self.traffic().console.errors()
+    }
+
     pub(crate) fn idle_fact(&self) -> Option<bool> {
         self.traffic().idle
     }
@@ -219,6 +230,7 @@ impl Traffic {
         self.documents.clear();
         self.answered = None;
         self.errors.clear();
+        self.console.begin();
         self.open.values_mut().for_each(|open| open.position = None);
         self.last_activity = Instant::now();
         self.idle = None;
@@ -258,26 +270,32 @@ impl Traffic {
             }
             "Network.loadingFailed" => {
                 let Ok(failed) = event.parse::<LoadingFailed<'_>>() else { return };
-                self.closed(&failed.request_id, Some(cut(&failed.error_text, 200)).filter(|text| !text.is_empty()));
+                let why = Some(cut(&failed.error_text, 200)).filter(|text| !text.is_empty());
+                self.closed(&failed.request_id, failed.timestamp, why);
             }
             _ => {
                 let Ok(finished) = event.parse::<LoadingFinished<'_>>() else { return };
-                self.closed(&finished.request_id, None);
+                self.closed(&finished.request_id, finished.timestamp, None);
             }
         }
     }
 
-    fn closed(&mut self, id: &str, failure: Option<String>) {
+    fn closed(&mut self, id: &str, at: f64, failure: Option<String>) {
         let Some(open) = self.open.remove(id) else { return };
         if !open.is_polling {
             self.last_activity = Instant::now();
         }
-        self.ended(open.position, |request| request.failure = failure);
+        let took = Duration::try_from_secs_f64(at - open.sent).ok();
+        self.ended(open.position, |request| {
+            request.failure = failure;
+            request.duration_ms = took.and_then(|took| u32::try_from(took.as_millis()).ok());
+        });
     }
 
     fn sent(&mut self, sent: &RequestWillBeSent<'_>) {
         if let Some(response) = &sent.redirect_response {
             self.answered(&sent.request_id, response);
+            self.closed(&sent.request_id, sent.timestamp, None);
         }
         if sent.request.url.starts_with("data:") {
             return;
@@ -303,15 +321,16 @@ impl Traffic {
         let position = (self.requests.len() < MAX_REQUESTS).then(|| {
             let url = sent.request.url.split('#').next().unwrap_or("");
             let method = cut(&sent.request.method, 20);
+            let url = cut(url, LONGEST);
             let fact =
-                RequestFact { method, url: cut(url, LONGEST), status: None, failure: None, retry_after_ms: None };
+                RequestFact { method, url, status: None, failure: None, retry_after_ms: None, duration_ms: None };
             self.requests.push(Sent { fact, is_polling, is_of_step, is_main, is_answered: false });
             self.requests.len() - 1
         });
         // Streams stay open: they are no sign of work.
         if !matches!(&*sent.kind, "WebSocket" | "EventSource" | "Ping") && self.open.len() < CAPACITY {
-            self.open
-                .insert(sent.request_id.clone().into_owned(), Open { since: Instant::now(), position, is_polling });
+            let open = Open { since: Instant::now(), sent: sent.timestamp, position, is_polling };
+            self.open.insert(sent.request_id.clone().into_owned(), open);
         }
     }
 

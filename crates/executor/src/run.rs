@@ -3,6 +3,7 @@
 //! Invariant: every wait races with what may end the step: a dialog, a crash, the end of the tab or of
 //! the browser, and the step's deadline.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::AtomicBool;
@@ -30,6 +31,7 @@ use crate::gate::{Held, Holder};
 use crate::input::devices::{Armed, Flight, Sent};
 use crate::network::Network;
 use crate::options::{BeforeUnload, ExecutorOptions};
+use crate::redaction::scrub_text;
 use crate::script::FrameSummary;
 use crate::stage::{Looking, Target, Watching};
 use crate::stop::{Part, Stop, gone_stop, out_of_time};
@@ -144,6 +146,12 @@ impl Run<'_> {
         let span = begun.elapsed();
         self.until = self.until.checked_add(span).unwrap_or(self.until);
         Ok(span)
+    }
+
+    /// Without what the redactor of the run and this step know to be secret.
+    pub(crate) fn redacted(&self, text: &str) -> String {
+        let text = self.redactor.map_or(Cow::Borrowed(text), |redactor| redactor.redact(text));
+        scrub_text(&text, self.gathered.secrets())
     }
 
     /// Waits a while, within the deadline.

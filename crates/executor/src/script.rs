@@ -306,7 +306,6 @@ pub(crate) struct FrameSummary {
     pub(crate) background: u32,
     pub(crate) notable: Vec<String>,
     pub(crate) states: Vec<String>,
-    pub(crate) errors: Vec<String>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) scrolled: bool,
     pub(crate) target_changed: bool,

@@ -99,6 +99,9 @@ impl Run<'_> {
             let after = self.picture(ArtifactKind::ScreenshotAfter, artifacts).await?;
             self.evidence.artifacts.extend(after);
         }
+        if !self.is_well(&ended, &awaited) {
+            self.leave_behind(artifacts).await?;
+        }
         self.evidence.effects = effects;
         self.evidence.input_sent = self.looking.has_acted();
         self.evidence.cdp_events = Some(self.activity.events);
@@ -184,6 +187,7 @@ impl Run<'_> {
             return failed(Stage::Resolve, Cause::TargetNotFound, "the step names no target");
         };
         let main = self.resolve(&target, by).await?;
+        self.keep_around(&main).await;
         self.evidence.timings.resolve_ms =
             self.evidence.timings.resolve_ms.saturating_add(between(begun, Instant::now()));
         self.main = Some(main.clone());

@@ -86,7 +86,7 @@ fn entries(record: &StepRecord) -> Vec<Value> {
     let sent = effects.requests.iter().map(|request| entry(record, request, None));
     let denied = effects.denied.iter().filter_map(|denied| {
         let (method, url) = (denied.method.clone(), denied.url.clone()?);
-        let request = RequestFact { method, url, status: None, failure: None, retry_after_ms: None };
+        let request = RequestFact { method, url, status: None, failure: None, retry_after_ms: None, duration_ms: None };
         Some(entry(record, &request, Some(format!("denied by rule {}", denied.rule))))
     });
     sent.chain(denied).collect()

@@ -211,7 +211,7 @@ structs! {
     }
     TargetFacts { matches, element, }
     Sample { at_ms, url, title, targets, }
-    RequestFact { method, url, status, failure, retry_after_ms, }
+    RequestFact { method, url, status, failure, retry_after_ms, duration_ms, }
     DialogFact { kind, message, }
     DownloadFact { filename, url, end, bytes, }
     EventFacts { network_idle, requests, dialogs, downloads, new_tabs, any_effect, }

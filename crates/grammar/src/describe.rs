@@ -227,7 +227,11 @@ impl Condition {
                 Some(url) => format!("a new tab at {}", cut(url)),
                 None => "no new tab".to_owned(),
             },
-            C::AnyEffect(_) => "none".to_owned(),
+            C::AnyEffect(_) => match facts.events.any_effect {
+                Some(true) => "one".to_owned(),
+                Some(false) => "none".to_owned(),
+                None => "nothing that tells".to_owned(),
+            },
             C::AllOf(group) => {
                 let open = group.conditions.iter().filter(|one| !one.evaluate(facts).holds());
                 let all: Vec<String> = open.map(|one| one.seen_naming(facts, name)).collect();

@@ -225,6 +225,9 @@ pub struct RequestFact {
     /// How long the server asks to wait before the next request (`Retry-After` of a status 429 or 503), in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// From the request to the end of its answer, in milliseconds; absent while that is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u32>,
 }
 
 impl RequestFact {

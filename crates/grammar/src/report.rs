@@ -13,7 +13,7 @@ use crate::record::{Failure, StepOrigin, StepRecord, StepResult};
 use crate::step::Step;
 
 /// The version of the report format, raised by the same rule as that of the record.
-pub const REPORT_VERSION: &str = "1.3";
+pub const REPORT_VERSION: &str = "1.4";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, REPORT_VERSION)

@@ -18,6 +18,7 @@
 //!
 //! [`NodeKey`]: cuebook_grammar::id::NodeKey
 
+mod aria;
 mod ask;
 mod ax;
 mod error;
@@ -30,6 +31,7 @@ mod probe;
 mod script;
 mod world;
 
+pub use aria::{ARIA, AriaLimits, AriaTree};
 pub use ask::Ask;
 pub use ax::AxFacts;
 pub use error::ProbeError;

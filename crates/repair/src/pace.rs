@@ -201,6 +201,7 @@ mod tests {
             status: Some(429),
             failure: None,
             retry_after_ms: wait,
+            duration_ms: None,
         };
         let requests = vec![request("https://a.test/x", Some(5_000)), request("https://b.test/", None)];
         pace.note(Some(&EffectRecord { requests, ..EffectRecord::default() }), now);

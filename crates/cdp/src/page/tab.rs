@@ -12,7 +12,7 @@ use crate::error::{CallError, PageError};
 use crate::frames::{FrameTree, Record};
 use crate::ids::{DocumentId, FrameId, TargetId};
 use crate::queue::{Events, Lanes};
-use crate::session::{EventQueue, Session, Subscription};
+use crate::session::{EventQueue, Session, Shorten, Subscription};
 
 /// How long [`Page::close`] waits for a tab to go before it asks again.
 const CLOSE_AGAIN: Duration = Duration::from_millis(500);
@@ -156,14 +156,25 @@ impl Page {
     #[must_use]
     pub fn session_events(&self, methods: &[&'static str], capacity: usize) -> EventQueue {
         let (subscription, queue) = Subscription::new(methods, capacity);
+        self.subscribe(subscription);
+        queue
+    }
+
+    /// The same for events that a page can make many and long: what is queued is what `shorten` makes of each.
+    #[must_use]
+    pub fn shortened_events(&self, methods: &[&'static str], capacity: usize, shorten: Shorten) -> EventQueue {
+        let (subscription, queue) = Subscription::new(methods, capacity);
+        self.subscribe(subscription.shortened(shorten));
+        queue
+    }
+
+    fn subscribe(&self, subscription: Subscription) {
         let mut state = self.inner.lock();
         if state.is_closed {
             subscription.close();
         } else {
             state.subscriptions.push(subscription);
         }
-        drop(state);
-        queue
     }
 
     /// The dialog that is open now.

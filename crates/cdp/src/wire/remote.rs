@@ -68,4 +68,36 @@ pub struct ExceptionDetails<'a> {
     /// The thrown value.
     #[serde(borrow, default)]
     pub exception: Option<RemoteObject<'a>>,
+    /// The script, where there is no stack.
+    #[serde(borrow, default)]
+    pub url: Str<'a>,
+    /// 0-based line in it.
+    #[serde(default)]
+    pub line_number: u32,
+    /// The calls that led there.
+    #[serde(borrow, default)]
+    pub stack_trace: Option<StackTrace<'a>>,
+}
+
+/// A stack of calls.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct StackTrace<'a> {
+    /// The innermost first.
+    #[serde(borrow, default)]
+    pub call_frames: Vec<CallFrame<'a>>,
+}
+
+/// One call.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CallFrame<'a> {
+    /// The script.
+    #[serde(borrow, default)]
+    pub url: Str<'a>,
+    /// 0-based line in it.
+    #[serde(default)]
+    pub line_number: u32,
 }

@@ -23,7 +23,7 @@ use crate::progress::{self, counted};
 use crate::text::{plain, plain_lines, with_sources};
 use crate::traffic::Offline;
 
-const COMPARISON: &str = "replay.json";
+pub(crate) const COMPARISON: &str = "replay.json";
 const HEALED: &str = "healed-plan.json";
 
 /// What `--json` prints: the report of the run, and the comparison.

@@ -4,7 +4,7 @@ use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole};
 use cuebook_grammar::record::PlanningRecord;
 use maud::{Markup, html};
 
-use super::seconds;
+use super::shell::seconds;
 
 pub(super) fn call(record: &PlanningRecord) -> Markup {
     let call = &record.call;

@@ -1,4 +1,4 @@
-//! Pictures within the page. The bytes of each stand there once, however often it is shown.
+//! Files of steps within the page. The bytes of each stand there once, however often it is shown.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +14,8 @@ use crate::log::Run;
 
 /// The most bytes of pictures that a page holds.
 const MOST: u64 = 48 << 20;
+/// The longest text that is read, in bytes.
+const MOST_TEXT: u64 = 1 << 20;
 
 pub(super) struct Pictures<'a> {
     artifacts: &'a ArtifactStore,
@@ -53,6 +55,12 @@ impl<'a> Pictures<'a> {
             })
             .map(|(picture, title, target)| (title, self.drawn(picture, target, title)))
             .collect()
+    }
+
+    /// A file of a step that holds text.
+    pub(super) fn text(&self, record: &StepRecord, kind: &str) -> Option<String> {
+        let file = record.artifacts.iter().find(|file| file.kind == kind && file.bytes <= MOST_TEXT)?;
+        String::from_utf8(self.artifacts.read(file).ok()?).ok()
     }
 
     fn target(&self, record: &StepRecord) -> Option<Rect> {

@@ -2,7 +2,7 @@
 const steps = Array.from(document.querySelectorAll("details.step"));
 const search = document.querySelector("input[type=search]");
 const found = document.querySelector("output");
-search.addEventListener("input", () => {
+search?.addEventListener("input", () => {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   let shown = 0;
   for (const step of steps) {
@@ -33,7 +33,7 @@ addEventListener("keydown", (event) => {
   }
   if (event.key === "j") go(1);
   else if (event.key === "k") go(-1);
-  else if (event.key === "/") search.focus();
+  else if (event.key === "/") search?.focus();
   else if (event.key === "e") {
     const closed = steps.some((step) => !step.open);
     for (const step of steps) step.open = closed;

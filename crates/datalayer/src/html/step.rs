@@ -9,16 +9,20 @@ use cuebook_grammar::render::cut;
 use cuebook_grammar::verdict::Verdict;
 use maud::{Markup, html};
 
+use super::name_of;
 use super::pictures::Pictures;
-use super::{name_of, seconds};
+use super::shell::{counted, seconds};
 use crate::in_words;
+use crate::log::Run;
 
 /// How much of what a step read is shown.
 const DATA: usize = 20_000;
 /// How many requests are listed.
 const REQUESTS: usize = 50;
+/// How much of a file beside the log is shown.
+const FILE: usize = 20_000;
 
-pub(super) fn step(at: usize, record: &StepRecord, pictures: &mut Pictures<'_>) -> Markup {
+pub(super) fn step(at: usize, record: &StepRecord, run: &Run, pictures: &mut Pictures<'_>) -> Markup {
     let why = match record.origin {
         StepOrigin::Plan => "",
         StepOrigin::Repair => " (repair)",
@@ -26,6 +30,11 @@ pub(super) fn step(at: usize, record: &StepRecord, pictures: &mut Pictures<'_>) 
     };
     let timings = &record.execution.timings;
     let shown = pictures.all(record);
+    let call = record.planning.and_then(|index| run.calls.iter().find(|call| call.planning_index == index));
+    // Why it was inserted, or is tried again.
+    let is_repair = record.origin == StepOrigin::Repair || record.attempt > 1;
+    let before = run.steps.iter().enumerate().take(at).rev();
+    let failed = before.filter_map(|(at, record)| Some((at, record.failure.as_ref()?))).next().filter(|_| is_repair);
     html! {
         details.step #{ "step-" (at) } open[record.result != StepResult::Ok] {
             summary {
@@ -48,13 +57,32 @@ pub(super) fn step(at: usize, record: &StepRecord, pictures: &mut Pictures<'_>) 
                         "resolve " (timings.resolve_ms) ", ready " (timings.actionable_ms) ", act " (timings.act_ms)
                         ", verify " (timings.post_ms) " ms"
                     }
-                    @if let Some(call) = record.planning {
-                        dt { "Planned by" } dd { a href={ "#call-" (call) } { "call " (call + 1) } }
+                    @if let Some(call) = call {
+                        dt { "Planned by" } dd {
+                            a href={ "#call-" (call.planning_index) } { "call " (call.planning_index + 1) } ", "
+                            (counted(call.call.input_tokens.saturating_add(call.call.output_tokens), "token"))
+                            ", " (seconds(call.call.latency_ms))
+                            @if let Some(confidence) = call.call.confidence { (format!(", confidence {confidence:.2}")) }
+                        }
+                        @if let Some(thought) = &call.call.reasoning { dt { "Thought" } dd { (cut(thought, 500)) } }
+                    }
+                    @if let Some((at, failure)) = failed {
+                        dt { "Because of" } dd { a href={ "#step-" (at) } { "step " (at + 1) } ": " (failure.cause.as_str()) }
                     }
                 }
                 (table("Before", record, &record.pre_check, record.pre_facts.as_ref()))
                 (table("After", record, &record.post_check, record.post_facts.as_ref()))
                 @if let Some(effects) = &record.effects { (effect(effects)) }
+                @if let Some(text) = pictures.text(record, "domDiff") {
+                    h4 { "What changed around the target" }
+                    pre tabindex="0" { @for line in cut(&text, FILE).lines() { (changed(line)) "\n" } }
+                }
+                @if let Some(text) = pictures.text(record, "axSubtree") {
+                    details {
+                        summary { "Around the target" }
+                        div { pre tabindex="0" { (cut(&text, FILE)) } }
+                    }
+                }
                 @if let Some(data) = &record.data {
                     h4 { "Read" }
                     pre tabindex="0" { (cut(&serde_json::to_string_pretty(data).unwrap_or_default(), DATA)) }
@@ -87,19 +115,30 @@ fn table(title: &str, record: &StepRecord, judged: &[Judged], facts: Option<&Fac
                         th scope="col" { "ms" }
                     } }
                     tbody { @for one in judged { tr {
-                        td {
+                        td.long {
                             (one.condition.in_words_naming(&name))
                             @if one.default { span.faint { " (by default)" } }
                             @if one.vacuous { span.faint { " (held before)" } }
                         }
                         td class=(verdict(one.verdict).1) { (verdict(one.verdict).0) }
-                        td { (seen(&one.condition)) }
+                        td.long { (seen(&one.condition)) }
                         td { @if let Some(ms) = one.latency_ms { (ms) } }
                     } } }
                 }
             }
         }
     }
+}
+
+/// A line of a unified diff.
+fn changed(line: &str) -> Markup {
+    let class = match line.chars().next() {
+        Some('+') => "ok",
+        Some('-') => "failed",
+        Some('@') => "faint",
+        _ => return html! { (line) },
+    };
+    html! { span class=(class) { (line) } }
 }
 
 const fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
@@ -113,13 +152,13 @@ const fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
 fn effect(effects: &EffectRecord) -> Markup {
     let mutations = &effects.mutations;
     let changes = [
-        ("elements added", mutations.added),
-        ("removed", mutations.removed),
-        ("attributes changed", mutations.attributes),
-        ("texts changed", mutations.texts),
+        ("element", mutations.added, "added"),
+        ("element", mutations.removed, "removed"),
+        ("attribute", mutations.attributes, "changed"),
+        ("text", mutations.texts, "changed"),
     ];
-    let changes: Vec<String> =
-        changes.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{count} {what}")).collect();
+    let changes = changes.iter().filter(|(_, count, _)| *count > 0);
+    let changes: Vec<String> = changes.map(|(what, count, how)| format!("{} {how}", counted(*count, what))).collect();
     let mut lines = Vec::new();
     if let Some(url) = &effects.url_after {
         lines.push(format!("{} {url}", if effects.new_document { "loaded" } else { "went to" }));
@@ -132,23 +171,30 @@ fn effect(effects: &EffectRecord) -> Markup {
     lines.extend(effects.closed_tabs.iter().map(|url| format!("closed tab: {url}")));
     lines.extend(effects.denied.iter().map(cuebook_grammar::outcome::DeniedRequest::in_words));
     lines.extend(effects.problems_in_words());
-    lines.extend(effects.console_errors.iter().map(|said| format!("console: {said}")));
     html! {
         @if !lines.is_empty() {
             h4 { "Effects" }
             ul { @for line in &lines { li { (line) } } }
         }
+        @if !effects.console_errors.is_empty() {
+            h4 { "Console" }
+            ul { @for said in &effects.console_errors { li.failed { (said) } } }
+        }
         @if !effects.requests.is_empty() {
             details {
-                summary { (effects.requests.len()) " requests" }
+                summary { (counted(effects.requests.len(), "request")) }
                 div.table tabindex="0" role="group" aria-label="Requests" { table {
-                    thead { tr { th scope="col" { "Method" } th scope="col" { "URL" } th scope="col" { "Result" } } }
+                    thead { tr {
+                        th scope="col" { "Method" } th scope="col" { "URL" } th scope="col" { "Result" }
+                        th scope="col" { "ms" }
+                    } }
                     tbody { @for request in effects.requests.iter().take(REQUESTS) { tr {
-                        td { (request.method) } td { (request.url) }
-                        td {
+                        td { (request.method) } td.long { (request.url) }
+                        td.long {
                             @if let Some(status) = request.status { (status) }
                             @if let Some(failure) = &request.failure { " " (failure) }
                         }
+                        td { @if let Some(ms) = request.duration_ms { (ms) } }
                     } } }
                 } }
             }

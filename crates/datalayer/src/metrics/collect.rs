@@ -1,7 +1,8 @@
 //! Counts, from entries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
+use cuebook_grammar::facts::RequestFact;
 use cuebook_grammar::planning::CallEnd;
 use cuebook_grammar::record::{RunHeader, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::render::cut;
@@ -9,15 +10,22 @@ use cuebook_grammar::report::RunResult;
 use hdrhistogram::Histogram;
 
 use super::summary::{
-    Cost, FailedRun, Mixed, Plans, Postconditions, Preconditions, Quantiles, Repairs, Runs, Summary, Verb, share,
+    Cost, FailedRun, FailedStep, Mixed, Plans, Postconditions, Preconditions, Quantiles, Repairs, RunLine, Runs, Slow,
+    Summary, Verb, share,
 };
 use crate::in_words;
 use crate::log::Entry;
 
 /// The most targets and the most conditions that are told apart. Further ones are not counted for flakiness.
 const APART: usize = 10_000;
-/// How many flaky things and failed runs are named.
+/// The most steps and the most addresses of which durations are kept.
+const TIMED: usize = 1_000;
+/// How many things of a kind are named.
 const NAMED: usize = 20;
+/// How many runs of one thing are named.
+const RUNS: usize = 5;
+/// How many runs have a line, the latest.
+const LINES: usize = 500;
 
 /// Takes runs, and says what they come to.
 ///
@@ -46,9 +54,31 @@ pub struct Collector {
     success: [Distribution; 3],
     verbs: BTreeMap<&'static str, (u64, u64, Distribution)>,
     causes: BTreeMap<String, u64>,
-    targets: BTreeMap<String, (u64, u64)>,
-    conditions: BTreeMap<String, (u64, u64)>,
+    targets: BTreeMap<String, Tally>,
+    conditions: BTreeMap<String, Tally>,
     failed: Vec<FailedRun>,
+    /// By cause and step.
+    failures: BTreeMap<(String, String), Tally>,
+    steps: BTreeMap<String, Times>,
+    endpoints: BTreeMap<String, Times>,
+    lines: VecDeque<RunLine>,
+}
+
+/// How often something went well and did not.
+#[derive(Debug, Default)]
+struct Tally {
+    ok: u64,
+    failed: u64,
+    /// Where it did not.
+    runs: Vec<String>,
+}
+
+/// How long something takes.
+#[derive(Debug, Default)]
+struct Times {
+    failed: u64,
+    took: Distribution<2>,
+    slowest: (u64, String),
 }
 
 /// What is known of the run that is being read.
@@ -60,6 +90,12 @@ struct Current {
     /// The step that failed and was not recovered so far, with the depth of its repairs.
     failing: Option<(u32, u64)>,
     last_failure: Option<(u32, String, String)>,
+}
+
+impl Current {
+    fn run(&self) -> &str {
+        self.header.as_ref().map_or("", |header| header.run_id.as_str())
+    }
 }
 
 impl Collector {
@@ -102,7 +138,15 @@ impl Collector {
         *attempts += 1;
         *failed += u64::from(!is_ok);
         took.add(record.execution.duration_ms);
+        let what = cut(&in_words::step(record), 200);
+        time(&mut self.steps, what.clone(), current.run(), record.execution.duration_ms, !is_ok);
+        for request in record.effects.iter().flat_map(|effects| &effects.requests) {
+            if let Some(took) = request.duration_ms {
+                time(&mut self.endpoints, endpoint(request), current.run(), took.into(), request.is_problem());
+            }
+        }
         if let Some(failure) = &record.failure {
+            count(&mut self.failures, (failure.cause.as_str().to_owned(), what.clone()), false, current.run());
             *self.causes.entry(failure.cause.as_str().to_owned()).or_default() += 1;
             let message = cut(&failure.message, 300);
             current.last_failure = Some((record.step_index, failure.cause.as_str().to_owned(), message));
@@ -114,7 +158,7 @@ impl Collector {
                 self.preconditions.satisfied += u64::from(record.pre_check.iter().all(|judged| judged.verdict.holds()));
             }
             if !record.action.action.targets().is_empty() {
-                count(&mut self.targets, cut(&in_words::step(record), 200), is_ok);
+                count(&mut self.targets, what, is_ok, current.run());
             }
             current.failing = (!is_ok).then_some((record.step_index, 0));
             self.repairs.needed += u64::from(!is_ok);
@@ -134,7 +178,7 @@ impl Collector {
                 self.latency.add(u64::from(latency));
             }
             let what = judged.condition.in_words_naming(&|target| in_words::target(record, target));
-            count(&mut self.conditions, cut(&what, 200), holds);
+            count(&mut self.conditions, cut(&what, 200), holds, current.run());
         }
     }
 
@@ -151,23 +195,42 @@ impl Collector {
         };
         *counter += 1;
         let header = current.header.as_ref();
+        let result = end.and_then(|(result, _)| serde_json::to_value(result).ok());
+        let result = result.as_ref().and_then(serde_json::Value::as_str).unwrap_or("cutOff").to_owned();
+        if self.lines.len() == LINES {
+            self.lines.pop_front();
+        }
+        let started_ms = header.map_or(0, |header| header.ts_ms);
+        self.lines.push_back(RunLine {
+            run_id: current.run().to_owned(),
+            result: result.clone(),
+            task: header.and_then(|header| header.task.as_deref()).map(|task| cut(task, 200)),
+            started_ms,
+            duration_ms: end.map(|(_, end_ms)| end_ms.saturating_sub(started_ms)),
+            attempts: current.attempts,
+            tokens: current.tokens,
+            cause: current.last_failure.as_ref().map(|(_, cause, _)| cause.clone()),
+        });
         if let (Some((RunResult::Ok, end_ms)), Some(header)) = (end, header) {
             let values = [end_ms.saturating_sub(header.ts_ms), current.tokens, current.attempts];
             for (distribution, value) in self.success.iter_mut().zip(values) {
                 distribution.add(value);
             }
         } else if self.failed.len() < NAMED {
-            let result = end.and_then(|(result, _)| serde_json::to_value(result).ok());
-            let result = result.as_ref().and_then(serde_json::Value::as_str).unwrap_or("cutOff").to_owned();
             let failure = current.last_failure.clone();
             self.failed.push(FailedRun {
-                run_id: header.map_or_else(String::new, |header| header.run_id.as_str().to_owned()),
+                run_id: current.run().to_owned(),
                 result,
                 step_index: failure.as_ref().map(|(index, ..)| *index),
                 cause: failure.as_ref().map(|(_, cause, _)| cause.clone()),
                 message: failure.map(|(.., message)| message),
             });
         }
+    }
+
+    /// The latest 500 runs, in the order in which they were added.
+    pub fn runs(&self) -> impl Iterator<Item = &RunLine> {
+        self.lines.iter()
     }
 
     /// What all runs so far come to.
@@ -212,37 +275,101 @@ impl Collector {
             flaky_targets: flaky(&self.targets),
             flaky_conditions: flaky(&self.conditions),
             failed: self.failed.clone(),
+            failures: failures(&self.failures),
+            slow_steps: slow(&self.steps),
+            slow_endpoints: slow(&self.endpoints),
         }
     }
 }
 
-fn count(counts: &mut BTreeMap<String, (u64, u64)>, what: String, is_ok: bool) {
+fn count<K: Ord>(counts: &mut BTreeMap<K, Tally>, what: K, is_ok: bool, run: &str) {
     if counts.len() >= APART && !counts.contains_key(&what) {
         return;
     }
-    let (ok, failed) = counts.entry(what).or_default();
-    *(if is_ok { ok } else { failed }) += 1;
+    let tally = counts.entry(what).or_default();
+    *(if is_ok { &mut tally.ok } else { &mut tally.failed }) += 1;
+    if !is_ok && tally.runs.len() < RUNS && tally.runs.last().is_none_or(|last| last != run) {
+        tally.runs.push(run.to_owned());
+    }
 }
 
-fn flaky(counts: &BTreeMap<String, (u64, u64)>) -> Vec<Mixed> {
-    let mixed = counts.iter().filter(|(_, (ok, failed))| *ok > 0 && *failed > 0);
-    let mut mixed: Vec<Mixed> =
-        mixed.map(|(what, (ok, failed))| Mixed { what: what.clone(), ok: *ok, failed: *failed }).collect();
+fn time(times: &mut BTreeMap<String, Times>, what: String, run: &str, took_ms: u64, is_failure: bool) {
+    if times.len() >= TIMED && !times.contains_key(&what) {
+        return;
+    }
+    let times = times.entry(what).or_default();
+    times.took.add(took_ms);
+    times.failed += u64::from(is_failure);
+    if took_ms >= times.slowest.0 {
+        times.slowest = (took_ms, run.to_owned());
+    }
+}
+
+/// `GET https://shop.test/orders/*`: without its query, and `*` for what looks like an id.
+fn endpoint(request: &RequestFact) -> String {
+    let url = request.url.split(['?', '#']).next().unwrap_or_default();
+    let (origin, path) = match url.find("://").and_then(|at| Some(at + 3 + url.get(at + 3..)?.find('/')?)) {
+        Some(at) => url.split_at(at),
+        None => (url, ""),
+    };
+    let is_id = |part: &str| {
+        let digits = part.bytes().filter(u8::is_ascii_digit).count();
+        digits > 0 && (digits == part.len() || part.len() >= 8 && digits > 1 && !part.contains('.'))
+    };
+    let path: Vec<&str> = path.split('/').map(|part| if is_id(part) { "*" } else { part }).collect();
+    cut(&format!("{} {origin}{}", request.method, path.join("/")), 200)
+}
+
+fn failures(counts: &BTreeMap<(String, String), Tally>) -> Vec<FailedStep> {
+    let of = |((cause, what), tally): (&(String, String), &Tally)| FailedStep {
+        cause: cause.clone(),
+        what: what.clone(),
+        count: tally.failed,
+        runs: tally.runs.clone(),
+    };
+    let mut failures: Vec<FailedStep> = counts.iter().map(of).collect();
+    failures.sort_by_key(|failure| std::cmp::Reverse(failure.count));
+    failures.truncate(NAMED);
+    failures
+}
+
+fn slow(times: &BTreeMap<String, Times>) -> Vec<Slow> {
+    let of = |(what, times): (&String, &Times)| Slow {
+        what: what.clone(),
+        failed: times.failed,
+        duration_ms: times.took.quantiles(),
+        slowest_run: times.slowest.1.clone(),
+    };
+    let mut slow: Vec<Slow> = times.iter().map(of).collect();
+    slow.sort_by_key(|one| std::cmp::Reverse(one.duration_ms.p90));
+    slow.truncate(NAMED);
+    slow
+}
+
+fn flaky(counts: &BTreeMap<String, Tally>) -> Vec<Mixed> {
+    let mixed = counts.iter().filter(|(_, tally)| tally.ok > 0 && tally.failed > 0);
+    let of = |(what, tally): (&String, &Tally)| Mixed {
+        what: what.clone(),
+        ok: tally.ok,
+        failed: tally.failed,
+        runs: tally.runs.clone(),
+    };
+    let mut mixed: Vec<Mixed> = mixed.map(of).collect();
     // By the share that failed: a/b > c/d as a·d > c·b.
     mixed.sort_by(|a, b| (b.failed * (a.ok + a.failed)).cmp(&(a.failed * (b.ok + b.failed))));
     mixed.truncate(NAMED);
     mixed
 }
 
-/// Values of which quantiles are wanted, in constant memory.
+/// Values of which quantiles are wanted, in constant memory, to so many digits.
 #[derive(Debug, Default)]
-struct Distribution(Option<Histogram<u64>>);
+struct Distribution<const DIGITS: u8 = 3>(Option<Histogram<u64>>);
 
-impl Distribution {
+impl<const DIGITS: u8> Distribution<DIGITS> {
     fn add(&mut self, value: u64) {
         if self.0.is_none() {
-            // Three digits are within what it can hold.
-            self.0 = Histogram::new(3).ok();
+            // Five digits are the most that it can hold.
+            self.0 = Histogram::new(DIGITS).ok();
         }
         if let Some(histogram) = &mut self.0 {
             // It grows as needed, up to 2^63.
@@ -349,10 +476,35 @@ mod tests {
         assert_eq!((count, p50, max), (2, 80, 120));
         assert_eq!((summary.success.duration_ms.p50, summary.success.tokens.p50), (2500, 100));
         assert_eq!(summary.causes, BTreeMap::from([("covered".to_owned(), 2)]));
-        let flaky = Mixed { what: r##"click css="#go""##.to_owned(), ok: 2, failed: 2 };
-        assert_eq!(summary.flaky_targets, [flaky]);
+        let (what, runs) = (r##"click css="#go""##.to_owned(), vec!["a".to_owned(), "b".to_owned()]);
+        assert_eq!(summary.flaky_targets, [Mixed { what: what.clone(), ok: 2, failed: 2, runs: runs.clone() }]);
+        assert_eq!(summary.failures, [FailedStep { cause: "covered".to_owned(), what, count: 2, runs }]);
         let failed: Vec<_> = summary.failed.iter().map(|run| (run.run_id.as_str(), run.result.as_str())).collect();
         assert_eq!(failed, [("b", "failed"), ("c", "cutOff")]);
+    }
+
+    #[test]
+    fn what_is_slow_is_named_with_its_slowest_run() {
+        let mut slow = step("b", (0, 1), "plan", "ok", &[]);
+        slow["execution"]["durationMs"] = json!(4_000);
+        let request = |url: &str, status: u16, took: u32| json!({ "method": "GET", "url": url, "status": status, "durationMs": took });
+        slow["effects"] = json!({ "requests": [request("https://shop.test/api/orders/17?q=1", 200, 90),
+            request("https://shop.test/api/orders/18", 500, 700), request("https://shop.test/app-1.js", 200, 5)] });
+        let mut collector = Collector::default();
+        collector.add_run(entries(&[header("a"), step("a", (0, 1), "plan", "ok", &[]), end("a", "ok")])).unwrap();
+        collector.add_run(entries(&[header("b"), slow, end("b", "ok")])).unwrap();
+        let summary = collector.summary();
+        let named = |slow: &[Slow]| -> Vec<_> {
+            slow.iter()
+                .map(|one| (one.what.clone(), one.duration_ms.count, one.failed, one.slowest_run.clone()))
+                .collect()
+        };
+        assert_eq!(named(&summary.slow_steps), [(r##"click css="#go""##.to_owned(), 2, 0, "b".to_owned())]);
+        let endpoint =
+            |path: &str, count, failed| (format!("GET https://shop.test{path}"), count, failed, "b".to_owned());
+        assert_eq!(named(&summary.slow_endpoints), [endpoint("/api/orders/*", 2, 1), endpoint("/app-1.js", 1, 0)]);
+        let lines: Vec<_> = collector.runs().map(|run| (run.run_id.as_str(), run.duration_ms, run.attempts)).collect();
+        assert_eq!(lines, [("a", Some(2500), 1), ("b", Some(2500), 1)]);
     }
 
     #[test]

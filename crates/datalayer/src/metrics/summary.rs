@@ -31,6 +31,12 @@ pub struct Summary {
     pub flaky_conditions: Vec<Mixed>,
     /// Runs that did not end well, the first 20.
     pub failed: Vec<FailedRun>,
+    /// What fails: steps by cause, most frequent first; the first 20.
+    pub failures: Vec<FailedStep>,
+    /// The steps that take longest at their 90th percentile, all attempts; the first 20.
+    pub slow_steps: Vec<Slow>,
+    /// The addresses of requests that take longest at their 90th percentile; the first 20.
+    pub slow_endpoints: Vec<Slow>,
 }
 
 /// Runs by how they ended.
@@ -153,6 +159,58 @@ pub struct Mixed {
     pub ok: u64,
     /// How often it did not.
     pub failed: u64,
+    /// Runs in which it did not, the first five.
+    pub runs: Vec<String>,
+}
+
+/// A step that fails for one cause.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FailedStep {
+    /// Why.
+    pub cause: String,
+    /// The verb and its target, in words.
+    pub what: String,
+    /// Attempts that failed so.
+    pub count: u64,
+    /// Their runs, the first five.
+    pub runs: Vec<String>,
+}
+
+/// Something that takes time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Slow {
+    /// What: a step in words, or the method and address of requests, without queries, with `*` for ids.
+    pub what: String,
+    /// How often it failed, or was answered with an error.
+    pub failed: u64,
+    /// How long it took, in milliseconds, to two significant digits.
+    pub duration_ms: Quantiles,
+    /// The run in which it took longest.
+    pub slowest_run: String,
+}
+
+/// One run, in a line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunLine {
+    /// The run.
+    pub run_id: String,
+    /// How it ended; `cutOff` for a log without an end.
+    pub result: String,
+    /// The task in words; absent for a plan.
+    pub task: Option<String>,
+    /// When it started: milliseconds since 1970.
+    pub started_ms: u64,
+    /// From its start to its end; absent without an end.
+    pub duration_ms: Option<u64>,
+    /// Attempts of steps.
+    pub attempts: u64,
+    /// Tokens that models read and wrote.
+    pub tokens: u64,
+    /// Why its last failed step failed.
+    pub cause: Option<String>,
 }
 
 /// A run that did not end well.

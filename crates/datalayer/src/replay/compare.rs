@@ -240,7 +240,7 @@ impl Pair<'_> {
         if was.is_some() && is.is_some() {
             differ(DivergenceKind::Url, was, is);
         }
-        let (gone, came) = apart(errors(then), errors(now));
+        let (gone, came) = apart(&errors(then), &errors(now));
         if !gone.is_empty() || !came.is_empty() {
             found.push(self.divergence(DivergenceKind::Console, gone, came));
         }
@@ -306,12 +306,16 @@ fn url_after(record: &StepRecord) -> &str {
     after.unwrap_or(&record.url)
 }
 
-fn errors(record: &StepRecord) -> BTreeSet<&str> {
+/// By their texts without numbers: ports, lines, times and ids differ from run to run.
+fn errors(record: &StepRecord) -> BTreeMap<String, &str> {
     let effects = record.effects.iter();
-    effects.flat_map(|effects| &effects.console_errors).map(String::as_str).collect()
+    let keyed = |error: &'_ String| error.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
+    effects.flat_map(|effects| &effects.console_errors).map(|error| (keyed(error), error.as_str())).collect()
 }
 
-fn apart(was: BTreeSet<&str>, is: BTreeSet<&str>) -> (Vec<String>, Vec<String>) {
-    let only = |a: &BTreeSet<&str>, b: &BTreeSet<&str>| a.difference(b).map(|text| (*text).to_owned()).collect();
-    (only(&was, &is), only(&is, &was))
+fn apart(was: &BTreeMap<String, &str>, is: &BTreeMap<String, &str>) -> (Vec<String>, Vec<String>) {
+    let only = |a: &BTreeMap<String, &str>, b: &BTreeMap<String, &str>| {
+        a.iter().filter(|(key, _)| !b.contains_key(*key)).map(|(_, text)| (*text).to_owned()).collect()
+    };
+    (only(was, is), only(is, was))
 }

@@ -70,7 +70,7 @@ const alertsOf = (regions, before) => {
 /** The errors in a document that the step led to. */
 act.alerts = () => alertsOf(surveyed(), new Map());
 const MEDIA = "img, svg, canvas, video, audio, iframe, object, embed, input";
-export const MAX_WORDS = 10;
+const MAX_WORDS = 10;
 const MAX_STATES = 50;
 export const ANY_CHANGE = { subtree: true, childList: true, attributes: true, characterData: true };
 
@@ -205,7 +205,6 @@ export const startSummary = (main, hovers) => {
     texts: 0,
     background: 0,
     notable: [],
-    errors: [],
     states: new Map(),
     invalid: new Set(),
   };
@@ -435,8 +434,8 @@ export const startSummary = (main, hovers) => {
       }
     }
     for (const message of alertsOf(surveyed(), said)) put("alert", message);
-    const { added, removed, attributes, texts, background, notable, errors } = summary;
-    return { added, removed, attributes, texts, background, notable, errors, states, problems };
+    const { added, removed, attributes, texts, background, notable } = summary;
+    return { added, removed, attributes, texts, background, notable, states, problems };
   };
   return summary;
 };

@@ -4,7 +4,7 @@ import * as cb from "cuebook:core";
 import { act, bodyOf, isConnected, matches, tagOf, titleOf } from "./reads.js";
 import { activeElement, describe, element, originOf, reaches } from "./common.js";
 import { arrival, awaitInput, endsAt, forgetMeanings, gesture, guard, openGesture, reportGesture } from "./gesture.js";
-import { ANY_CHANGE, DONE, lookOn, MAX_WORDS, PRESSED, startSummary } from "./summary.js";
+import { ANY_CHANGE, DONE, lookOn, PRESSED, startSummary } from "./summary.js";
 import { findAbout, mean } from "./meant.js";
 
 const MAX_SAMPLES = 300;
@@ -213,11 +213,6 @@ const startWatch = (spec) => {
   const onChange = (event) => {
     watch.summary.toggled(originOf(event));
   };
-  // Errors of the page's own scripts, where the browser reports them to other worlds.
-  const onError = (event) => {
-    if (event instanceof ErrorEvent && watch.summary.errors.length < MAX_WORDS)
-      watch.summary.errors.push(cb.cut(String(event.message), 300));
-  };
   const onInvalid = (event) => {
     if (watch.summary.invalid.size < 20) watch.summary.invalid.add(originOf(event));
   };
@@ -229,7 +224,6 @@ const startWatch = (spec) => {
   for (const type of events) globalThis.addEventListener(type, onEvent, true);
   globalThis.addEventListener("scroll", onScroll, true);
   globalThis.addEventListener("change", onChange, true);
-  globalThis.addEventListener("error", onError, true);
   globalThis.addEventListener("invalid", onInvalid, true);
   // Properties that script sets, and style changes, cause no event.
   const poll = () => {
@@ -245,7 +239,6 @@ const startWatch = (spec) => {
     for (const type of events) globalThis.removeEventListener(type, onEvent, true);
     globalThis.removeEventListener("scroll", onScroll, true);
     globalThis.removeEventListener("change", onChange, true);
-    globalThis.removeEventListener("error", onError, true);
     globalThis.removeEventListener("invalid", onInvalid, true);
     wake();
   };

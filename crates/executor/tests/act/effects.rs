@@ -62,12 +62,66 @@ async fn focus_and_scroll_and_url_are_reported() {
 }
 
 #[tokio::test]
-async fn errors_of_the_page_are_reported() {
-    let page = "<button id=go onclick=\"const i = new Image(); i.src = '/no-such.png'; console.error('by hand'); setTimeout(() => { throw new Error('boom') }, 0)\">Go</button>";
+async fn errors_of_the_page_and_its_scripts_are_reported() {
+    let page = "<button id=go onclick=\"const i = new Image(); i.src = '/no-such.png'; console.error('by hand', 7, {}, \
+        new RangeError('far')); console.warn('no error'); console.assert(1 > 2, 'one is more'); setTimeout(() => { \
+        throw new Error('boom') }, 0); Promise.reject(new TypeError('kept'))\">Go</button>\
+        <script>console.error('before the step')</script>";
     let mut lab = lab(&[("/", page)]).await;
     let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "requestObserved", "url": "no-such", "status": 404}]});
     let record = succeeded(lab.step(json!({"go": css_of("#go")}), step).await).evidence.effects.unwrap();
-    assert!(record.console_errors.iter().any(|text| text.contains("404")), "{:?}", record.console_errors);
+    let said = record.console_errors.join("\n");
+    let place = lab.url("/:1");
+    for part in ["by hand 7 Object RangeError: far", "Assertion failed: one is more", "Uncaught Error: boom", "404"] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert!(said.contains(&format!("Uncaught (in promise) TypeError: kept ({place})")), "{said}");
+    assert!(!said.contains("no error") && !said.contains("before") && !said.contains("at HTML"), "{said}");
+}
+
+#[tokio::test]
+async fn a_flood_in_the_console_costs_a_step_neither_its_errors_nor_its_memory() {
+    let page = "<button id=go onclick=\"for (let i = 0; i < 500; i++) console.log('line', { i }); \
+        for (let i = 0; i < 12; i++) console.error('x'.repeat(3e5)); console.error('last')\">Go</button>";
+    let record = of_click(page).await;
+    assert_eq!(record.console_errors.len(), 10, "{record:?}");
+    assert!(record.console_errors.iter().all(|said| said.chars().count() <= 300 && said.contains(":1)")), "{record:?}");
+    let mut lab = lab(&[("/", page)]).await;
+    lab.eval("console.error({}, document.body)").await;
+    let calm = effects(&mut lab, "#go").await;
+    assert_eq!(calm.console_errors.len(), 10);
+}
+
+#[tokio::test]
+async fn a_failed_step_leaves_behind_what_is_around_its_target_and_what_changed_there() {
+    let page = "<main><h1>Orders</h1><label>Code <input id=code type=password value=s3cr3t></label><ul><li>One \
+        <button id=go onclick=\"this.disabled = true; this.closest('li').append('stopped'); note.textContent = 'Kept'\">Pay\
+        </button></ul><p id=note role=status></p></main>";
+    let mut lab = lab(&[("/", page)]).await;
+    let go = json!({"go": css_of("#go"), "none": css_of("#none")});
+    let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "urlMatches", "pattern": "nowhere"}]});
+    let failure = failed(lab.step(go.clone(), step).await);
+    let kinds: Vec<_> = failure.evidence.artifacts.iter().map(|artifact| artifact.kind.as_str()).collect();
+    assert_eq!(kinds, ["axSubtree", "domDiff"]);
+    let text = |at: usize| String::from_utf8(lab.shelf.0.lock().unwrap()[at].1.clone()).unwrap();
+    let (around, diff) = (text(0), text(1));
+    assert!(
+        around.contains("- heading \"Orders\" [level=1]") && around.contains("- button \"Pay\" [disabled]"),
+        "{around}"
+    );
+    assert!(around.contains("•••") && !around.contains("s3cr3t"), "{around}");
+    let lines: Vec<String> = diff.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for line in ["- - button \"Pay\"", "+ - button \"Pay\" [disabled]", "+ - text: stopped", "+ - status: Kept"] {
+        assert!(lines.iter().any(|seen| seen == line), "{line} in {diff}");
+    }
+    // Nothing was found: the page as a whole, and no difference.
+    let failure = failed(lab.step(go, json!({"type": "click", "targetRef": "none"})).await);
+    let kinds: Vec<_> = failure.evidence.artifacts.iter().map(|artifact| artifact.kind.as_str()).collect();
+    assert_eq!((failure.cause, kinds), (Cause::TargetNotFound, vec!["axSubtree"]));
+    lab.shelf.0.lock().unwrap().clear();
+    lab.eval("go.disabled = false").await;
+    succeeded(lab.click("#go").await);
+    assert!(lab.shelf.0.lock().unwrap().is_empty(), "a step that succeeds leaves nothing");
 }
 
 #[tokio::test]

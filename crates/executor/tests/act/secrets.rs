@@ -15,7 +15,7 @@ use crate::lab::{Lab, PASSWORD, css_of, failed, lab, succeeded};
 #[tokio::test]
 async fn a_password_is_in_no_evidence() {
     let page = "<input id=p type=password><input id=user><p id=echo></p><script>p.addEventListener('input', () => { \
-        echo.textContent = 'you typed ' + p.value; document.title = p.value; history.replaceState({}, '', '?q=' + encodeURIComponent(p.value).replace(/%20/g, '+')); });</script>";
+        echo.textContent = 'you typed ' + p.value; console.error('echoed in the console: ' + p.value + '!'); document.title = p.value; history.replaceState({}, '', '?q=' + encodeURIComponent(p.value).replace(/%20/g, '+')); });</script>";
     let mut lab = lab(&[("/", page)]).await;
     let p = json!({"p": css_of("#p"), "echo": css_of("#echo")});
     let step = json!({"type": "type", "targetRef": "p", "text": "hunter2secret", "post": [
@@ -39,6 +39,16 @@ async fn a_password_is_in_no_evidence() {
     assert_eq!(failure.cause, Cause::PostconditionFailed);
     let told = format!("{failure:?}{}", serde_json::to_string(&failure.evidence).unwrap());
     assert!(!told.contains("hunter2again") && !told.contains("other2again"), "{told}");
+    let left = lab
+        .shelf
+        .0
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
+        .collect::<String>();
+    assert!(left.contains("you typed") && !left.contains("hunter2"), "{left}");
+    assert!(told.contains("echoed in the console"), "{told}");
 }
 
 #[tokio::test]
@@ -256,5 +266,8 @@ async fn a_secret_that_keeps_moving_has_no_picture() {
     lab.eval("e.textContent = p.value; let n = 0; setInterval(() => { e.style.left = `${n++ % 500}px` }, 3); 0").await;
     let failure = failed(lab.step(json!({}), json!({"type": "screenshot"})).await);
     assert_eq!(failure.cause, Cause::NotStable, "{}", failure.message);
-    assert!(lab.shelf.0.lock().unwrap().is_empty());
+    let shelf = lab.shelf.0.lock().unwrap();
+    let [(ArtifactKind::AxSubtree, text)] = shelf.as_slice() else { panic!("expected no picture, saw {shelf:?}") };
+    let text = String::from_utf8_lossy(text);
+    assert!(text.contains("- paragraph") && !text.contains(PASSWORD), "{text}");
 }

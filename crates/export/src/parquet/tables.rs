@@ -71,7 +71,7 @@ rows! {
     RequestRow {
         run_id: String, step_index: i64, attempt: i64, position: i64, method: String, url: Option<String>,
         host: Option<String>, status: Option<i64>, failure: Option<String>, retry_after_ms: Option<i64>,
-        denied_rule: Option<String>, denied: Option<Time>,
+        denied_rule: Option<String>, denied: Option<Time>, duration_ms: Option<i64>,
     }
     /// A call of a model.
     PlanningRow {
@@ -277,6 +277,7 @@ pub(super) fn requests(record: &StepRecord) -> impl Iterator<Item = RequestRow> 
         retry_after_ms: None,
         denied_rule: None,
         denied: None,
+        duration_ms: None,
     };
     let effects = record.effects.iter();
     let seen = effects.clone().flat_map(|effects| &effects.requests).enumerate();
@@ -287,6 +288,7 @@ pub(super) fn requests(record: &StepRecord) -> impl Iterator<Item = RequestRow> 
         status: request.status.map(Into::into),
         failure: request.failure.clone(),
         retry_after_ms: request.retry_after_ms.map(count),
+        duration_ms: request.duration_ms.map(Into::into),
         ..blank(position, &request.method)
     });
     let denied = effects.flat_map(|effects| &effects.denied).enumerate();

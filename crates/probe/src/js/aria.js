@@ -143,14 +143,43 @@ const snapshot = (root, limits) => {
   }
   return { rows, skipped };
 };
+/** The largest part of the page around an element that has at most so many elements. */
+const partAround = (element, limit) => {
+  let part = element;
+  for (let up = element; up && cb.queryAll(up, "*").length < limit; up = cb.composedParentOf(up)) part = up;
+  return part;
+};
+/** The part around the element of this number, or the whole document for 0. */
+const rootOf = (id, limits) => {
+  const element = id ? cb.byId(id) : null;
+  return element ? partAround(element, limits.elements) : (cb.bodyElement() ?? cb.rootElement());
+};
+const NOTHING = { rows: [], skipped: 0 };
+/** @type {{ root: Element, tree: object } | null} */
+let kept = null;
 /** What the wire may ask. */
 export const aria = {
+  /** Keeps what is around an element, for `around` to compare with. */
+  keep: (id, limits) => {
+    kept = null;
+    const root = rootOf(id, limits);
+    if (root) kept = { root, tree: cb.once(() => snapshot(root, limits)) };
+  },
+  /** What is there now, and what was kept of the same part; the part around an element, if nothing was kept. */
+  around: (id, limits) =>
+    JSON.stringify(
+      cb.once(() => {
+        const same = kept && cb.isConnected(kept.root) ? kept : null;
+        const root = same?.root ?? rootOf(id, limits);
+        return { before: same?.tree ?? null, after: root ? snapshot(root, limits) : NOTHING };
+      }),
+    ),
   /** Of the element of this number; of the whole document for 0. */
   snapshot: (id, limits) =>
     JSON.stringify(
       cb.once(() => {
         const root = id ? cb.byId(id) : (cb.bodyElement() ?? cb.rootElement());
-        return root ? snapshot(root, limits) : { rows: [], skipped: 0 };
+        return root ? snapshot(root, limits) : NOTHING;
       }),
     ),
 };

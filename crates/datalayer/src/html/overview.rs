@@ -1,0 +1,176 @@
+//! Many runs as one page: what fails, what is flaky, what is slow.
+
+use maud::{Markup, html};
+
+use super::shell::{counted, document, seconds};
+use crate::metrics::{Collector, Mixed, Quantiles, RunLine, Slow};
+use crate::run_dir::utc;
+
+/// Units of the chart: one run, and its height.
+const BAR: usize = 6;
+const HEIGHT: u64 = 60;
+
+/// The page of all runs of a collector. `link` gives the address of a run's own page, if it has one. Of constant size: the
+/// latest 500 runs have a line.
+pub fn overview(collector: &Collector, link: &dyn Fn(&str) -> Option<String>) -> String {
+    let summary = collector.summary();
+    let lines: Vec<&RunLine> = collector.runs().collect();
+    let run = |id: &str| html! { @match link(id) { Some(href) => a href=(href) { (id) }, None => (id) } };
+    let runs = |ids: &[String]| html! { @for (at, id) in ids.iter().enumerate() { @if at > 0 { ", " } (run(id)) } };
+    let counts = &summary.runs;
+    let class = if counts.ok == counts.total { "ok" } else { "failed" };
+    let header = html! {
+        h1 {
+            span class={ "badge " (class) } { (share(counts.ok, counts.total)) } " "
+            (counts.ok) " of " (counted(counts.total, "run")) " ended well"
+        }
+        dl.facts {
+            @for (name, count) in [("Failed", counts.failed), ("Blocked", counts.blocked), ("Invalid", counts.invalid),
+                                   ("Error", counts.error), ("Interrupted", counts.interrupted), ("Cut off", counts.cut_off)] {
+                @if count > 0 { dt { (name) } dd { (count) } }
+            }
+            @if summary.success.duration_ms.count > 0 {
+                dt { "A success takes" } dd {
+                    (spread(summary.success.duration_ms, seconds))
+                    @if summary.success.tokens.max > 0 {
+                        "; " (spread(summary.success.tokens, |tokens| counted(tokens, "token")))
+                    }
+                }
+            }
+            @if summary.repairs.needed > 0 {
+                dt { "Failed at first" } dd {
+                    (summary.repairs.needed) " of " (counted(summary.repairs.steps, "step")) ", "
+                    (summary.repairs.recovered) " recovered"
+                }
+            }
+        }
+    };
+    let main = html! {
+        (chart(&lines))
+        h2 { "What fails" }
+        @if summary.failures.is_empty() { p { "No step failed." } } @else {
+            (table("Steps that failed", &["Cause", "Step", "Times", "", "Runs"], html! {
+                @let most = summary.failures.first().map_or(1, |first| first.count);
+                @for one in &summary.failures { tr {
+                    td { (one.cause) } td.long { (one.what) } td { (one.count) } td.bar { (bar(one.count, most)) }
+                    td.long { (runs(&one.runs)) }
+                } }
+            }))
+        }
+        h2 { "What is flaky" }
+        @if summary.flaky_targets.is_empty() && summary.flaky_conditions.is_empty() {
+            p { "No step and no condition went well in some runs and failed in others." }
+        }
+        @for (title, mixed) in [("Steps", &summary.flaky_targets), ("Conditions", &summary.flaky_conditions)] {
+            @if !mixed.is_empty() { (flaky(title, mixed, &runs)) }
+        }
+        h2 { "What is slow" }
+        @for (title, slow) in [("Steps", &summary.slow_steps), ("Endpoints", &summary.slow_endpoints)] {
+            @if !slow.is_empty() { (slowest(title, slow, &run)) }
+        }
+        @if !summary.verbs.is_empty() {
+            h3.block { "Verbs" }
+            (table("Verbs", &["Verb", "Attempts", "Failed", "p50", "p90", "Longest"], html! {
+                @for verb in &summary.verbs { tr {
+                    td { (verb.verb) } td { (verb.attempts) } td { (verb.failed) } (durations(verb.duration_ms))
+                } }
+            }))
+        }
+        h2 { "Runs" }
+        (table("Runs, the latest first", &["Run", "Result", "Task", "Started", "Took", "Steps", "Tokens"], html! {
+            @for line in lines.iter().rev() { tr {
+                td { (run(&line.run_id)) }
+                td class=(line.result) {
+                    (line.result) @if let Some(cause) = line.cause.as_ref().filter(|_| line.result != "ok") { ": " (cause) }
+                }
+                td.long { (line.task.as_deref().unwrap_or("A plan")) }
+                td { (utc(line.started_ms).replace('T', " ").chars().take(16).collect::<String>()) }
+                td { @if let Some(ms) = line.duration_ms { (seconds(ms)) } }
+                td { (line.attempts) } td { (line.tokens) }
+            } }
+        }))
+        @if counts.total > lines.len() as u64 { p.faint { "The latest " (lines.len()) " of " (counts.total) " runs." } }
+    };
+    document(&format!("{} of {} ended well", counts.ok, counted(counts.total, "run")), &header, &main)
+}
+
+/// A bar for each run: its height is its duration, its colour and its title how it ended.
+fn chart(lines: &[&RunLine]) -> Markup {
+    // A few bars are not drawn as wide as the page.
+    let width = lines.len().max(40) * BAR;
+    let longest = lines.iter().filter_map(|line| line.duration_ms).max().unwrap_or(0).max(1);
+    html! {
+        @if lines.len() > 1 {
+            figure {
+                svg.chart viewBox={ "0 0 " (width) " " (HEIGHT) } preserveAspectRatio="none" role="img"
+                    aria-label="Duration of each run, the oldest first" {
+                    @for (at, line) in lines.iter().enumerate() {
+                        @let height = (line.duration_ms.unwrap_or(0).saturating_mul(HEIGHT) / longest).max(3);
+                        rect class=(line.result) x=(at * BAR) y=(HEIGHT - height) width=(BAR - 1) height=(height) {
+                            title { (line.run_id) ": " (line.result) }
+                        }
+                    }
+                }
+                figcaption {
+                    "Duration of each run, the oldest first, up to " (seconds(longest)) ": "
+                    span.ok { "ended well" } ", " span.failed { "failed" } ", " span.unknown { "stopped or cut off" }
+                }
+            }
+        }
+    }
+}
+
+fn flaky(title: &str, mixed: &[Mixed], runs: &dyn Fn(&[String]) -> Markup) -> Markup {
+    html! {
+        h3.block { (title) }
+        (table(title, &["What", "Failed", "Of", "", "Runs in which it failed"], html! {
+            @for one in mixed { tr {
+                td.long { (one.what) } td { (one.failed) } td { (one.ok + one.failed) }
+                td.bar { (bar(one.failed, one.ok + one.failed)) } td.long { (runs(&one.runs)) }
+            } }
+        }))
+    }
+}
+
+fn slowest(title: &str, slow: &[Slow], run: &dyn Fn(&str) -> Markup) -> Markup {
+    html! {
+        h3.block { (title) }
+        (table(title, &["What", "Times", "Failed", "p50", "p90", "Longest", "Slowest run"], html! {
+            @for one in slow { tr {
+                td.long { (one.what) } td { (one.duration_ms.count) } td { (one.failed) } (durations(one.duration_ms))
+                td { (run(&one.slowest_run)) }
+            } }
+        }))
+    }
+}
+
+fn durations(Quantiles { p50, p90, max, .. }: Quantiles) -> Markup {
+    html! { @for ms in [p50, p90, max] { td { (seconds(ms)) } } }
+}
+
+fn table(title: &str, columns: &[&str], rows: Markup) -> Markup {
+    html! {
+        div.table tabindex="0" role="group" aria-label=(title) { table {
+            thead { tr { @for column in columns {
+                @if column.is_empty() { td {} } @else { th scope="col" { (column) } }
+            } } }
+            tbody { (rows) }
+        } }
+    }
+}
+
+/// A part of a whole. The numbers stand beside it.
+fn bar(part: u64, whole: u64) -> Markup {
+    let width = part.saturating_mul(100) / whole.max(1);
+    html! {
+        svg.bar viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" { rect width=(width.max(2)) height="10" {} }
+    }
+}
+
+fn spread(quantiles: Quantiles, unit: impl Fn(u64) -> String) -> String {
+    format!("{} (p50), {} (p90)", unit(quantiles.p50), unit(quantiles.p90))
+}
+
+fn share(part: u64, whole: u64) -> String {
+    format!("{} %", part.saturating_mul(100) / whole.max(1))
+}

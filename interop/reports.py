@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Records four runs on the built-in site, writes their pages and the page of all of them, and has axe look at each.
+
+Every page is looked at in a wide and a narrow window, light and dark. `axe-core` and Playwright come from npm, into a folder
+below `target/interop`. Standard library only here.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from common import WORK, HarnessError, find_chrome, find_cuebook, run_cuebook, stop_group, table, write_block
+
+NODE_PACKAGES = ("playwright@1.58", "axe-core@4.10")
+RUN_LIMIT = 300.0
+# A plan has at most 200 steps, and longer runs need a model: the entries of such a plan are repeated.
+PLAN = 200
+LONG = 500
+HERE = Path(__file__).parent
+
+
+def button(name: str, **more: object) -> dict:
+    return {
+        "version": "1.0",
+        "candidates": {"button": {"strategy": "byRole", "role": "button", "name": name}},
+        "steps": [{"type": "click", "targetRef": "button", **more}],
+    }
+
+
+def plans(origin: str) -> list[tuple[str, list[str], str | dict, int]]:
+    """Each run: its name, its arguments, its plan (or a task in words), and how it ends."""
+    nowhere = [{"kind": "urlMatches", "pattern": "nowhere"}]
+    checks = {"type": "assert", "condition": {"kind": "urlMatches", "pattern": "shop"}}
+    scrolls = [{"type": "scroll", "deltaY": 40}, {"type": "scroll", "deltaY": -40}, checks]
+    long = {"version": "1.0", "steps": (scrolls * PLAN)[: PLAN - 1]}
+    words = 'log in as "user@example.com" with password "hunter2"'
+    return [
+        ("passing", ["--url", f"{origin}/login", "--record"], words, 0),
+        ("failing", ["--url", f"{origin}/toast", "--record", "--no-repair"], button("Save draft", post=nowhere), 1),
+        ("repaired", ["--url", f"{origin}/newsletter", "--record"], button("Continue"), 0),
+        ("long", ["--url", f"{origin}/shop"], long, 0),
+    ]
+
+
+def record(options: argparse.Namespace, origin: str, work: Path) -> list[Path]:
+    """The pages that were written."""
+    pages = []
+    for name, flags, plan, expected in plans(origin):
+        if isinstance(plan, str):
+            arguments = ["run", plan]
+        else:
+            path = work / f"{name}.json"
+            path.write_text(json.dumps(plan), encoding="utf-8")
+            arguments = ["exec", str(path)]
+        runs = work / "runs" / name
+        answer = run_cuebook(
+            options.cuebook, [*arguments, *flags, "--out", str(runs), "--json"], options.chrome, RUN_LIMIT
+        )
+        if answer.exit_code != expected:
+            raise HarnessError(f"{name}: {answer.why()}")
+        run = next(runs.iterdir())
+        if name == "long":
+            lengthen(run / "log.jsonl")
+        page = work / f"{name}.html"
+        report(options, [str(run)], page)
+        pages.append(page)
+    page = work / "all.html"
+    report(options, [str(path) for path in sorted((work / "runs").iterdir())], page)
+    return [*pages, page]
+
+
+def lengthen(log: Path) -> None:
+    """Repeats the steps of a log until it has `LONG`."""
+    entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    steps = [entry for entry in entries if entry["entry"] in ("begin", "commit")]
+    count = sum(entry["entry"] == "commit" for entry in steps)
+    rounds = [
+        {**entry, "stepIndex": entry["stepIndex"] + turn * count}
+        for turn in range(-(-LONG // count))
+        for entry in steps
+        if entry["stepIndex"] + turn * count < LONG
+    ]
+    lines = [entries[0], *rounds, entries[-1]]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def report(options: argparse.Namespace, runs: list[str], page: Path) -> None:
+    answer = run_cuebook(options.cuebook, ["report", *runs, "--out", str(page), "--json"], options.chrome, RUN_LIMIT)
+    if answer.exit_code != 0:
+        raise HarnessError(f"{page.name}: {answer.why()}")
+
+
+def looked_at(options: argparse.Namespace, pages: list[Path]) -> list[list[str]]:
+    folder = WORK / "axe"
+    if not (folder / "node_modules").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}\n", encoding="utf-8")
+        install = ["npm", "install", "--no-audit", "--no-fund", "--silent", *NODE_PACKAGES]
+        subprocess.run(install, cwd=folder, stdin=subprocess.DEVNULL, check=True)
+    command = ["node", str(HERE / "axe.cjs"), str(folder), options.chrome, *map(str, pages)]
+    child = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    rows = [json.loads(line) for line in child.stdout.splitlines() if line.startswith("[")]
+    if child.returncode != 0:
+        raise HarnessError(f"axe.cjs ended with {child.returncode}")
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cuebook", help="the executable; target/debug/cuebook unless stated")
+    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
+    parser.add_argument("--docs", type=Path, help="a document whose block `axe` gets the table")
+    options = parser.parse_args()
+    options.chrome, options.cuebook = find_chrome(options.chrome), find_cuebook(options.cuebook)
+    work = WORK / "reports"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    site = subprocess.Popen(
+        [options.cuebook, "site", "--port", "0", "--json"], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        pages = record(options, json.loads(site.stdout.readline())["origin"], work)
+    finally:
+        stop_group(site)
+    rows = looked_at(options, pages)
+    text = table(["page", "rules that passed", "violations", "wider than the window", "requests"], rows)
+    print(text)
+    if options.docs:
+        write_block(options.docs, "axe", text)
+    bad = [row[0] for row in rows if any(cell != "0" for cell in row[2:])]
+    if bad:
+        print(f"error: expected no violation, overflow or request, saw some in {', '.join(bad)}", file=sys.stderr)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (HarnessError, subprocess.CalledProcessError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
