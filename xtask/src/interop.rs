@@ -1,5 +1,6 @@
 //! Runs `cuebook` on third-party pages, MiniWoB++ tasks and Django's admin, and on instructions that it should refuse,
-//! checks the types of the page scripts with TypeScript, and has other people's software read exports.
+//! checks the types of the page scripts with TypeScript, has other people's software
+//! read exports, and a program in Python plan.
 //!
 //! Invariant: every harness runs even if another one fails; what a run achieved is judged by the
 //! applications themselves (a task's reward, a database), never by `cuebook`'s own report.
@@ -39,11 +40,13 @@ enum Harness {
     Sentences,
     /// Exports of runs on the built-in site, in the software that they are for
     Exports,
+    /// A login by a planner in Python
+    Planner,
 }
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 4] = [Self::Miniwob, Self::Django, Self::Sentences, Self::Exports];
+    const DRIVING: [Self; 5] = [Self::Miniwob, Self::Django, Self::Sentences, Self::Exports, Self::Planner];
 
     fn title(self) -> &'static str {
         match self {
@@ -52,6 +55,7 @@ impl Harness {
             Self::Django => "Django's admin",
             Self::Sentences => "Sentences",
             Self::Exports => "Exports",
+            Self::Planner => "Planner in Python",
         }
     }
 
@@ -61,6 +65,7 @@ impl Harness {
             Self::Types | Self::Miniwob | Self::Django => "docs/interop.md",
             Self::Sentences => "docs/lexical.md",
             Self::Exports => "docs/export.md",
+            Self::Planner => "docs/planners.md",
         }
     }
 
@@ -72,6 +77,7 @@ impl Harness {
             Self::Django => "interop/django_admin.py",
             Self::Sentences => "interop/sentences.py",
             Self::Exports => "interop/exports.py",
+            Self::Planner => "interop/planner.py",
         }
     }
 }
@@ -121,7 +127,8 @@ fn command_of(harness: Harness, python: &str, arguments: &Arguments) -> Command 
             command.args(["--seeds", &seeds.to_string()]);
         }
     }
-    if arguments.docs {
+    // A planner leaves no table.
+    if arguments.docs && harness != Harness::Planner {
         command.args(["--docs", harness.document()]);
     }
     command
