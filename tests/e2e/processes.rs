@@ -20,7 +20,8 @@ fn example(name: &str) -> PathBuf {
 fn counts(folder: &Path) -> Result<String> {
     let script = r#"while read -r request; do case $request in
     *'"step":{"type":"click"'*) echo '{"type":"finish","result":"pressed"}' ;;
-    *) id=$(printf %s "$request" | grep -o '"id":"c[0-9]*","role":"button","type":"plain","label":"Count"' | cut -d'"' -f4)
+    *) id=$(printf %s "$request" | grep -o '"id":"c[0-9]*","role":"button","type":"plain","label":"Count"' |
+           cut -d'"' -f4)
        echo '{"tool":"click","args":{"id":"'$id'"},"explanation":"it counts"}' ;;
     esac; echo '{"done":true,"usage":{"inputTokens":11,"outputTokens":5}}'; done"#;
     let path = folder.join("counts.sh");
@@ -135,7 +136,8 @@ fn an_interrupt_ends_the_planner_with_what_it_started() -> Result<()> {
 #[test]
 fn a_policy_registers_a_program_as_an_action_with_consent_by_its_effect() -> Result<()> {
     let (shop, folder) = (Shop::open()?, tempfile::tempdir()?);
-    let schema = json!({ "type": "object", "properties": { "sku": { "type": "string", "maxLength": 20 } }, "required": ["sku"] });
+    let schema = json!({ "type": "object", "properties": { "sku": { "type": "string", "maxLength": 20 } },
+        "required": ["sku"] });
     let action = |name: &str, effect: &str| json!({ "name": name, "description": "Looks it up", "effect": effect, "schema": schema, "command": "cat" });
     let policy = folder.path().join("policy.json");
     std::fs::write(

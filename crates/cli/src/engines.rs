@@ -64,9 +64,9 @@ pub(crate) fn described(found: &Detected) -> String {
     let (name, why) = (config.engine.as_str(), plain(why));
     match config.engine {
         Engine::Lexical => format!(
-            "{name}, because {why}; it does what the words of the task name, such as `log in as ann`, and judges nothing \
-             that a page says. For a model: `ollama pull qwen3:8b`, $OPENAI_API_KEY, $ANTHROPIC_API_KEY, or --planner \
-             exec:COMMAND"
+            "{name}, because {why}; it does what the words of the task name, such as `log in as ann`, and judges \
+             nothing that a page says. For a model: `ollama pull qwen3:8b`, $OPENAI_API_KEY, $ANTHROPIC_API_KEY, \
+             or --planner exec:COMMAND"
         ),
         _ => {
             let (model, address) = (plain(config.model().unwrap_or_default()), plain(&config.address()));

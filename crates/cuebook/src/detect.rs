@@ -47,9 +47,9 @@ impl Detected {
 }
 
 impl PlannerConfig {
-    /// The planner that these settings and the environment lead to, whatever [`engine`](Self::engine) says: a program or
-    /// a model that is configured, else an Ollama that answers and has a model that fits, else a provider whose key is in
-    /// the environment, else the lexical planner. Takes at most 300 ms; sends no page.
+    /// The planner that these settings and the environment lead to, whatever [`engine`](Self::engine) says: a program
+    /// or a model that is configured, else an Ollama that answers and has a model that fits, else a provider whose key
+    /// is in the environment, else the lexical planner. Takes at most 300 ms; sends no page.
     pub async fn detected(&self) -> Detected {
         if self.command.is_some() {
             let config = Self { engine: Engine::Process, ..self.clone() };

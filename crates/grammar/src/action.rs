@@ -193,8 +193,8 @@ actions! {
 }
 
 impl ActionKind {
-    /// Whether the verb goes past the candidates of a page, by points or selectors: a planner needs a profile that opens
-    /// it.
+    /// Whether the verb goes past the candidates of a page, by points or selectors: a planner needs a profile that
+    /// opens it.
     #[must_use]
     pub const fn is_raw(self) -> bool {
         matches!(self, Self::ClickPoint | Self::DragPoints | Self::LongPressPoint | Self::ResolveSelector)

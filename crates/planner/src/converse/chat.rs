@@ -39,8 +39,8 @@ pub trait ChatEngine: Send + Sync {
     /// [`EngineError`].
     fn open(&self, request: &ChatRequest<'_>) -> impl Future<Output = Result<Self::Stream, EngineError>> + Send;
 
-    /// A plan ended without a whole answer: by its deadline, by an error, or because nobody waits for it. An engine that
-    /// keeps something alive between calls ends it here.
+    /// A plan ended without a whole answer: by its deadline, by an error, or because nobody waits for it. An engine
+    /// that keeps something alive between calls ends it here.
     fn abandon(&self) {}
 }
 

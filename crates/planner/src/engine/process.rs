@@ -1,7 +1,7 @@
 //! A program as planner, in any language: a line of JSON to its standard input for each request, lines of JSON back.
 //!
-//! A request is a [`PlannerInput`](cuebook_grammar::planner_input::PlannerInput). An answer is a whole plan in one line,
-//! in any form that `cuebook check` reads, or lines of these forms:
+//! A request is a [`PlannerInput`](cuebook_grammar::planner_input::PlannerInput). An answer is a whole plan in one
+//! line, in any form that `cuebook check` reads, or lines of these forms:
 //!
 //! | line | meaning |
 //! |---|---|
@@ -16,8 +16,8 @@
 //! Invariants:
 //! - No shell reads the command. The program lives until the engine is dropped, and its process group dies with it, or
 //!   with a plan that ends without an answer.
-//! - A program that crashed is started once more in a run. One that ends with exit code 0 between two answers is started
-//!   again each time.
+//! - A program that crashed is started once more in a run. One that ends with exit code 0 between two answers is
+//!   started again each time.
 //! - An answer never mixes with the one before: its rest is read or the program is ended.
 
 use std::collections::VecDeque;
