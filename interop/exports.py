@@ -63,7 +63,7 @@ def record(options: argparse.Namespace, origin: str, runs: Path) -> None:
     words = 'log in as "user@example.com" with password "hunter2"'
     for arguments, expected in (
         (["exec", login, "--url", f"{origin}/login"], 0),
-        (["run", words, "--url", f"{origin}/login"], 0),
+        (["run", words, "--url", f"{origin}/login", "--planner", "lexical"], 0),
         (["exec", str(failing), "--url", f"{origin}/toast", "--no-repair"], 1),
     ):
         flags = ["--record", "--out", str(runs), "--json"]

@@ -35,6 +35,14 @@ fn the_example_with_layers_of_its_own_clicks_once_and_logs_every_step() -> Resul
     Ok(())
 }
 
+#[test]
+fn the_example_with_a_planner_of_its_own_clicks_what_the_task_names() -> Result<()> {
+    let shop = Shop::open()?;
+    printed(env!("CARGO_BIN_EXE_example-own-planner"), &[&shop.url("/counter"), "Count"])?;
+    assert_eq!(shop.hits("counter"), 1);
+    Ok(())
+}
+
 /// Keeps the names of the candidates that it was shown, and has no plan.
 #[derive(Clone, Default)]
 struct Watching(Arc<Mutex<Vec<String>>>);

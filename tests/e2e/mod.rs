@@ -19,6 +19,8 @@ mod models;
 mod moments;
 mod offline;
 mod planners;
+#[cfg(unix)]
+mod processes;
 mod questions;
 mod replay;
 mod scripts;

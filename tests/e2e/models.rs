@@ -98,6 +98,22 @@ fn each_model_planner_logs_in_and_leaves_what_it_was_asked() -> Result<()> {
     Ok(())
 }
 
+/// The first command of the documentation, with the test's site and server.
+#[test]
+fn the_lines_of_the_documentation_that_plug_a_model_log_in() -> Result<()> {
+    let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/planners.md"))?;
+    let line = docs.lines().find(|line| line.starts_with("cuebook run ")).context("no command")?;
+    let shop = Shop::open()?;
+    let model = Model::new(Server::choosing(move |_, request| Some(clerk(Dialect::Ollama, request))))?;
+    let words = cuebook_grammar::policy::command_words(&line.replace("http://127.0.0.1:8737", shop.origin()))?;
+    let mut cuebook = command()?;
+    cuebook.args(words.iter().skip(1)).env("OLLAMA_HOST", model.server.origin()).arg("--out").arg(shop.runs());
+    let output = cuebook.stdin(Stdio::null()).output()?;
+    ensure!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(shop.state()["logins"], json!([{ "user": "ann", "accepted": true }]));
+    Ok(())
+}
+
 /// The first picture in a request, as base64.
 fn picture(request: &Value) -> Option<String> {
     match request {

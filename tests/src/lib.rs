@@ -184,7 +184,10 @@ pub fn command() -> Result<Command> {
     let built = here.ancestors().nth(2).map(|folder| folder.join(format!("cuebook{}", std::env::consts::EXE_SUFFIX)));
     let built = built.context("the test binary lies in no target folder")?;
     ensure!(built.is_file(), "expected {} (cargo build -p cuebook-cli makes it)", built.display());
-    Ok(Command::new(built))
+    let mut command = Command::new(built);
+    // What answers on this machine, and which keys its environment has, is nothing that a test depends on.
+    command.env("CUEBOOK_PLANNER", "lexical");
+    Ok(command)
 }
 
 /// The port and path of the websocket, which Chrome writes into its profile.

@@ -1,5 +1,6 @@
 //! Runs `cuebook` on third-party pages, MiniWoB++ tasks and Django's admin, and on instructions that it should refuse,
-//! checks the types of the page scripts with TypeScript, has other people's software read exports, and axe the pages of runs.
+//! checks the types of the page scripts with TypeScript, has other people's software read exports, axe the pages of runs,
+//! and a program in Python plan.
 //!
 //! Invariant: every harness runs even if another one fails; what a run achieved is judged by the
 //! applications themselves (a task's reward, a database), never by `cuebook`'s own report.
@@ -41,11 +42,14 @@ enum Harness {
     Exports,
     /// The pages of runs on the built-in site, with axe
     Report,
+    /// A login by a planner in Python
+    Planner,
 }
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 5] = [Self::Miniwob, Self::Django, Self::Sentences, Self::Exports, Self::Report];
+    const DRIVING: [Self; 6] =
+        [Self::Miniwob, Self::Django, Self::Sentences, Self::Exports, Self::Report, Self::Planner];
 
     fn title(self) -> &'static str {
         match self {
@@ -55,6 +59,7 @@ impl Harness {
             Self::Sentences => "Sentences",
             Self::Exports => "Exports",
             Self::Report => "Pages of runs",
+            Self::Planner => "Planner in Python",
         }
     }
 
@@ -65,6 +70,7 @@ impl Harness {
             Self::Sentences => "docs/lexical.md",
             Self::Exports => "docs/export.md",
             Self::Report => "docs/logs.md",
+            Self::Planner => "docs/planners.md",
         }
     }
 
@@ -77,6 +83,7 @@ impl Harness {
             Self::Sentences => "interop/sentences.py",
             Self::Exports => "interop/exports.py",
             Self::Report => "interop/reports.py",
+            Self::Planner => "interop/planner.py",
         }
     }
 }
@@ -127,7 +134,8 @@ fn command_of(harness: Harness, python: &str, arguments: &Arguments) -> Command 
             command.args(["--seeds", &seeds.to_string()]);
         }
     }
-    if arguments.docs {
+    // A planner leaves no table.
+    if arguments.docs && harness != Harness::Planner {
         command.args(["--docs", harness.document()]);
     }
     command

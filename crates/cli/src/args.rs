@@ -16,7 +16,7 @@ use cuebook_export::{Format, Redaction};
 use cuebook_grammar::Document;
 use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::observation::Scope;
-use cuebook_grammar::policy::Gate;
+use cuebook_grammar::policy::{BadCommand, Gate, command_words};
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use cuebook_planner::OpenAiMode;
@@ -83,7 +83,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Ask the tables of recorded runs by SQL (needs a build with the feature `query`)
     Query(QueryArgs),
-    /// Check that the browser can be found and started
+    /// Check that the browser can be found and started, and say which planner a run would have
     Doctor(DoctorArgs),
     /// Serve the built-in demo site
     Site(SiteArgs),
@@ -230,9 +230,14 @@ pub(crate) struct RunArgs {
     /// Page to start on; its origin is allowed
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: String,
-    /// Planner to use
-    #[arg(long, value_parser = engine(), default_value = "lexical", env = "CUEBOOK_PLANNER")]
-    pub(crate) planner: Engine,
+    /// Planner to use: auto, lexical, scripted, recorded, ollama, openai, anthropic, or exec:COMMAND. auto is what is
+    /// configured (--model, --base-url), else an Ollama that answers, else a provider whose key is in the environment,
+    /// else lexical, which needs no model
+    #[arg(long, value_parser = planner, default_value = "auto", value_name = "PLANNER", env = "CUEBOOK_PLANNER")]
+    pub(crate) planner: PlannerArg,
+    /// Recorded run whose answers of a model the planner `recorded` replays
+    #[arg(long, value_name = "RUN", required_if_eq("planner", "recorded"))]
+    pub(crate) calls: Option<PathBuf>,
     /// Plan of the scripted planner: a JSON file, or - for standard input
     #[arg(long, value_name = "FILE", required_if_eq("planner", "scripted"))]
     pub(crate) plan: Option<PathBuf>,
@@ -502,9 +507,9 @@ pub(crate) struct TestArgs {
     /// Page that the URLs of the suite are relative to, instead of its own
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: Option<String>,
-    /// Planner for cases without a plan or a recording
-    #[arg(long, value_parser = engine(), default_value = "lexical", env = "CUEBOOK_PLANNER")]
-    pub(crate) planner: Engine,
+    /// Planner for cases without a plan or a recording: as for `run`
+    #[arg(long, value_parser = planner, default_value = "lexical", value_name = "PLANNER", env = "CUEBOOK_PLANNER")]
+    pub(crate) planner: PlannerArg,
     #[command(flatten)]
     pub(crate) options: RunOptions,
     #[command(flatten)]
@@ -680,8 +685,13 @@ pub(crate) struct DoctorArgs {
     /// Do not start the browser
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Planner to explain: as for `run`
+    #[arg(long, value_parser = planner, default_value = "auto", value_name = "PLANNER", env = "CUEBOOK_PLANNER")]
+    pub(crate) planner: PlannerArg,
     #[command(flatten)]
     pub(crate) browser: BrowserArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
 }
 
 #[derive(Args)]
@@ -748,14 +758,31 @@ fn gate() -> impl TypedValueParser<Value = Gate> {
     ])
 }
 
-fn engine() -> impl TypedValueParser<Value = Engine> {
-    choice([
-        ("lexical", Engine::Lexical, "No model: matches the clauses of the task to candidates"),
-        ("scripted", Engine::Scripted, "A plan from a file"),
-        ("ollama", Engine::Ollama, "A model of Ollama"),
-        ("openai", Engine::OpenAi, "A model of OpenAI or of a compatible server, such as llama.cpp or vLLM"),
-        ("anthropic", Engine::Anthropic, "A model of Anthropic or of a compatible server"),
-    ])
+/// A planner, as `--planner` names it.
+#[derive(Clone, Debug)]
+pub(crate) enum PlannerArg {
+    /// What is configured, answers or has a key.
+    Auto,
+    /// A program and its arguments.
+    Exec(Vec<String>),
+    /// This one.
+    Of(Engine),
+}
+
+fn planner(text: &str) -> Result<PlannerArg, String> {
+    if let Some(command) = text.strip_prefix("exec:") {
+        return command_words(command).map(PlannerArg::Exec).map_err(|error| match error {
+            BadCommand::Shell(c) => format!("no shell reads the command, and `{c}` needs one: quote it"),
+            error => error.to_string(),
+        });
+    }
+    let engines =
+        [Engine::Lexical, Engine::Scripted, Engine::Recorded, Engine::Ollama, Engine::OpenAi, Engine::Anthropic];
+    let named = engines.into_iter().find(|engine| engine.as_str() == text).map(PlannerArg::Of);
+    named.or_else(|| (text == "auto").then_some(PlannerArg::Auto)).ok_or_else(|| {
+        let names: Vec<&str> = engines.iter().map(|engine| engine.as_str()).collect();
+        format!("expected auto, {} or exec:COMMAND", names.join(", "))
+    })
 }
 
 fn engine_mode() -> impl TypedValueParser<Value = OpenAiMode> {
@@ -785,6 +812,7 @@ fn document() -> impl TypedValueParser<Value = Document> {
         ("planning-record", Document::PlanningRecord, "The record of a call of a model"),
         ("report", Document::Report, "The report of a run"),
         ("policy", Document::Policy, "A policy file"),
+        ("planner-input", Document::PlannerInput, "What a planner that is a program gets"),
     ])
 }
 

@@ -1,17 +1,52 @@
-//! From flags to a planner over a model, and advice for when its server fails.
+//! From flags to a planner, and advice for when its server or program fails.
 
-use cuebook::{Engine, PlannerConfig, PlannerConfigError};
+use std::path::Path;
+
+use cuebook::{Detected, Engine, PlannerConfig, PlannerConfigError};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::report::ErrorCode;
 
-use crate::args::EngineArgs;
-use crate::exit::Refusal;
+use crate::args::{EngineArgs, PlannerArg};
+use crate::exit::{Output, Refusal};
 use crate::planner::{Advice, AnyPlanner};
+use crate::progress;
 use crate::text::{plain, with_sources};
 
-/// The planner `engine` with the settings of the flags, for plans that may name the `credentials`.
-pub(crate) fn planner(engine: Engine, args: &EngineArgs, credentials: Vec<String>) -> Result<AnyPlanner, Refusal> {
+/// The planner of `--planner` with the settings of the flags, for plans that may name the `credentials`.
+pub(crate) async fn planner(
+    arg: &PlannerArg,
+    calls: Option<&Path>,
+    args: &EngineArgs,
+    credentials: Vec<String>,
+    output: Output,
+) -> Result<AnyPlanner, Refusal> {
+    let mut config = settings(arg, args);
+    config.calls = calls.map(Path::to_owned);
+    config.credentials = credentials;
+    if matches!(arg, PlannerArg::Auto) {
+        let found = config.detected().await;
+        if !output.quiet {
+            progress::say(&format!("planner: {}", described(&found)));
+        }
+        config = found.config;
+    }
+    if args.vision && !config.engine.takes_pictures() {
+        let message = format!("--vision needs a planner with a model, and `{}` has none", config.engine.as_str());
+        return Err(Refusal::invalid(ErrorCode::Usage, message));
+    }
+    let planner = config.planner().map_err(refusal)?;
+    Ok(AnyPlanner::advised(planner, advice(&config)))
+}
+
+/// The planner of `--planner` with the settings of the flags. Which one `auto` is, is not detected yet.
+pub(crate) fn settings(arg: &PlannerArg, args: &EngineArgs) -> PlannerConfig {
+    let (engine, command) = match arg {
+        PlannerArg::Auto => (Engine::Lexical, None),
+        PlannerArg::Exec(words) => (Engine::Process, Some(words.clone())),
+        PlannerArg::Of(engine) => (*engine, None),
+    };
     let mut config = PlannerConfig::new(engine);
+    config.command = command;
     config.model.clone_from(&args.model);
     config.base_url.clone_from(&args.base_url);
     config.api_key_env.clone_from(&args.api_key_env);
@@ -20,9 +55,25 @@ pub(crate) fn planner(engine: Engine, args: &EngineArgs, credentials: Vec<String
     config.answer_tokens = args.answer_tokens;
     config.run_tokens = Some(args.run_tokens);
     config.plan_timeout_ms = Some(millis(args.plan_timeout));
-    config.credentials = credentials;
-    let planner = config.planner().map_err(refusal)?;
-    Ok(AnyPlanner::advised(planner, advice(&config)))
+    config
+}
+
+/// The planner that `auto` is, why, and what that means, in one line.
+pub(crate) fn described(found: &Detected) -> String {
+    let Detected { config, why, .. } = found;
+    let (name, why) = (config.engine.as_str(), plain(why));
+    match config.engine {
+        Engine::Lexical => format!(
+            "{name}, because {why}; it does what the words of the task name, such as `log in as ann`, and judges \
+             nothing that a page says. For a model: `ollama pull qwen3:8b`, $OPENAI_API_KEY, $ANTHROPIC_API_KEY, \
+             or --planner exec:COMMAND"
+        ),
+        _ => {
+            let (model, address) = (plain(config.model().unwrap_or_default()), plain(&config.address()));
+            let sent = if found.is_remote() { "; pages are sent there (--planner lexical sends nothing)" } else { "" };
+            format!("{name} {model} at {address}, because {why}{sent}")
+        }
+    }
 }
 
 fn advice(config: &PlannerConfig) -> Advice {
@@ -48,6 +99,7 @@ fn advice(config: &PlannerConfig) -> Advice {
                 .to_owned(),
             format!("check --model, the key in ${variable}, and --engine-mode"),
         ),
+        Engine::Process => ("check the command after exec:".to_owned(), String::new()),
         _ => (
             "check the network connection; --base-url selects another server; --planner lexical needs no model"
                 .to_owned(),
@@ -61,6 +113,7 @@ fn refusal(error: PlannerConfigError) -> Refusal {
     let message = plain(&error.to_string());
     match error {
         PlannerConfigError::NoModel(_) => Refusal::invalid(ErrorCode::Usage, format!("{message}: use --model NAME")),
+        PlannerConfigError::NoCalls => Refusal::invalid(ErrorCode::Usage, format!("{message}: use --calls RUN")),
         PlannerConfigError::NoKey { .. } => {
             let message = format!("{message}; --base-url selects a server without keys");
             Refusal::unusable(ErrorCode::NoKey, message)

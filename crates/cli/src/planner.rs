@@ -30,7 +30,7 @@ impl AnyPlanner {
 /// What to do when the server of a model fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Advice {
-    /// It cannot be reached.
+    /// It cannot be reached or started.
     pub(crate) unreachable: String,
     /// It rejects the request.
     pub(crate) rejected: String,
@@ -39,7 +39,7 @@ pub(crate) struct Advice {
 impl Advice {
     fn on(&self, error: &ModelError) -> Option<&str> {
         match error.code() {
-            "unreachable" => Some(&self.unreachable),
+            "unreachable" | "notStarted" => Some(&self.unreachable),
             "rejected" => Some(&self.rejected),
             "deadlineExceeded" | "stalled" => Some("--plan-timeout allows more time"),
             _ => None,

@@ -35,6 +35,7 @@
 mod agent;
 mod browser;
 mod builder;
+mod detect;
 pub mod egress;
 pub mod environment;
 mod error;
@@ -48,6 +49,7 @@ pub mod secrets;
 pub use agent::Agent;
 pub use browser::{BrowserSource, Containment, Isolation, Tab, launch_under};
 pub use builder::{AgentBuilder, SETTLING, upload_roots};
+pub use detect::Detected;
 pub use error::AgentError;
 pub use planners::{Engine, PlannerConfig, PlannerConfigError};
 

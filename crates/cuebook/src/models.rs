@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use cuebook_datalayer::{Run, RunDir};
 use cuebook_decoding::Caps;
 use cuebook_grammar::id::CredentialRef;
+use cuebook_grammar::planning::CallEnd;
+use cuebook_grammar::record::PlanningRecord;
 use cuebook_grammar::seam::boxed::BoxedPlanner;
 use cuebook_grammar::secret::Secret;
 use cuebook_planner::converse::ChatEngine;
-use cuebook_planner::{Anthropic, Limits, ModelPlanner, Ollama, OpenAi, OpenAiMode, Prompts};
+use cuebook_planner::{Anthropic, Limits, ModelPlanner, Ollama, OpenAi, OpenAiMode, Process, Prompts, Recorded};
 
 use crate::environment;
 use crate::planners::{Engine, PlannerConfig, PlannerConfigError};
@@ -20,6 +23,11 @@ const PLAN_TIME: Duration = Duration::from_secs(120);
 
 impl PlannerConfig {
     pub(crate) fn model_planner(&self) -> Result<Box<dyn BoxedPlanner>, PlannerConfigError> {
+        match self.engine {
+            Engine::Process => return self.with_limits(self.program()?),
+            Engine::Recorded => return self.with_limits(self.recorded()?),
+            _ => {}
+        }
         let model = self.model().ok_or(PlannerConfigError::NoModel(self.engine));
         let address = self.address();
         match self.engine {
@@ -62,6 +70,23 @@ impl PlannerConfig {
             Some(folder) => Box::new(planner.with_prompts(Prompts::from_dir(folder)?)),
             None => Box::new(planner),
         })
+    }
+
+    fn program(&self) -> Result<Process, PlannerConfigError> {
+        let command = self.command.clone().filter(|words| !words.is_empty()).ok_or(PlannerConfigError::NoCommand)?;
+        let allowed = self.api_key_env.as_deref();
+        let withheld = environment::confidential().filter(|name| name.to_str() != allowed || allowed.is_none());
+        Ok(Process::new(command, withheld))
+    }
+
+    fn recorded(&self) -> Result<Recorded, PlannerConfigError> {
+        let path = self.calls.as_deref().ok_or(PlannerConfigError::NoCalls)?;
+        let run = Run::read(&RunDir::open(path)?.log_path())?;
+        let is_answer = |record: &PlanningRecord| !matches!(record.call.end, CallEnd::Failed { .. });
+        if !run.calls.iter().any(is_answer) {
+            return Err(PlannerConfigError::NoAnswers(path.to_owned()));
+        }
+        Ok(Recorded::from_calls(run.calls.into_iter().map(|record| record.call)))
     }
 
     /// The key. An error if the server or the configuration requires one and the variable is not set.

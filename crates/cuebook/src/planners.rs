@@ -36,7 +36,8 @@ pub struct PlannerConfig {
     /// address.
     #[serde(default)]
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Default: `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
+    /// The environment variable that holds the key. Default: `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`. A program gets no
+    /// variable that looks like a key but this one.
     #[serde(default)]
     pub api_key_env: Option<String>,
     /// How an `openai` server gets the grammar. Default: `strict` for OpenAI itself, `schema` for others.
@@ -48,6 +49,12 @@ pub struct PlannerConfig {
     /// The plan of the scripted planner, a JSON file.
     #[serde(default)]
     pub plan: Option<PathBuf>,
+    /// The program of the planner `process` and its arguments; no shell reads them.
+    #[serde(default)]
+    pub command: Option<Vec<String>>,
+    /// The directory of the run whose calls the planner `recorded` answers from.
+    #[serde(default)]
+    pub calls: Option<PathBuf>,
     /// Upper bound of the tokens of one answer. Default: 4,096; 16,384 for the models of OpenAI and Anthropic.
     #[serde(default)]
     pub answer_tokens: Option<u32>,
@@ -77,6 +84,10 @@ pub enum Engine {
     OpenAi,
     /// A model of Anthropic or of a compatible server.
     Anthropic,
+    /// A program: a line of JSON for each request, lines of JSON back.
+    Process,
+    /// The answers of a recorded run.
+    Recorded,
 }
 
 /// Where the models of an engine are.
@@ -99,18 +110,20 @@ impl Engine {
             Self::Ollama => "ollama",
             Self::OpenAi => "openai",
             Self::Anthropic => "anthropic",
+            Self::Process => "process",
+            Self::Recorded => "recorded",
         }
     }
 
-    /// Whether a model plans.
+    /// Whether pictures of pages may be sent to it.
     #[must_use]
-    pub const fn has_model(self) -> bool {
-        self.server().is_some()
+    pub const fn takes_pictures(self) -> bool {
+        matches!(self, Self::Ollama | Self::OpenAi | Self::Anthropic | Self::Process)
     }
 
     const fn server(self) -> Option<Server> {
         let (variable, address, key) = match self {
-            Self::Lexical | Self::Scripted => return None,
+            Self::Lexical | Self::Scripted | Self::Process | Self::Recorded => return None,
             Self::Ollama => ("OLLAMA_HOST", "http://127.0.0.1:11434", ""),
             Self::OpenAi => ("OPENAI_BASE_URL", "https://api.openai.com/v1", "OPENAI_API_KEY"),
             Self::Anthropic => ("ANTHROPIC_BASE_URL", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
@@ -148,6 +161,18 @@ pub enum PlannerConfigError {
     /// The scripted planner has no plan.
     #[error("the planner `scripted` needs the file of a plan")]
     NoPlan,
+    /// The planner `process` has no program.
+    #[error("the planner `process` needs a command")]
+    NoCommand,
+    /// The planner `recorded` has no run.
+    #[error("the planner `recorded` needs the directory of a run")]
+    NoCalls,
+    /// The recorded run cannot be read.
+    #[error("the calls of the recorded run cannot be read")]
+    Calls(#[from] cuebook_datalayer::DataError),
+    /// No model was called in the recorded run.
+    #[error("the run {} records no answer of a model", .0.display())]
+    NoAnswers(PathBuf),
     /// This build has no engines for models.
     #[error("the planner `{}` needs a build with the feature `models`", .0.as_str())]
     NotBuilt(Engine),
@@ -165,7 +190,7 @@ pub enum PlannerConfigError {
 }
 
 /// The default model of Ollama: small enough for most machines.
-const OLLAMA_MODEL: &str = "qwen3:8b";
+pub(crate) const OLLAMA_MODEL: &str = "qwen3:8b";
 
 impl PlannerConfig {
     /// The engine with its defaults.
@@ -179,6 +204,8 @@ impl PlannerConfig {
             mode: None,
             prompts: None,
             plan: None,
+            command: None,
+            calls: None,
             answer_tokens: None,
             run_tokens: None,
             plan_timeout_ms: None,

@@ -40,20 +40,20 @@ macro_rules! target {
 /// Declares [`Action`] and the table about its verbs together, so that neither can miss one.
 macro_rules! actions {
     ($(
-        $(#[$doc:meta])*
+        #[doc = $doc:literal]
         $variant:ident($body:ty) = $tag:literal, $owner:ident, $effect:ident
             $(, $need:ident($capability:ident) $(of $part:ident)?)?;
     )+) => {
         tagged! {
             /// One verb with its parameters.
             pub enum Action by "type" {
-                $( $(#[$doc])* $variant($body) = $tag, )+
+                $( #[doc = $doc] $variant($body) = $tag, )+
             }
         }
 
         /// The verb of an action, without its parameters.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum ActionKind { $( $(#[$doc])* $variant, )+ }
+        pub enum ActionKind { $( #[doc = $doc] $variant, )+ }
 
         impl ActionKind {
             /// Every verb.
@@ -70,6 +70,12 @@ macro_rules! actions {
                         target: need!($($need $capability)?),
                     }, )+
                 }
+            }
+
+            /// What the verb does, in one sentence.
+            #[must_use]
+            pub const fn purpose(self) -> &'static str {
+                match self { $( Self::$variant => $doc.trim_ascii(), )+ }
             }
         }
 
@@ -184,6 +190,22 @@ actions! {
     Fail(Fail) = "fail", Controller, ReadOnly;
     /// Asks the user.
     AskUser(AskUser) = "askUser", Controller, ReadOnly;
+}
+
+impl ActionKind {
+    /// Whether the verb goes past the candidates of a page, by points or selectors: a planner needs a profile that
+    /// opens it.
+    #[must_use]
+    pub const fn is_raw(self) -> bool {
+        matches!(self, Self::ClickPoint | Self::DragPoints | Self::LongPressPoint | Self::ResolveSelector)
+    }
+
+    /// Whether the verb does more than a person could do with the page: even an operator's plan needs a profile that
+    /// opens it. Registered actions do what they were registered for.
+    #[must_use]
+    pub const fn is_beyond_page(self) -> bool {
+        matches!(self, Self::Fetch | Self::ReadFile | Self::WriteFile | Self::Shell | Self::Evaluate)
+    }
 }
 
 /// The layer that performs an action.

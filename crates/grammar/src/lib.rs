@@ -45,6 +45,7 @@ pub mod sample;
 
 mod handled;
 pub mod outcome;
+pub mod planner_input;
 pub mod planning;
 pub mod record;
 pub mod render;

@@ -14,6 +14,7 @@ mod origin;
 mod outside;
 mod requests;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::num::NonZeroU16;
 use std::path::Component;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 use crate::action::{Action, ActionKind, Owner};
+use crate::arguments::Shape;
 use crate::candidate::Candidate;
 use crate::effect::EffectClass;
 use crate::observation::Observation;
@@ -34,10 +36,10 @@ use crate::step::RiskLevel;
 use crate::wire::{ShortText, words};
 
 use address::{is_metadata, is_private, is_private_ip};
-pub use file::{BadPolicy, Otherwise, PolicyFile, Rate, Roots};
+pub use file::{ActionEntry, BadPolicy, Otherwise, PolicyFile, Rate, Roots};
 pub use load::Opening;
 pub use origin::{BadOriginRule, OriginRule};
-pub use outside::{BadCommand, CommandLine, CommandRule, Outside};
+pub use outside::{BadCommand, CommandLine, CommandRule, Outside, words as command_words};
 pub use requests::{BadRequestRule, Gate, RequestAction, RequestEntry, RequestVerdict};
 
 /// A refusal by the policy: which rule, and why. The rule is a stable code.
@@ -138,7 +140,58 @@ pub struct RegisteredAction {
     pub description: ShortText,
 }
 
+/// An action that cannot be registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadAction {
+    /// The name is not an identifier of at most 60 characters.
+    #[error("expected a name of 1 to 60 letters, digits, `_` and `-`, saw `{0}`")]
+    Name(String),
+    /// Another action or a verb of the language has the name.
+    #[error("the name `{0}` is in use")]
+    Taken(String),
+    /// The description is too long.
+    #[error("the description of `{0}` is longer than 200 characters")]
+    Description(String),
+    /// A grammar cannot bound the arguments.
+    #[error(
+        "the schema of `{0}` is not supported: use closed objects, bounded strings and integers, booleans, enums, and arrays of those"
+    )]
+    Schema(String),
+    /// The command is not words.
+    #[error("the command of `{name}`: {source}")]
+    Command {
+        /// The action.
+        name: String,
+        /// What is wrong with it.
+        source: BadCommand,
+    },
+}
+
 impl RegisteredAction {
+    /// An action that a grammar can bound, and the shape of its arguments.
+    ///
+    /// # Errors
+    /// [`BadAction`]
+    pub fn checked(
+        name: &str,
+        description: &str,
+        effect: EffectClass,
+        schema: serde_json::Value,
+    ) -> Result<(Self, Shape), BadAction> {
+        let shown = || excerpt(name, 60);
+        let is_name = (1..=60).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        let name = ShortText::new(name).ok().filter(|_| is_name).ok_or_else(|| BadAction::Name(shown()))?;
+        if ActionKind::ALL.iter().any(|kind| kind.meta().name == name.as_str()) {
+            return Err(BadAction::Taken(shown()));
+        }
+        let description = ShortText::new(description).ok().filter(|text| text.chars().count() <= 200);
+        let description = description.ok_or_else(|| BadAction::Description(shown()))?;
+        let Some(shape @ Shape::Object(_)) = Shape::read(&schema) else { return Err(BadAction::Schema(shown())) };
+        Ok((Self { name, schema, effect, description }, shape))
+    }
+
     /// An action that a policy can open to planners. `schema` is the JSON Schema of its arguments.
     #[must_use]
     pub fn new(name: &str, description: &str, effect: EffectClass, schema: serde_json::Value) -> Self {
@@ -218,6 +271,7 @@ impl Policy {
                 write_roots: Vec::new(),
                 commands: Vec::new(),
                 shell_lines: Vec::new(),
+                programs: BTreeMap::new(),
             },
             grants: Vec::new(),
             registered: Vec::new(),
@@ -298,6 +352,7 @@ impl Policy {
         self.outside.write_roots.extend(outside.write_roots);
         self.outside.commands.extend(outside.commands);
         self.outside.shell_lines.extend(outside.shell_lines);
+        self.outside.programs.extend(outside.programs);
         self
     }
 
@@ -462,15 +517,27 @@ impl Policy {
     /// [`Denied`] with rule `action`.
     pub fn verb(&self, action: &Action) -> Result<(), Denied> {
         let kind = action.kind();
-        let meta = kind.meta();
         let is_start = matches!((action, &self.start), (Action::Navigate(navigate), Some(start))
             if Url::parse(&navigate.url).is_ok_and(|url| url == *start));
-        let only_reads = meta.effect == EffectClass::ReadOnly && meta.owner != Owner::Handler;
-        let is_open = is_start || only_reads || self.verbs.as_ref().is_none_or(|verbs| verbs.contains(&kind));
-        if is_open && !self.denied_verbs.contains(&kind) {
+        if (is_start || self.lists(kind)) && !self.denied_verbs.contains(&kind) {
             return Ok(());
         }
-        Err(Denied { rule: Rule::Action, message: format!("the policy does not allow the verb `{}`", meta.name) })
+        let name = kind.meta().name;
+        Err(Denied { rule: Rule::Action, message: format!("the policy does not allow the verb `{name}`") })
+    }
+
+    fn lists(&self, kind: ActionKind) -> bool {
+        let meta = kind.meta();
+        let only_reads = meta.effect == EffectClass::ReadOnly && meta.owner != Owner::Handler;
+        only_reads || self.verbs.as_ref().is_none_or(|verbs| verbs.contains(&kind))
+    }
+
+    /// Whether a planner may use the verb somewhere: neither the lists nor the profile close it. What else has to be
+    /// declared for it, such as directories, is not asked here.
+    #[must_use]
+    pub fn offers(&self, kind: ActionKind) -> bool {
+        let is_listed = self.lists(kind) && !self.denied_verbs.contains(&kind);
+        is_listed && (self.profile.opens_raw_access() || !(kind.is_beyond_page() || kind.is_raw()))
     }
 
     /// Whether the operator named the origin of `url`.

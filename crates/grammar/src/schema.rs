@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::observation::Observation;
 use crate::plan::PlanDraft;
+use crate::planner_input::PlannerInput;
 use crate::policy::PolicyFile;
 use crate::record::{PlanningRecord, StepRecord};
 use crate::report::RunReport;
@@ -25,12 +26,21 @@ pub enum Document {
     Report,
     /// A policy file.
     Policy,
+    /// The input of a planner.
+    PlannerInput,
 }
 
 impl Document {
     /// Every document.
-    pub const ALL: [Self; 6] =
-        [Self::Plan, Self::Observation, Self::StepRecord, Self::PlanningRecord, Self::Report, Self::Policy];
+    pub const ALL: [Self; 7] = [
+        Self::Plan,
+        Self::Observation,
+        Self::StepRecord,
+        Self::PlanningRecord,
+        Self::Report,
+        Self::Policy,
+        Self::PlannerInput,
+    ];
 
     /// The file under `schemas/` that holds its schema.
     #[must_use]
@@ -42,6 +52,7 @@ impl Document {
             Self::PlanningRecord => "planning-record.schema.json",
             Self::Report => "report.schema.json",
             Self::Policy => "policy.schema.json",
+            Self::PlannerInput => "planner-input.schema.json",
         }
     }
 }
@@ -57,6 +68,7 @@ pub fn schema_of(document: Document) -> Value {
         Document::PlanningRecord => generator.into_root_schema_for::<PlanningRecord>(),
         Document::Report => generator.into_root_schema_for::<RunReport>(),
         Document::Policy => generator.into_root_schema_for::<PolicyFile>(),
+        Document::PlannerInput => generator.into_root_schema_for::<PlannerInput>(),
     };
     schema.to_value()
 }

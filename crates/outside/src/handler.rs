@@ -34,7 +34,7 @@ impl Default for OutsideOptions {
     }
 }
 
-/// Carries out `fetch`, `readFile`, `writeFile` and `shell`.
+/// Carries out `fetch`, `readFile`, `writeFile`, `shell`, and `call` where the policy names a program.
 ///
 /// ```
 /// use cuebook_outside::{OutsideHandler, OutsideOptions};
@@ -86,7 +86,7 @@ impl OutsideHandler {
 impl ActionHandler for OutsideHandler {
     type Error = Infallible;
 
-    /// Empty: the verbs of this handler belong to the language.
+    /// Empty: the verbs of this handler belong to the language, and the policy registers what programs carry out.
     fn actions(&self) -> Vec<RegisteredAction> {
         Vec::new()
     }
@@ -104,6 +104,9 @@ impl ActionHandler for OutsideHandler {
             }
             Action::Shell(action) => {
                 shell::run(step.policy(), action.command.as_str(), self.options.path.as_deref(), limit, until).await
+            }
+            Action::Call(action) => {
+                shell::call(step.policy(), action, self.options.path.as_deref(), limit, until).await
             }
             other => {
                 let message =

@@ -42,7 +42,6 @@ use cuebook_grammar::outcome::{Cause, StepOutcome};
 use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::policy::{Policy, RegisteredAction};
 use cuebook_grammar::seam::ActionHandler;
-use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
 use crate::done::{Failed, outcome, shown, with_sources};
@@ -55,24 +54,7 @@ type Running = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 type Code = Box<dyn Fn(Value) -> Running + Send + Sync>;
 
 /// Why an action cannot be registered.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RegistryError {
-    /// The name is not an identifier of at most 60 characters.
-    #[error("expected a name of 1 to 60 letters, digits, `_` and `-`, saw `{0}`")]
-    Name(String),
-    /// Another action or a verb of the language has the name.
-    #[error("the name `{0}` is in use")]
-    Taken(String),
-    /// The description is too long.
-    #[error("the description of `{0}` is longer than 200 characters")]
-    Description(String),
-    /// A grammar cannot bound the arguments.
-    #[error(
-        "the schema of `{0}` is not supported: use closed objects, bounded strings and integers, booleans, enums, and arrays of those"
-    )]
-    Schema(String),
-}
+pub use cuebook_grammar::policy::BadAction as RegistryError;
 
 /// Handles no action: each fails as unsupported.
 #[derive(Clone, Copy, Debug, Default)]
@@ -144,23 +126,10 @@ impl<H> Registry<H> {
         F: Future<Output = Result<Value, E>> + Send + 'static,
         E: Into<Failure>,
     {
-        let name_shown = shown(name, 60);
-        let is_name = (1..=60).contains(&name.len())
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-        let short_name =
-            ShortText::new(name).ok().filter(|_| is_name).ok_or(RegistryError::Name(name_shown.clone()))?;
-        let is_verb = cuebook_grammar::action::ActionKind::ALL.iter().any(|kind| kind.meta().name == name);
-        if is_verb || self.entries.iter().any(|known| known.action.name.as_str() == name) {
-            return Err(RegistryError::Taken(name_shown));
+        let (action, shape) = RegisteredAction::checked(name, description, effect, schema)?;
+        if self.entries.iter().any(|known| known.action.name == action.name) {
+            return Err(RegistryError::Taken(name.to_owned()));
         }
-        let description = ShortText::new(description)
-            .ok()
-            .filter(|text| text.chars().count() <= 200)
-            .ok_or_else(|| RegistryError::Description(name_shown.clone()))?;
-        let action = RegisteredAction { name: short_name, schema, effect, description };
-        let Some(shape @ Shape::Object(_)) = Shape::read(&action.schema) else {
-            return Err(RegistryError::Schema(name_shown));
-        };
         let code = move |args: Value| -> Running {
             let running = code(args);
             Box::pin(async move { running.await.map_err(Into::into) })

@@ -1,17 +1,19 @@
-//! Declared commands.
+//! Declared commands, and the programs of registered actions.
 
 use std::ffi::OsStr;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::Delivery;
+use cuebook_grammar::action::Call;
+use cuebook_grammar::arguments::Shape;
 use cuebook_grammar::outcome::Cause;
-use cuebook_grammar::policy::{CommandLine, Policy};
-use serde_json::json;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use cuebook_grammar::policy::{CommandLine, Outside, Policy};
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
-use crate::done::{Done, Failed, content, refused};
+use crate::done::{Done, Failed, content, refused, shown};
 
 /// How long output is read after a command has ended: a process that it left running may hold it open.
 const GRACE: Duration = Duration::from_millis(500);
@@ -19,7 +21,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// Runs a command, and returns its exit code and outputs.
 pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit: usize, until: Instant) -> Done {
     let outside = policy.outside();
-    let mut command = match outside.command(line).map_err(|denied| Failed::blocked(Delivery::NotSent, denied))? {
+    let command = match outside.command(line).map_err(|denied| Failed::blocked(Delivery::NotSent, denied))? {
         CommandLine::Program { program, args } => {
             let mut command = Command::new(program);
             command.args(args);
@@ -27,7 +29,64 @@ pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
         }
         CommandLine::Shell(line) => shell(&line),
     };
-    command.env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let Ended { out, err, was_held } = ended(command, None, outside, path, limit, until).await?;
+    let left_out = out.left_out.saturating_add(err.left_out);
+    let mut data = json!({ "exitCode": 0, "stdout": content(out.bytes), "stderr": content(err.bytes) });
+    if left_out > 0 || was_held {
+        data["truncated"] = json!({ "bytes": left_out, "stillOpen": was_held });
+    }
+    Ok((Delivery::Sent, data))
+}
+
+/// Runs the program of a registered action on arguments that fit its schema, and returns the document that it prints.
+pub(crate) async fn call(policy: &Policy, call: &Call, path: Option<&OsStr>, limit: usize, until: Instant) -> Done {
+    let name = call.name.as_str();
+    let outside = policy.outside();
+    let Some((registered, words)) = policy.registered(name).zip(outside.programs.get(name)) else {
+        return refused(Delivery::NotSent, Cause::Unsupported, format!("no program carries out `{}`", shown(name, 60)));
+    };
+    let args = Value::Object(call.args.clone().unwrap_or_default());
+    if let Some(misfit) = Shape::read(&registered.schema).and_then(|shape| shape.fit(&args).err()) {
+        let message = format!("args{}: {}", misfit.path, misfit.message);
+        return refused(Delivery::NotSent, Cause::InvalidArgument, message);
+    }
+    let mut words = words.iter();
+    let mut command = Command::new(words.next().map_or("", String::as_str));
+    command.args(words);
+    let Ended { out, .. } = ended(command, Some(args.to_string()), outside, path, limit, until).await?;
+    let seen = || shown(&String::from_utf8_lossy(&out.bytes), 100);
+    if out.left_out > 0 {
+        let message = format!("expected `{name}` to print at most {limit} bytes, saw {} more", out.left_out);
+        return refused(Delivery::Sent, Cause::PostconditionFailed, message);
+    }
+    match serde_json::from_slice(&out.bytes) {
+        Ok(data) => Ok((Delivery::Sent, data)),
+        Err(error) => {
+            let message = format!("expected `{name}` to print a JSON document, saw `{}` ({error})", seen());
+            refused(Delivery::Sent, Cause::PostconditionFailed, message)
+        }
+    }
+}
+
+/// What a command that succeeded left.
+struct Ended {
+    out: Output,
+    err: Output,
+    /// Whether a process that it left running holds its outputs open.
+    was_held: bool,
+}
+
+/// Runs a command until it succeeds, without the environment, in a process group of its own.
+async fn ended(
+    mut command: Command,
+    input: Option<String>,
+    outside: &Outside,
+    path: Option<&OsStr>,
+    limit: usize,
+    until: Instant,
+) -> Done<Ended> {
+    let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
+    command.env_clear().stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     if let Some(path) = path {
         command.env("PATH", path);
     }
@@ -47,9 +106,15 @@ pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
         }
     };
     let group = Group::of(&child);
-    let outputs = (child.stdout.take(), child.stderr.take());
+    let (stdin, outputs) = (child.stdin.take(), (child.stdout.take(), child.stderr.take()));
     let mut reading = Box::pin(async {
-        let (out, err) = tokio::join!(kept(outputs.0, limit), kept(outputs.1, limit));
+        let write = async {
+            if let Some((mut stdin, input)) = stdin.zip(input) {
+                // A program may end without reading its input.
+                let _ = stdin.write_all(input.as_bytes()).await;
+            }
+        };
+        let ((), out, err) = tokio::join!(write, kept(outputs.0, limit), kept(outputs.1, limit));
         (out, err)
     });
     // The outputs are read while the command runs: a full pipe would block it.
@@ -87,12 +152,7 @@ pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
         failed.failure.facts.seen = Some(if start.is_empty() { seen } else { format!("{seen}: {start}") });
         return Err(failed);
     }
-    let left_out = out.left_out.saturating_add(err.left_out);
-    let mut data = json!({ "exitCode": status.code(), "stdout": content(out.bytes), "stderr": content(err.bytes) });
-    if left_out > 0 || was_held {
-        data["truncated"] = json!({ "bytes": left_out, "stillOpen": was_held });
-    }
-    Ok((Delivery::Sent, data))
+    Ok(Ended { out, err, was_held })
 }
 
 #[cfg(unix)]

@@ -384,3 +384,46 @@ async fn a_request_was_sent_unless_there_was_no_connection() {
     assert_eq!(sent(&file, post(format!("{here}/metadata"))).await, (true, Some(Cause::PolicyBlocked)));
     assert_eq!(sent(&file, post(format!("{nowhere}/"))).await, (false, Some(Cause::NavigationFailed)));
 }
+
+fn stock(command: &str) -> Value {
+    let schema = json!({ "type": "object", "properties": { "sku": { "type": "string", "maxLength": 20 } },
+        "required": ["sku"] });
+    let action = json!({ "name": "stock", "description": "Looks up the stock", "effect": "readOnly", "schema": schema,
+        "command": command });
+    json!({ "actions": [action] })
+}
+
+fn lookup(sku: &Value) -> Value {
+    json!({ "type": "call", "name": "stock", "args": { "sku": sku } })
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_registered_program_gets_its_arguments_and_answers_json_contained_like_a_command() {
+    assert_eq!(data(&stock("cat"), lookup(&json!("p-1"))).await, json!({ "sku": "p-1" }));
+    // No shell, no environment, and an input that nobody reads.
+    let environment = data(&stock(r#"sh -c 'echo "[$(env | grep -c HOME)]"'"#), lookup(&json!("p-1"))).await;
+    assert_eq!(environment, json!([0]));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_registered_program_that_fails_or_prints_no_json_says_so() {
+    let failure = failed(&stock("sh -c 'echo no stock >&2; exit 4'"), lookup(&json!("p-1"))).await;
+    assert_eq!(
+        (failure.cause, failure.facts.seen.as_deref()),
+        (Cause::PostconditionFailed, Some("exit code 4: no stock\n"))
+    );
+    let failure = failed(&stock("echo hello"), lookup(&json!("p-1"))).await;
+    assert!(
+        failure.message.starts_with("expected `stock` to print a JSON document, saw `hello"),
+        "{}",
+        failure.message
+    );
+    let failure = failed(&stock("cat"), lookup(&json!(7))).await;
+    assert_eq!((failure.cause, failure.evidence.input_sent), (Cause::InvalidArgument, false));
+    assert_eq!(failure.message, "args/sku: expected a string, saw 7");
+    let mut late = lookup(&json!("p-1"));
+    late["timeoutMs"] = json!(200);
+    assert_eq!(sent(&stock("sleep 60"), late).await, (true, Some(Cause::DeadlineExceeded)));
+}

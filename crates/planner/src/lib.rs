@@ -10,6 +10,7 @@
 //! | `ModelPlanner<Ollama>` | Ollama | `ollama` |
 //! | `ModelPlanner<OpenAi>` | OpenAI and compatible servers, such as llama.cpp and vLLM | `openai` |
 //! | `ModelPlanner<Anthropic>` | Anthropic and compatible servers | `anthropic` |
+//! | `ModelPlanner<Process>` | a program in any language | `process` |
 //! | `ModelPlanner<TokenMask<S>>` | any in this process that yields logits | `token-mask` |
 //!
 //! `ModelPlanner` is one loop for all models, over the small trait `ChatEngine`: another engine implements `open` and
@@ -32,6 +33,8 @@ pub use engine::ollama::Ollama;
 #[cfg(feature = "openai")]
 pub use engine::openai::OpenAi;
 pub use engine::openai_mode::OpenAiMode;
+#[cfg(feature = "process")]
+pub use engine::process::Process;
 #[cfg(feature = "converse")]
 pub use engine::recorded::Recorded;
 pub use engine::scripted::{Scripted, ScriptedError};

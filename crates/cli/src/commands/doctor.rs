@@ -1,4 +1,4 @@
-//! `cuebook doctor`: whether the browser can be found and started.
+//! `cuebook doctor`: whether the browser can be found and started, and which planner a run would have.
 
 use std::time::Instant;
 
@@ -6,8 +6,9 @@ use cuebook::{Containment, environment};
 use cuebook_cdp::find_chrome;
 use serde::Serialize;
 
-use crate::args::DoctorArgs;
+use crate::args::{DoctorArgs, PlannerArg};
 use crate::browser::{close_tab, open_tab, search_places};
+use crate::engines;
 use crate::exit::{Exit, Output, print_json, print_text};
 use crate::text::{plain, with_sources};
 
@@ -44,6 +45,7 @@ pub(crate) async fn run(args: DoctorArgs, output: Output) -> Exit {
             ),
         }),
     }
+    checks.push(planner(&args).await);
     let root = environment::profile_root();
     let writable = std::fs::create_dir_all(&root).and_then(|()| tempfile_in(&root));
     checks.push(match writable {
@@ -66,6 +68,16 @@ pub(crate) async fn run(args: DoctorArgs, output: Output) -> Exit {
         }
     }
     if ok { Exit::OK } else { Exit::NO_BROWSER }
+}
+
+/// Never a fault: a run without a model has the lexical planner.
+async fn planner(args: &DoctorArgs) -> Check {
+    let config = engines::settings(&args.planner, &args.engine);
+    let detail = match &args.planner {
+        PlannerArg::Auto => engines::described(&config.detected().await),
+        _ => format!("{}, as configured", config.engine.as_str()),
+    };
+    Check { name: "planner", ok: true, detail }
 }
 
 async fn start(args: &DoctorArgs) -> Check {

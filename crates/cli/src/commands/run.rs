@@ -6,7 +6,7 @@ use cuebook_grammar::report::ErrorCode;
 use cuebook_planner::Scripted;
 use cuebook_repair::{Recall, Work};
 
-use crate::args::RunArgs;
+use crate::args::{PlannerArg, RunArgs};
 use crate::browser::fit_viewport;
 use crate::commands::dry_run;
 use crate::compose::{self, Job};
@@ -16,15 +16,17 @@ use crate::input;
 use crate::planner::AnyPlanner;
 
 pub(crate) async fn run(mut args: RunArgs, output: Output) -> Exit {
-    let prepared = compose::secrets(&args.options, Some(&args.url));
-    let prepared = prepared.and_then(|secrets| Ok((planner(&mut args, secrets.names())?, secrets)));
-    let (planner, secrets) = match prepared {
-        Ok(prepared) => prepared,
-        Err(refusal) => return refusal.print(output),
-    };
     if args.task.trim().is_empty() {
         return Refusal::invalid(ErrorCode::EmptyTask, "the task is empty").print(output);
     }
+    let secrets = match compose::secrets(&args.options, Some(&args.url)) {
+        Ok(secrets) => secrets,
+        Err(refusal) => return refusal.print(output),
+    };
+    let planner = match planner(&mut args, secrets.names(), output).await {
+        Ok(planner) => planner,
+        Err(refusal) => return refusal.print(output),
+    };
     if args.dry_run {
         return dry_run::run(&args, &planner, output).await;
     }
@@ -43,17 +45,13 @@ pub(crate) async fn run(mut args: RunArgs, output: Output) -> Exit {
     compose::run(job, &args.options, output).await
 }
 
-fn planner(args: &mut RunArgs, credentials: Vec<String>) -> Result<AnyPlanner, Refusal> {
-    if args.engine.vision && !args.planner.has_model() {
-        let message = format!("--vision needs a planner with a model, and `{}` has none", args.planner.as_str());
-        return Err(Refusal::invalid(ErrorCode::Usage, message));
-    }
-    match (args.planner, &args.plan) {
-        (Engine::Scripted, Some(path)) => {
+async fn planner(args: &mut RunArgs, credentials: Vec<String>, output: Output) -> Result<AnyPlanner, Refusal> {
+    match (&args.planner, &args.plan) {
+        (PlannerArg::Of(Engine::Scripted), Some(path)) if !args.engine.vision => {
             let draft = PlanDraft::read(&input::text(path)?, Author::Operator)?;
             fit_viewport(&mut args.options.browser, &draft);
             Ok(AnyPlanner::plain(Scripted::new(draft)))
         }
-        (engine, _) => engines::planner(engine, &args.engine, credentials),
+        (arg, _) => engines::planner(arg, args.calls.as_deref(), &args.engine, credentials, output).await,
     }
 }

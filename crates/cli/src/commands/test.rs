@@ -205,7 +205,7 @@ impl Stage<'_> {
 
     /// Runs the steps of a case, then judges what it expects. `None` if it passed.
     async fn attempt(&self, ripe: &Ripe<'_>, tab: &Tab, result: &mut CaseResult) -> Result<Option<Failed>, Refusal> {
-        let job = self.job(ripe, result)?;
+        let job = self.job(ripe, result).await?;
         let (report, page) = self.perform(job, ripe, tab, tab.page.clone(), &self.args.options, result).await?;
         if let Some(failed) = failed(report)? {
             return Ok(Some(failed));
@@ -224,7 +224,7 @@ impl Stage<'_> {
         }
     }
 
-    fn job(&self, ripe: &Ripe<'_>, result: &mut CaseResult) -> Result<Job, Refusal> {
+    async fn job(&self, ripe: &Ripe<'_>, result: &mut CaseResult) -> Result<Job, Refusal> {
         let case = ripe.case;
         let secrets = compose::secrets(&self.args.options, Some(&case.url))?;
         Ok(match &ripe.script {
@@ -239,8 +239,9 @@ impl Stage<'_> {
             Script::Planned => {
                 result.how = How::Planned;
                 let engine = &self.args.engine;
+                let output = Output { json: false, quiet: true };
                 Job {
-                    planner: engines::planner(self.args.planner, engine, secrets.names())?,
+                    planner: engines::planner(&self.args.planner, None, engine, secrets.names(), output).await?,
                     work: Work::Task(case.narrative.clone()),
                     secrets,
                     url: Some(case.url.clone()),

@@ -1,6 +1,7 @@
 //! Steps of `{"tool", "args", "explanation", "estimated_risk", "confidence"}`, with the tool names and
 //! argument names of the planner specification.
 
+use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, Violations};
 use serde_json::{Map, Value, json};
 
@@ -63,6 +64,11 @@ fn action_of(tool: &str, args: Map<String, Value>) -> Map<String, Value> {
         "write_file" => "writeFile",
         other => other,
     };
+    // A tool that is no verb is a registered action, or nothing: `check` knows which.
+    if !ActionKind::ALL.iter().any(|kind| kind.meta().name == verb) {
+        let call = [("type", "call".into()), ("name", verb.into()), ("args", Value::Object(args))];
+        return call.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+    }
     let mut step = Map::from_iter([("type".to_owned(), Value::from(verb))]);
     for (name, value) in args {
         let (name, value) = match (verb, name.as_str()) {

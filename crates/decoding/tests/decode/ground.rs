@@ -21,6 +21,7 @@ pub(crate) fn outside() -> Outside {
         write_roots: vec!["/out".to_owned()],
         commands: vec![command("git log *"), command("date"), command("'it'\\''s here' --safe")],
         shell_lines: vec!["ls | wc -l".to_owned()],
+        ..Outside::default()
     }
 }
 

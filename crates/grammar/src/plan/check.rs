@@ -339,11 +339,7 @@ impl StepCheck<'_> {
             }
             _ => {}
         }
-        let raw = matches!(
-            kind,
-            ActionKind::ClickPoint | ActionKind::DragPoints | ActionKind::LongPressPoint | ActionKind::ResolveSelector
-        );
-        if raw && !is_operator && !self.policy.profile().opens_raw_access() {
+        if kind.is_raw() && !is_operator && !self.policy.profile().opens_raw_access() {
             let message =
                 format!("expected a profile that opens `{}`, saw {}", kind.meta().name, self.policy.profile().as_str());
             self.deny(Rule::Profile, "type", message);
@@ -361,8 +357,7 @@ impl StepCheck<'_> {
             let field = if step.pre.is_empty() { "post" } else { "pre" };
             self.report(ViolationCode::InvalidCondition, field, message);
         }
-        let is_raw = is_outside && kind != ActionKind::Call || kind == ActionKind::Evaluate;
-        if is_raw && !self.policy.profile().opens_raw_access() {
+        if kind.is_beyond_page() && !self.policy.profile().opens_raw_access() {
             let message =
                 format!("expected a profile that opens `{}`, saw {}", kind.meta().name, self.policy.profile().as_str());
             return self.deny(Rule::Profile, "type", message);

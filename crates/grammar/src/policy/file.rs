@@ -7,10 +7,14 @@ use std::num::NonZeroU16;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::action::ActionKind;
-use crate::policy::outside::{BadCommand, CommandRule};
-use crate::policy::{BadOriginRule, BadRequestRule, Gate, OriginRule, Policy, RequestEntry};
+use crate::effect::EffectClass;
+use crate::policy::outside::{BadCommand, CommandRule, words};
+use crate::policy::{
+    BadAction, BadOriginRule, BadRequestRule, Gate, OriginRule, Policy, RegisteredAction, RequestEntry,
+};
 use crate::wire::{self, LongText, ReadError, ShortText};
 
 /// What holds for origins and verbs that no list names.
@@ -41,6 +45,23 @@ pub struct Rate {
     /// Steps a minute, on each origin, that open a page or may change something; a sixth of them may follow at once.
     /// A step that is too early waits until its time limit, and then fails.
     pub steps_per_minute: NonZeroU16,
+}
+
+/// An action that a program carries out. Planners call it by its name. The program gets the arguments as JSON on its
+/// standard input, and prints a JSON document. It runs as commands do: without a shell and without the environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActionEntry {
+    /// The name: 1 to 60 letters, digits, `_` and `-`.
+    pub name: ShortText,
+    /// Its purpose, for planners; at most 200 characters.
+    pub description: ShortText,
+    /// What it does to the world; repairs and consent depend on it.
+    pub effect: EffectClass,
+    /// JSON Schema of its arguments: an object.
+    pub schema: Value,
+    /// The program and its arguments, as words.
+    pub command: LongText,
 }
 
 /// A policy as an operator writes it.
@@ -81,6 +102,9 @@ pub struct PolicyFile {
     /// Whole lines that `shell` may hand to a shell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shell_lines: Vec<LongText>,
+    /// Actions that programs carry out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<ActionEntry>,
     /// Whether requests that may change something wait for a person, whatever the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
@@ -119,6 +143,14 @@ pub enum BadPolicy {
         index: usize,
         /// What is wrong with it.
         source: BadCommand,
+    },
+    /// An action that cannot be registered.
+    #[error("actions/{index}: {source}")]
+    Action {
+        /// Its position in the list.
+        index: usize,
+        /// What is wrong with it.
+        source: BadAction,
     },
     /// A rule for requests that cannot be used.
     #[error("requests/{index}: {source}")]
@@ -201,9 +233,27 @@ impl Policy {
             self.outside.commands.push(rule);
         }
         self.outside.shell_lines.extend(file.shell_lines.iter().map(ToString::to_string));
+        for (index, entry) in file.actions.iter().enumerate() {
+            self.add_program(entry).map_err(|source| BadPolicy::Action { index, source })?;
+        }
         self.gate = file.gate.or(self.gate);
         self.add_requests(&file.requests).map_err(|(index, source)| BadPolicy::Request { index, source })?;
         Ok(self)
+    }
+}
+
+impl Policy {
+    fn add_program(&mut self, entry: &ActionEntry) -> Result<(), BadAction> {
+        let (action, _) =
+            RegisteredAction::checked(&entry.name, &entry.description, entry.effect, entry.schema.clone())?;
+        let name = action.name.to_string();
+        if self.registered(&name).is_some() {
+            return Err(BadAction::Taken(name));
+        }
+        let program = words(&entry.command).map_err(|source| BadAction::Command { name: name.clone(), source })?;
+        self.outside.programs.insert(name, program);
+        self.registered.push(action);
+        Ok(())
     }
 }
 
@@ -256,6 +306,18 @@ mod tests {
         assert_eq!(Policy::default().steps_per_minute(), None);
     }
 
+    fn action(name: &str, command: &str, schema: Value) -> Value {
+        json!({ "name": name, "description": "d", "effect": "readOnly", "schema": schema, "command": command })
+    }
+
+    #[test]
+    fn an_action_is_open_to_planners_and_has_its_program() {
+        let file = json!({ "actions": [action("stock", "stock --json 'a b'", json!({ "type": "object" }))] });
+        let policy = policy(&file).unwrap();
+        assert_eq!(policy.registered("stock").unwrap().effect, EffectClass::ReadOnly);
+        assert_eq!(policy.outside().programs["stock"], ["stock", "--json", "a b"]);
+    }
+
     #[test]
     fn what_does_not_parse_is_an_error() {
         for file in [
@@ -276,6 +338,12 @@ mod tests {
             json!({ "hosts": ["a b"] }),
             json!({ "commands": ["ls | wc"] }),
             json!({ "commands": [" *"] }),
+            json!({ "actions": [action("a b", "true", json!({ "type": "object" }))] }),
+            json!({ "actions": [action("click", "true", json!({ "type": "object" }))] }),
+            json!({ "actions": [action("a", "true | id", json!({ "type": "object" }))] }),
+            json!({ "actions": [action("a", "true", json!({ "type": "string" }))] }),
+            json!({ "actions": vec![action("a", "true", json!({ "type": "object" })); 2] }),
+            json!({ "actions": [{ "name": "a", "command": "true" }] }),
         ] {
             assert!(policy(&file).is_err(), "{file}");
         }

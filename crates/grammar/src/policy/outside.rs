@@ -5,6 +5,7 @@
 //! - A command line is words. What a shell would expand is refused, unless that very line was declared as one
 //!   for a shell.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Component, Path};
 
@@ -29,6 +30,8 @@ pub struct Outside {
     pub commands: Vec<CommandRule>,
     /// Whole lines for a shell.
     pub shell_lines: Vec<String>,
+    /// The programs of registered actions, as words, by the name of the action.
+    pub programs: BTreeMap<String, Vec<String>>,
 }
 
 /// A command that may run: these words, and what may follow them.
@@ -60,7 +63,7 @@ pub enum BadCommand {
     #[error("a quote is not closed, or the line ends in a backslash")]
     Open,
     /// Something that a shell would act on.
-    #[error("`{0}` needs a shell; quote it, or declare the whole line in `shellLines`")]
+    #[error("`{0}` needs a shell, and none reads it: quote it, or for `shell` declare the whole line in `shellLines`")]
     Shell(char),
     /// Nothing, or more words than there may be.
     #[error("expected 1 to {MAX_WORDS} words, saw {0}")]
@@ -166,7 +169,10 @@ impl Outside {
 }
 
 /// Splits a line into words: blanks separate, quotes and backslashes keep together, nothing expands.
-fn words(line: &str) -> Result<Vec<String>, BadCommand> {
+///
+/// # Errors
+/// [`BadCommand`], also for what a shell would act on.
+pub fn words(line: &str) -> Result<Vec<String>, BadCommand> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

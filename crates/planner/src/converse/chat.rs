@@ -38,6 +38,10 @@ pub trait ChatEngine: Send + Sync {
     /// # Errors
     /// [`EngineError`].
     fn open(&self, request: &ChatRequest<'_>) -> impl Future<Output = Result<Self::Stream, EngineError>> + Send;
+
+    /// A plan ended without a whole answer: by its deadline, by an error, or because nobody waits for it. An engine
+    /// that keeps something alive between calls ends it here.
+    fn abandon(&self) {}
 }
 
 /// The output of a model, in pieces.
@@ -59,6 +63,9 @@ pub enum Dialect {
     Calls(Target),
     /// The answer is not constrained: the prompt describes the form, and any form is read.
     Prompted,
+    /// The engine is a program: its one message is the document of the request,
+    /// [`PlannerInput`](cuebook_grammar::planner_input::PlannerInput), and any form of answer is read.
+    Document,
 }
 
 /// One request.
@@ -218,6 +225,23 @@ pub enum EngineError {
     /// An engine in this process failed.
     #[error("the engine failed")]
     Inside(#[source] Source),
+    /// The program cannot be started.
+    #[error("the program cannot be started")]
+    NotStarted(#[source] Source),
+    /// The program ended before its answer was complete.
+    #[error("the program ended ({how}) before its answer was complete{}", wrote(.said))]
+    Exited {
+        /// Its exit code, or the signal.
+        how: String,
+        /// The last lines that it wrote on standard error, escaped; empty if there are none.
+        said: String,
+        /// Whether it is started once more.
+        restarts: bool,
+    },
+}
+
+fn wrote(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!("; its standard error ends: {said}") }
 }
 
 impl EngineError {
@@ -236,6 +260,8 @@ impl EngineError {
             Self::TooLong { .. } => "tooLong",
             Self::Request(_) => "badRequest",
             Self::Inside(_) => "engineFailed",
+            Self::NotStarted(_) => "notStarted",
+            Self::Exited { .. } => "exited",
         }
     }
 

@@ -7,6 +7,7 @@ use cuebook_decoding::Caps;
 use cuebook_decoding::emit::{Degraded, Target, emit, emit_within};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::plan::{PlanDraft, Violation, Violations};
+use cuebook_grammar::planner_input::PlannerInput;
 use cuebook_grammar::planning::{CallPurpose, MessageRole};
 use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
@@ -143,16 +144,33 @@ impl<E: ChatEngine> ModelPlanner<E> {
         let asked = self.engine.dialect();
         let target = match asked {
             Dialect::Plan(target) | Dialect::Calls(target) => target,
-            Dialect::Prompted => Target::JsonSchema,
+            Dialect::Prompted | Dialect::Document => Target::JsonSchema,
         };
         let (spec, emission, degraded) = emit_within(target, request.observation, request.policy, &self.caps);
-        let is_prompted = asked == Dialect::Prompted || degraded == Degraded::InPrompt;
-        let dialect = if is_prompted { Dialect::Prompted } else { asked };
-        Grammar { spec, emission: (!is_prompted).then_some(emission), dialect }
+        let dialect = match asked {
+            Dialect::Plan(_) | Dialect::Calls(_) if degraded == Degraded::InPrompt => Dialect::Prompted,
+            asked => asked,
+        };
+        let is_constrained = matches!(dialect, Dialect::Plan(_) | Dialect::Calls(_));
+        Grammar { spec, emission: is_constrained.then_some(emission), dialect }
     }
 
-    fn first_messages(&self, request: &PlanRequest<'_>, grammar: &Grammar) -> Vec<ChatMessage> {
+    /// The document of a request, for programs.
+    fn document(&self, request: &PlanRequest<'_>, violations: &[Violation]) -> Result<ChatMessage, EngineError> {
+        let input = PlannerInput {
+            secrets: self.caps.credentials.clone(),
+            violations: violations.to_vec(),
+            ..PlannerInput::of(request)
+        };
+        let text = serde_json::to_string(&input).map_err(|error| EngineError::Request(Box::new(error)))?;
+        let mut message = ChatMessage::new(MessageRole::User, text);
+        message.images = request.images.to_vec();
+        Ok(message)
+    }
+
+    fn first_messages(&self, request: &PlanRequest<'_>, grammar: &Grammar) -> Result<Vec<ChatMessage>, EngineError> {
         let form = match grammar.dialect {
+            Dialect::Document => return Ok(vec![self.document(request, &[])?]),
             Dialect::Calls(_) => Form::Calls,
             Dialect::Plan(Target::Line) => Form::Lines,
             Dialect::Plan(_) => Form::Plan,
@@ -161,7 +179,12 @@ impl<E: ChatEngine> ModelPlanner<E> {
         let ground = Ground { request, spec: &grammar.spec, form: &form };
         let mut task = ChatMessage::new(MessageRole::User, self.prompts.turn(&ground));
         task.images = request.images.to_vec();
-        vec![ChatMessage::new(MessageRole::System, self.prompts.system(&ground)), task]
+        Ok(vec![ChatMessage::new(MessageRole::System, self.prompts.system(&ground)), task])
+    }
+
+    fn failed(&self, attempts: u32, source: EngineError) -> ModelError {
+        let address = self.engine.address().map(str::to_owned);
+        ModelError::Engine { engine: self.engine.name(), address, attempts, source }
     }
 
     async fn converse(
@@ -172,7 +195,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
         usage: &mut Usage,
     ) -> Result<Answer, ModelError> {
         let grammar = self.grammar(request);
-        let mut messages = self.first_messages(request, &grammar);
+        let mut messages = self.first_messages(request, &grammar).map_err(|source| self.failed(0, source))?;
         let mut purpose = if request.failure.is_some() { CallPurpose::Repair } else { CallPurpose::Plan };
         let begun = Instant::now();
         loop {
@@ -203,20 +226,17 @@ impl<E: ChatEngine> ModelPlanner<E> {
             match done.end {
                 TurnEnd::Accepted(draft) => return Ok(Answer::Draft(draft)),
                 TurnEnd::Refused(said) => return Ok(Answer::Refused(said)),
-                TurnEnd::Failed(source) => {
-                    let address = self.engine.address().map(str::to_owned);
-                    return Err(ModelError::Engine {
-                        engine: self.engine.name(),
-                        address,
-                        attempts: done.attempts,
-                        source,
-                    });
-                }
+                TurnEnd::Failed(source) => return Err(self.failed(done.attempts, source)),
                 TurnEnd::Deadline => {
                     return Err(ModelError::Deadline { engine: self.engine.name(), after: begun.elapsed() });
                 }
                 TurnEnd::Invalid(violations) if purpose == CallPurpose::Reformulate => {
                     return Err(ModelError::Invalid { violations });
+                }
+                TurnEnd::Invalid(violations) if grammar.dialect == Dialect::Document => {
+                    let again = self.document(request, &violations).map_err(|source| self.failed(0, source))?;
+                    messages = vec![again];
+                    purpose = CallPurpose::Reformulate;
                 }
                 TurnEnd::Invalid(violations) => {
                     messages.push(ChatMessage::new(MessageRole::Assistant, Prompts::quoted_answer(&done.output)));
@@ -224,6 +244,20 @@ impl<E: ChatEngine> ModelPlanner<E> {
                     purpose = CallPurpose::Reformulate;
                 }
             }
+        }
+    }
+}
+
+/// Abandons the engine unless its answer came.
+struct Waiting<'a, E: ChatEngine> {
+    engine: &'a E,
+    is_over: bool,
+}
+
+impl<E: ChatEngine> Drop for Waiting<'_, E> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.engine.abandon();
         }
     }
 }
@@ -245,8 +279,11 @@ impl<E: ChatEngine> Planner for ModelPlanner<E> {
     ) -> Result<PlanReply, ModelError> {
         let deadline = deadline.within(Instant::now().into_std(), self.limits.plan_time);
         let mut usage = Usage::default();
-        let answer = self.converse(request, sink, deadline, &mut usage).await?;
-        Ok(match answer {
+        let mut waiting = Waiting { engine: &self.engine, is_over: false };
+        let answer = self.converse(request, sink, deadline, &mut usage).await;
+        waiting.is_over = matches!(answer, Ok(_) | Err(ModelError::Invalid { .. } | ModelError::Budget { .. }));
+        drop(waiting);
+        Ok(match answer? {
             Answer::Draft(draft) => {
                 let note = draft.reasoning_summary.as_ref().map(ToString::to_string);
                 PlanReply { usage, note, ..PlanReply::of(draft) }

@@ -70,10 +70,10 @@ impl<'a> Reader<'a> {
         observation: &'a Observation,
         policy: &'a Policy,
     ) -> Self {
-        let is_prompted = dialect == Dialect::Prompted;
+        let is_prompted = matches!(dialect, Dialect::Prompted | Dialect::Document);
         let form = match dialect {
             // Strict dialects write null for absent members, which the grammar itself does not have.
-            Dialect::Plan(Target::OpenAi | Target::Gemini) | Dialect::Prompted => {
+            Dialect::Plan(Target::OpenAi | Target::Gemini) | Dialect::Prompted | Dialect::Document => {
                 Reading::Plan(Box::new(PlanStream::unconstrained()))
             }
             Dialect::Plan(Target::Line) => Reading::Lines,
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         // Stops a server that ignores the grammar.
         let most_steps = match dialect {
             Dialect::Plan(_) => usize::try_from(spec.caps().steps).unwrap_or(usize::MAX),
-            Dialect::Calls(_) | Dialect::Prompted => usize::MAX,
+            Dialect::Calls(_) | Dialect::Prompted | Dialect::Document => usize::MAX,
         };
         Self {
             observation,

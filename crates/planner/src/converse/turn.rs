@@ -140,6 +140,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             | EngineError::Cut => true,
             // A server that answered before is restarting. One that never did does not exist.
             EngineError::Unreachable { .. } => has_answered,
+            EngineError::Exited { restarts, .. } => return restarts.then_some(Duration::ZERO),
             _ => false,
         };
         let wait = error.retry_after().unwrap_or_else(|| back_off(self.limits, retry));
@@ -191,10 +192,12 @@ impl<E: ChatEngine> Turn<'_, E> {
         let mut refusal = String::new();
         let mut finish = None;
         let mut confidences = Vec::new();
-        call.estimate(estimated_tokens(asked), 0);
+        // A program need not be a model: what it does not report is no token.
+        let estimated = |bytes| if self.grammar.dialect == Dialect::Document { 0 } else { estimated_tokens(bytes) };
+        call.estimate(estimated(asked), 0);
         loop {
             let patience = if *has_begun { self.limits.stall } else { self.limits.first_byte };
-            let event = self.within(patience, stream.next()).await?;
+            let event = self.within(patience, stream.next()).await.map_err(|end| self.judged(end))?;
             let Some(event) = event else { break };
             let steps = match event {
                 ChatEvent::Alive => continue,
@@ -235,7 +238,7 @@ impl<E: ChatEngine> Turn<'_, E> {
                     break;
                 }
             };
-            call.estimate(estimated_tokens(asked), estimated_tokens(heard));
+            call.estimate(estimated(asked), estimated(heard));
             let steps = steps.map_err(TurnEnd::Invalid)?;
             call.steps(&steps);
             if reader.is_done() {
@@ -265,6 +268,16 @@ impl<E: ChatEngine> Turn<'_, E> {
                 }
                 Ok(draft)
             }
+        }
+    }
+
+    /// What a program writes is its answer, also where it is no JSON: it is asked again, as for an invalid plan.
+    fn judged(&self, end: TurnEnd) -> TurnEnd {
+        match end {
+            TurnEnd::Failed(error @ EngineError::BadFormat { .. }) if self.grammar.dialect == Dialect::Document => {
+                TurnEnd::Invalid(vec![Violation::new(ViolationCode::Malformed, "", error.to_string())].into())
+            }
+            end => end,
         }
     }
 

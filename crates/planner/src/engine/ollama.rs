@@ -16,6 +16,34 @@ use serde_json::Value;
 use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
 use crate::http::{Decode, Endpoint, Framing, HttpStream, Queue};
 
+/// A model that a server has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OllamaModel {
+    /// Its name, with its tag.
+    pub name: String,
+    /// Its architecture, such as `llama`; empty if the server does not say.
+    pub family: String,
+    /// The size of its file in bytes.
+    pub size: u64,
+}
+
+/// The models of the server at `host`. The caller bounds the time. Source: Ollama, `docs/api.md`, "List Local Models".
+///
+/// # Errors
+/// [`EngineError`]: no server, or one that is not Ollama.
+pub async fn models(host: &str) -> Result<Vec<OllamaModel>, EngineError> {
+    let endpoint = Endpoint::new(host, "api/tags")?;
+    let listed = endpoint.get().await?;
+    let bad = || EngineError::BadFormat { expected: "a list of models", seen: endpoint.clean(&listed.to_string()) };
+    let entries = listed.get("models").and_then(Value::as_array).ok_or_else(bad)?;
+    let model = |entry: &Value| {
+        let family = entry.pointer("/details/family").and_then(Value::as_str).unwrap_or_default();
+        let size = entry.get("size").and_then(Value::as_u64).unwrap_or(0);
+        Some(OllamaModel { name: entry.get("name")?.as_str()?.to_owned(), family: family.to_owned(), size })
+    };
+    Ok(entries.iter().filter_map(model).collect())
+}
+
 /// An engine for Ollama.
 #[derive(Clone, Debug)]
 pub struct Ollama {

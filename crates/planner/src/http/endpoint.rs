@@ -17,6 +17,10 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Upper bound in bytes of the body of an error.
 const ERROR_BYTES: usize = 64 << 10;
 
+/// Upper bound in bytes of a document.
+#[cfg(feature = "ollama")]
+const DOCUMENT_BYTES: usize = 4 << 20;
+
 /// Time limit for reading the body of an error.
 const ERROR_TIME: Duration = Duration::from_secs(5);
 
@@ -95,6 +99,27 @@ impl Endpoint {
             .body(body.to_string());
         let response = request.send().await.map_err(|error| self.unsent(error))?;
         if response.status().is_success() { Ok(response) } else { Err(self.refused(response).await) }
+    }
+
+    /// Gets JSON of at most [`DOCUMENT_BYTES`].
+    #[cfg(feature = "ollama")]
+    pub(crate) async fn get(&self) -> Result<Value, EngineError> {
+        let request = self.client.get(self.url.clone()).headers(self.headers.clone());
+        let mut response = request.send().await.map_err(|error| self.unsent(error))?;
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.unsent(error))? {
+            body.extend_from_slice(&chunk);
+            if body.len() > DOCUMENT_BYTES {
+                return Err(EngineError::TooLong { bound: DOCUMENT_BYTES });
+            }
+        }
+        serde_json::from_slice(&body).map_err(|_| EngineError::BadFormat {
+            expected: "a JSON document",
+            seen: self.clean(&String::from_utf8_lossy(&body)),
+        })
     }
 
     fn unsent(&self, error: reqwest::Error) -> EngineError {
