@@ -62,7 +62,6 @@ pub(super) fn page(ground: &Ground<'_>) -> String {
         options: OPTIONS,
         overflow: Overflow::Brief,
         boxes: if with_picture { Boxes::Written } else { Boxes::Omitted },
-        ..TextOptions::WHOLE
     };
     let mut out: Vec<String> = Vec::new();
     if with_picture {
