@@ -12,8 +12,10 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, Html, IntoResponse as _, Redirect};
 use axum::routing::{get, post};
 use cuebook_tests::{Ended, Shop, cuebook};
+use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::Runtime;
 
 use super::replay::text;
@@ -229,5 +231,57 @@ fn a_recording_holds_no_password_that_was_typed() -> Result<()> {
         bodies += 1;
     }
     ensure!(bodies > 0, "{traffic}");
+    Ok(())
+}
+
+/// A page that talks with its server over a WebSocket, and the server, which repeats what it hears.
+async fn talking(listener: tokio::net::TcpListener) {
+    const PAGE: &str =
+        "<!doctype html><title>Talk</title><button onclick='socket.send(`hello`)'>Talk</button><p id=said></p>
+        <script>const socket = new WebSocket(`ws://${location.host}/socket`);
+        socket.onmessage = event => { said.textContent += event.data; }</script>";
+    while let Ok((mut stream, _)) = listener.accept().await {
+        tokio::spawn(async move {
+            let mut head = [0; 2_048];
+            let read = stream.peek(&mut head).await.unwrap_or(0);
+            if String::from_utf8_lossy(head.get(..read).unwrap_or_default()).starts_with("GET /socket") {
+                let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
+                while let Some(Ok(heard)) = socket.next().await {
+                    if heard.is_close() || socket.send(heard).await.is_err() {
+                        return;
+                    }
+                }
+                return;
+            }
+            let _ = stream.read(&mut head).await;
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length";
+            let _ = stream.write_all(format!("{head}: {}\r\n\r\n{PAGE}", PAGE.len()).as_bytes()).await;
+        });
+    }
+}
+
+#[test]
+fn what_goes_over_a_web_socket_is_recorded_and_in_the_har() -> Result<()> {
+    let server = Runtime::new()?;
+    let listener = server.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
+    let url = format!("http://{}/", listener.local_addr()?);
+    server.spawn(talking(listener));
+    let folder = TempDir::new()?;
+    let out = folder.path().join("runs");
+    let ended = cuebook(&["run", "Press Talk", "--url", &url, "--record-network", "--json", "--out", text(&out)?])?;
+    ensure!(ended.code == 0, "{ended:?}");
+    let recorded = ended.run_dir()?;
+    let har = folder.path().join("har");
+    let exported = cuebook(&["export", text(&recorded)?, "--to", "har", "--redact", "none", "--out", text(&har)?])?;
+    ensure!(exported.code == 0, "{exported:?}");
+    let mut files = fs::read_dir(&har)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let file = files.find(|path| path.extension().is_some_and(|extension| extension == "har"));
+    let archive: Value = serde_json::from_slice(&fs::read(file.context("an archive was written")?)?)?;
+    let entries = archive["log"]["entries"].as_array().context("entries")?;
+    let socket = entries.iter().find(|entry| entry["_resourceType"] == "websocket").context("a socket")?;
+    ensure!(socket["response"]["status"] == 101, "{socket:#}");
+    let said = socket["_webSocketMessages"].as_array().context("messages")?;
+    let said: Vec<_> = said.iter().map(|message| (message["type"].as_str(), message["data"].as_str())).collect();
+    assert_eq!(said, [(Some("send"), Some("hello")), (Some("receive"), Some("hello"))]);
     Ok(())
 }

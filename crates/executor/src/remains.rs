@@ -20,7 +20,7 @@ use similar::TextDiff;
 use crate::error::ExecutorError;
 use crate::run::{Resolved, Run};
 
-const LIMITS: AriaLimits = AriaLimits { elements: 400, depth: 100, characters: 20_000 };
+const LIMITS: AriaLimits = AriaLimits { elements: 150, depth: 100, characters: 20_000 };
 /// How long a page may take to answer, and how long after the deadline of the step.
 const PATIENCE: Duration = Duration::from_secs(1);
 const LATE: Duration = Duration::from_millis(300);

@@ -132,8 +132,15 @@ fn exchanged(exchange: &Exchange, step: Option<&str>, store: &ArtifactStore) -> 
         entry["request"]["postData"] =
             json!({ "mimeType": find(&exchange.request_headers, "content-type"), "text": text, "params": [] });
     }
+    if exchange.is_socket() {
+        let said = body(&exchange.body).and_then(Result::ok);
+        let said: Value = said.and_then(|said| serde_json::from_slice(&said).ok()).unwrap_or_default();
+        entry["_webSocketMessages"] = said["messages"].clone();
+        entry["response"]["headers"] = json!([]);
+        entry["response"]["content"]["mimeType"] = "".into();
+    }
     let content = &mut entry["response"]["content"];
-    match body(&exchange.body) {
+    match body(&exchange.body).filter(|_| !exchange.is_socket()) {
         Some(Ok(bytes)) => {
             content["size"] = bytes.len().into();
             match String::from_utf8(bytes) {

@@ -112,6 +112,15 @@ pub struct Exchange {
     pub failure: Option<String>,
 }
 
+impl Exchange {
+    /// Whether it is a WebSocket. Its body is then what went over it, as JSON: `messages`, each with `type` (`send` or
+    /// `receive`), `time` (seconds since 1970), `opcode` and `data`, and how many were `omitted`.
+    #[must_use]
+    pub fn is_socket(&self) -> bool {
+        self.resource_type == "WebSocket"
+    }
+}
+
 fn path_of(dir: &RunDir) -> PathBuf {
     dir.path().join("network.jsonl")
 }
@@ -344,7 +353,9 @@ impl Fixtures {
         };
         for (position, exchange) in exchanges.enumerate() {
             let exchange = exchange?;
-            if inner.rules.only.as_ref().is_some_and(|only| !only.contains(&position)) {
+            let is_left_out = inner.rules.only.as_ref().is_some_and(|only| !only.contains(&position));
+            // Chrome asks nobody for a WebSocket.
+            if is_left_out || exchange.is_socket() {
                 continue;
             }
             let body = match &exchange.request_body {

@@ -180,8 +180,9 @@ async fn what_shows_a_secret_is_painted_over_in_every_picture() {
     let mut lab = lab(&[("/", &page), ("/frame", FRAME)]).await;
     let redactor = Arc::new(Values::default());
     lab.executor = lab.executor.with_redactor(redactor.clone());
-    let shown =
-        "new Promise((done) => { onmessage = () => requestAnimationFrame(() => setTimeout(done, 50)); show(p.value) })";
+    // Chrome may owe a frame while it takes pictures on a busy machine; the pictures themselves decide.
+    let shown = "new Promise((done) => { setTimeout(done, 3000); \
+        onmessage = () => requestAnimationFrame(() => setTimeout(done, 50)); show(p.value) })";
     let viewport = json!({"type": "screenshot"});
 
     // The control: a text that is no secret is seen in every row.
@@ -208,7 +209,8 @@ async fn what_shows_a_secret_is_painted_over_in_every_picture() {
         let metrics = json!({"width": 640, "height": 640, "deviceScaleFactor": density, "mobile": false});
         lab.tab().session().call_raw("Emulation.setDeviceMetricsOverride", metrics, crate::lab::soon()).await.unwrap();
         lab.eval(&format!(
-            "scrollTo(0, {scroll}); new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+            "scrollTo(0, {scroll}); new Promise((done) => {{ setTimeout(done, 3000); \
+                requestAnimationFrame(() => setTimeout(done)) }})"
         ))
         .await;
         let mut pictures = vec![lab.shot(json!({}), full.clone()).await];

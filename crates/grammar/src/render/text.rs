@@ -211,6 +211,10 @@ fn whole_header(observation: &Observation) -> String {
         let _ = write!(out, " status={status}");
     }
     out.push('\n');
+    // What a page says of itself is for those who read it.
+    if let Some(description) = observation.sketch.description.as_ref().filter(|_| !observation.texts.is_empty()) {
+        let _ = writeln!(out, "about {}", quoted(description, 200));
+    }
     if let Some(why) = observation.unseen() {
         let _ = writeln!(out, "nothing was seen of the page: {}", quoted(why, 80).trim_matches('"'));
     } else if observation.sketch.empty {

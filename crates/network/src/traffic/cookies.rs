@@ -4,13 +4,12 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cuebook_cdp::{Browser, BrowserEvent, Delivery, Domain, Page};
+use cuebook_cdp::{Browser, Delivery, Domain, Page};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
-use tokio::task::JoinSet;
 
-use super::CAPACITY;
+use super::{CAPACITY, each_tab};
 
 /// A report comes about when its response does. Responses from a cache have none.
 const REPORTED: Duration = Duration::from_millis(300);
@@ -28,16 +27,7 @@ struct Reports {
 impl Cookies {
     /// Listens to all tabs, present and future, until it is dropped.
     pub(super) async fn watch(self, browser: Arc<Browser>) {
-        let mut events = browser.events();
-        let mut tabs = JoinSet::new();
-        for page in browser.pages() {
-            tabs.spawn(self.clone().watch_tab(page));
-        }
-        while let Some(event) = events.next().await {
-            if let BrowserEvent::PageOpened { page, .. } = event {
-                tabs.spawn(self.clone().watch_tab(page));
-            }
-        }
+        each_tab(browser, |page| self.clone().watch_tab(page)).await;
     }
 
     async fn watch_tab(self, page: Page) {

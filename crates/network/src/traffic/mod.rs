@@ -1,21 +1,24 @@
 //! What a browser requests and gets: recorded, and answered from the record in place of the network.
 //!
 //! Both hold requests of the browser as a whole, by `Fetch` on a session of their own: those of all tabs, frames, workers
-//! and service workers, preflights, beacons and icons. WebSockets are not among them.
+//! and service workers, preflights, beacons and icons. WebSockets are not among them: what goes over them is recorded from
+//! what tabs report, and not replayed.
 //!
 //! Cost: each request takes a round trip to this process, which makes loading a page some 1.5 times as long.
 
 mod cookies;
 mod record;
 mod serve;
+mod sockets;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::paused::PausedRequest;
-use cuebook_cdp::{Browser, CallError, Delivery, EventQueue, Session};
+use cuebook_cdp::{Browser, BrowserEvent, CallError, Delivery, EventQueue, Page, Session};
 use cuebook_grammar::seam::HttpRequest;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 pub use record::{Recorded, Recorder};
 pub use serve::{Replayer, Served};
@@ -61,6 +64,20 @@ impl Holding {
 impl Drop for Holding {
     fn drop(&mut self) {
         self.browser.end_session(&self.session);
+    }
+}
+
+/// Runs `watch` on all tabs, present and future, until it is dropped.
+async fn each_tab<W: Future<Output = ()> + Send + 'static>(browser: Arc<Browser>, watch: impl Fn(Page) -> W) {
+    let mut events = browser.events();
+    let mut tabs = JoinSet::new();
+    for page in browser.pages() {
+        tabs.spawn(watch(page));
+    }
+    while let Some(event) = events.next().await {
+        if let BrowserEvent::PageOpened { page, .. } = event {
+            tabs.spawn(watch(page));
+        }
     }
 }
 

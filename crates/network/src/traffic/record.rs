@@ -9,13 +9,15 @@ use base64::engine::general_purpose::STANDARD;
 use cuebook_cdp::paused::PausedRequest;
 use cuebook_cdp::{Browser, CallError, EventQueue, Session};
 use cuebook_grammar::deadline::millis;
-use cuebook_grammar::seam::{HttpReply, HttpResponse, TrafficSink};
+use cuebook_grammar::seam::{HttpReply, HttpRequest, HttpResponse, TrafficSink};
 use serde::Deserialize;
 use serde_json::json;
+use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::cookies::Cookies;
+use super::sockets::{Ended, Sockets};
 use super::{Holding, next, request_of};
 
 /// Time for a body to come to its end. Chrome withholds it from the page until then.
@@ -53,13 +55,16 @@ impl Recorder {
         until: Instant,
     ) -> Result<Self, CallError> {
         let cookies = Cookies::default();
-        let watching = tokio::spawn(cookies.clone().watch(browser.clone())).abort_handle();
+        let (sockets, ended) = Sockets::new();
+        let mut watching = JoinSet::new();
+        watching.spawn(cookies.clone().watch(browser.clone()));
+        watching.spawn(sockets.clone().watch(browser.clone()));
         let (holding, queue) = Holding::begin(browser, "Response", until).await?;
         let (stop, stopped) = oneshot::channel();
-        let recording = record(holding, queue, (Arc::new(sink), cookies), stopped);
+        let keeper = Keeper { sink: Arc::new(sink), counts: Arc::default() };
         let task = tokio::spawn(async move {
-            let recorded = recording.await;
-            watching.abort();
+            let recorded = record(holding, queue, keeper, cookies, (sockets, ended), stopped).await;
+            drop(watching);
             recorded
         });
         Ok(Self { stop, task })
@@ -73,23 +78,50 @@ impl Recorder {
     }
 }
 
+/// Gives exchanges to a sink, and counts them.
+struct Keeper<S> {
+    sink: Arc<S>,
+    counts: Arc<(AtomicU64, AtomicU64)>,
+}
+
+impl<S> Clone for Keeper<S> {
+    fn clone(&self) -> Self {
+        Self { sink: self.sink.clone(), counts: self.counts.clone() }
+    }
+}
+
+impl<S: TrafficSink> Keeper<S> {
+    async fn keep(self, request: HttpRequest, reply: HttpReply, ts_ms: u64) {
+        let kept = self.sink.record(request, reply, ts_ms).await;
+        if let Err(error) = &kept {
+            tracing::warn!(%error, "an exchange was not recorded");
+        }
+        let (taken, lost) = &*self.counts;
+        if kept.is_ok() { taken } else { lost }.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 async fn record<S: TrafficSink + 'static>(
     holding: Holding,
     mut queue: EventQueue,
-    (sink, cookies): (Arc<S>, Cookies),
+    keeper: Keeper<S>,
+    cookies: Cookies,
+    (sockets, mut ended): (Sockets, Receiver<Ended>),
     mut stopped: oneshot::Receiver<()>,
 ) -> Recorded {
-    let counts = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
     let mut pending = JoinSet::new();
     loop {
         let paused = tokio::select! {
             paused = next(&mut queue) => paused,
             _ = &mut stopped => None,
+            Some((request, reply, ts_ms)) = ended.recv() => {
+                pending.spawn(keeper.clone().keep(request, reply, ts_ms));
+                continue;
+            }
             Some(_) = pending.join_next() => continue,
         };
         let Some(paused) = paused else { break };
-        let (session, sink, counts) = (holding.session.clone(), sink.clone(), counts.clone());
-        let cookies = cookies.clone();
+        let (session, keeper, cookies) = (holding.session.clone(), keeper.clone(), cookies.clone());
         let ts_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis);
         pending.spawn(async move {
             let mut reply = reply(&session, &paused).await;
@@ -99,17 +131,16 @@ async fn record<S: TrafficSink + 'static>(
                 let set = cookies.of(request).await.into_iter();
                 response.headers.extend(set.map(|cookie| ("set-cookie".to_owned(), cookie)));
             }
-            let kept = sink.record(request_of(&paused), reply, ts_ms).await;
-            if let Err(error) = &kept {
-                tracing::warn!(%error, "an exchange was not recorded");
-            }
-            let (taken, lost) = &*counts;
-            if kept.is_ok() { taken } else { lost }.fetch_add(1, Ordering::Relaxed);
+            keeper.keep(request_of(&paused), reply, ts_ms).await;
         });
+    }
+    for (request, reply, ts_ms) in std::iter::from_fn(|| ended.try_recv().ok()).chain(sockets.rest()) {
+        pending.spawn(keeper.clone().keep(request, reply, ts_ms));
     }
     while pending.join_next().await.is_some() {}
     drop(holding);
-    Recorded { exchanges: counts.0.load(Ordering::Relaxed), lost: counts.1.load(Ordering::Relaxed) }
+    let (taken, lost) = &*keeper.counts;
+    Recorded { exchanges: taken.load(Ordering::Relaxed), lost: lost.load(Ordering::Relaxed) }
 }
 
 async fn reply(session: &Session, paused: &PausedRequest) -> HttpReply {

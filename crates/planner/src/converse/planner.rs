@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cuebook_decoding::Caps;
-use cuebook_decoding::emit::{Degraded, Target, emit, emit_within};
+use cuebook_decoding::emit::{Degraded, Target, emit_within};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::plan::{PlanDraft, Violation, Violations};
 use cuebook_grammar::planner_input::PlannerInput;
@@ -173,10 +173,9 @@ impl<E: ChatEngine> ModelPlanner<E> {
             Dialect::Document => return Ok(vec![self.document(request, &[])?]),
             Dialect::Calls(_) => Form::Calls,
             Dialect::Plan(Target::Line) => Form::Lines,
-            Dialect::Plan(_) => Form::Plan,
-            Dialect::Prompted => Form::Described(emit(Target::JsonSchema, grammar.spec.document())),
+            Dialect::Plan(_) | Dialect::Prompted => Form::Plan,
         };
-        let ground = Ground { request, spec: &grammar.spec, form: &form };
+        let ground = Ground { request, spec: &grammar.spec, form };
         let mut task = ChatMessage::new(MessageRole::User, self.prompts.turn(&ground));
         task.images = request.images.to_vec();
         Ok(vec![ChatMessage::new(MessageRole::System, self.prompts.system(&ground)), task])

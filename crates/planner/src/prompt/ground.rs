@@ -1,24 +1,22 @@
 //! The subject of a prompt.
 
 use cuebook_decoding::GrammarSpec;
-use cuebook_decoding::emit::Emission;
 use cuebook_grammar::seam::PlanRequest;
 
 /// The subject of a prompt.
 pub(crate) struct Ground<'a> {
     pub(crate) request: &'a PlanRequest<'a>,
     pub(crate) spec: &'a GrammarSpec,
-    pub(crate) form: &'a Form,
+    pub(crate) form: Form,
 }
 
 /// The form of the answer.
+#[derive(Clone, Copy)]
 pub(crate) enum Form {
-    /// A plan as JSON, constrained.
+    /// A plan as JSON.
     Plan,
     /// Tool calls.
     Calls,
     /// One step per line.
     Lines,
-    /// A plan as JSON, unconstrained. The prompt states this schema.
-    Described(Emission),
 }

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use cuebook_decoding::emit::{Body, Emission};
 use cuebook_grammar::plan::Violation;
-use cuebook_grammar::render::{json_line, one_line};
+use cuebook_grammar::render::one_line;
 
 use super::ground::{Form, Ground};
 use super::template::{MAX_BYTES, Need, Place, Template, TemplateError};
@@ -17,7 +16,6 @@ pub struct Prompts {
     plan: Template,
     calls: Template,
     lines: Template,
-    described: Template,
     turn: Template,
     reformulate: Template,
 }
@@ -41,11 +39,6 @@ const PLAN: Built = Built {
 };
 const CALLS: Built = Built { file: "calls.txt", places: &[], text: include_str!("../../prompts/calls.txt") };
 const LINES: Built = Built { file: "lines.txt", places: PLAN.places, text: include_str!("../../prompts/lines.txt") };
-const DESCRIBED: Built = Built {
-    file: "described.txt",
-    places: &[("schema", Need::Required)],
-    text: include_str!("../../prompts/described.txt"),
-};
 const TURN: Built = Built {
     file: "turn.txt",
     places: &[
@@ -65,7 +58,7 @@ const REFORMULATE: Built = Built {
     text: include_str!("../../prompts/reformulate.txt"),
 };
 
-const ALL: [Built; 7] = [SYSTEM, PLAN, CALLS, LINES, DESCRIBED, TURN, REFORMULATE];
+const ALL: [Built; 6] = [SYSTEM, PLAN, CALLS, LINES, TURN, REFORMULATE];
 
 /// Upper bound of the violations in a prompt.
 const VIOLATIONS: usize = 8;
@@ -80,8 +73,8 @@ impl Default for Prompts {
 }
 
 impl Prompts {
-    /// Templates from a directory: `system.txt`, `plan.txt`, `calls.txt`, `lines.txt`, `described.txt`, `turn.txt`
-    /// and `reformulate.txt`. The default of a missing file is the built-in template.
+    /// Templates from a directory: `system.txt`, `plan.txt`, `calls.txt`, `lines.txt`, `turn.txt` and `reformulate.txt`.
+    /// The default of a missing file is the built-in template.
     ///
     /// # Errors
     /// [`TemplateError`]: none of these files exists, or one cannot be read or has unknown places.
@@ -109,27 +102,21 @@ impl Prompts {
             plan: read(&PLAN)?,
             calls: read(&CALLS)?,
             lines: read(&LINES)?,
-            described: read(&DESCRIBED)?,
             turn: read(&TURN)?,
             reformulate: read(&REFORMULATE)?,
         })
     }
 
     pub(crate) fn system(&self, ground: &Ground<'_>) -> String {
-        let described = |place: &str| match (place, ground.form) {
-            ("actions", _) => grammar_words::actions(ground.spec.document()),
-            ("conditions", _) => grammar_words::conditions(ground.spec.document()),
-            // It contains options of the page, so it is marked as data.
-            ("schema", Form::Described(Emission { body: Body::Json(schema), .. })) => {
-                format!("| {}", json_line(schema))
-            }
+        let described = |place: &str| match place {
+            "actions" => grammar_words::actions(ground.spec.document()),
+            "conditions" => grammar_words::conditions(ground.spec.document()),
             _ => String::new(),
         };
         let template = match ground.form {
             Form::Plan => &self.plan,
             Form::Calls => &self.calls,
             Form::Lines => &self.lines,
-            Form::Described(_) => &self.described,
         };
         let form = template.fill(&described);
         self.system.fill(&|place| match place {

@@ -1,6 +1,5 @@
 //! Prompts as a model gets them.
 
-use cuebook_decoding::emit::{Target, emit};
 use cuebook_decoding::specialise;
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::effect::EffectClass;
@@ -45,7 +44,7 @@ struct Asked {
 
 fn ask(request: &PlanRequest<'_>, form: &Form) -> Asked {
     let spec = specialise(request.observation, request.policy);
-    let ground = Ground { request, spec: &spec, form };
+    let ground = Ground { request, spec: &spec, form: *form };
     let prompts = Prompts::default();
     Asked { system: prompts.system(&ground), turn: prompts.turn(&ground) }
 }
@@ -147,7 +146,7 @@ fn secrets_and_files_are_listed_by_name() {
     };
     let spec = cuebook_decoding::specialise_with(&page, &policy, &caps);
     let request = request(&page, &policy);
-    let turn = Prompts::default().turn(&Ground { request: &request, spec: &spec, form: &Form::Plan });
+    let turn = Prompts::default().turn(&Ground { request: &request, spec: &spec, form: Form::Plan });
     assert!(turn.contains("Secrets, which are typed by credentialRef: shop_password\n"), "{turn}");
     assert!(turn.contains("Files that may be uploaded: \"cv.pdf\""), "{turn}");
 }
@@ -226,7 +225,7 @@ fn custom_templates_replace_the_built_in_ones_file_by_file() {
     let policy = policy(&page);
     let spec = specialise(&page, &policy);
     let request = request(&page, &policy);
-    let ground = Ground { request: &request, spec: &spec, form: &Form::Plan };
+    let ground = Ground { request: &request, spec: &spec, form: Form::Plan };
     assert!(prompts.turn(&ground).starts_with("Sign in as ada!\n| page \"Shop\""));
     assert_eq!(prompts.system(&ground), Prompts::default().system(&ground));
     std::fs::write(dir.join("system.txt"), "{{from}}").unwrap();
@@ -323,14 +322,6 @@ proptest! {
         let Asked { system, turn } = ask(&request, &Form::Plan);
         let (plain, plain_policy) = (shop(), self::policy(&shop()));
         prop_assert_eq!(system, ask(&self::request(&plain, &plain_policy), &Form::Plan).system);
-        let described = Form::Described(emit(Target::JsonSchema, specialise(&page, &self::policy(&shop())).document()));
-        let described = ask(&request, &described).system;
-        let lines: Vec<&str> = described.split(BREAKS).filter(|line| !line.starts_with("| ")).collect();
-        let described_plain =
-            Form::Described(emit(Target::JsonSchema, specialise(&plain, &plain_policy).document()));
-        let described_plain = ask(&self::request(&plain, &plain_policy), &described_plain).system;
-        let plain_lines: Vec<&str> = described_plain.split(BREAKS).filter(|line| !line.starts_with("| ")).collect();
-        prop_assert_eq!(lines, plain_lines);
         let own = [
             "Task", "Sign in as ada", "The page and its candidates", "Done so far, oldest first",
             "The last step failed, and repairs did not help", "What the last reading step returned", "Plan the next steps for the task.", "",

@@ -12,9 +12,15 @@ export const nearest = (element) => {
   return nearby(element);
 };
 export const nearby = (element) => {
+  const from = cb.boxOf(element);
+  const apart = (one) => {
+    const box = cb.boxOf(one);
+    const gap = (a, length, b, other) => Math.max(0, a - b - other, b - a - length);
+    return Math.hypot(gap(from.x, from.width, box.x, box.width), gap(from.y, from.height, box.y, box.height));
+  };
   for (let up = element, depth = 0; up && depth < 5; up = cb.parentOf(up), depth++) {
-    const inside = cb.queryAll(up, ACTABLE)[0];
-    if (inside) return cb.idOf(inside);
+    const inside = Array.from(cb.queryAll(up, ACTABLE)).slice(0, 200);
+    if (inside.length) return cb.idOf(inside.reduce((best, one) => (apart(one) < apart(best) ? one : best)));
   }
   return 0;
 };
