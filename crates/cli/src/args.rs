@@ -272,7 +272,7 @@ pub(crate) struct EngineArgs {
     /// Environment variable that holds the key [default: OPENAI_API_KEY or ANTHROPIC_API_KEY]
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) api_key_env: Option<String>,
-    /// Directory with your own prompts: any of system.txt, plan.txt, calls.txt, lines.txt, described.txt, turn.txt
+    /// Directory with your own prompts: any of system.txt, plan.txt, calls.txt, lines.txt, turn.txt
     /// and reformulate.txt
     #[arg(long, value_name = "DIR", env = "CUEBOOK_PROMPT")]
     pub(crate) prompt: Option<PathBuf>,
