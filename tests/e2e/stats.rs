@@ -63,6 +63,9 @@ fn runs_are_counted_and_a_rate_that_fell_fails_the_gate() -> Result<()> {
 
     let shown = cuebook(&["stats", text(&good)?, text(&bad)?])?;
     assert!(shown.stdout.contains("runs that ended well         50.0 %"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("\nslowest steps\n  p90 "), "{}", shown.stdout);
+    let wrong = cuebook(&["stats", text(&good)?, "--price", "gpt-5=1"])?;
+    assert_eq!((wrong.code, wrong.stderr.contains("MODEL=IN,OUT")), (2, true), "{wrong:?}");
     let scraped = cuebook(&["stats", text(&good)?, "--prometheus"])?;
     assert!(scraped.stdout.contains("cuebook_runs{result=\"ok\"} 1\n"), "{}", scraped.stdout);
     Ok(())

@@ -557,6 +557,30 @@ pub(crate) struct StatsArgs {
     /// How much a rate may fall under --gate, as a share
     #[arg(long, value_name = "SHARE", default_value_t = 0.02, requires = "gate", value_parser = share)]
     pub(crate) tolerance: f64,
+    /// What a model costs per million tokens read and written, such as gpt-5=1.25,10; may be repeated
+    #[arg(long = "price", value_name = "MODEL=IN,OUT", value_parser = price)]
+    pub(crate) prices: Vec<Price>,
+}
+
+/// What a model costs, in any currency.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Price {
+    /// The model, as its server names it.
+    pub(crate) model: String,
+    /// For a million tokens that it reads.
+    pub(crate) input: f64,
+    /// For a million tokens that it writes.
+    pub(crate) output: f64,
+}
+
+fn price(text: &str) -> Result<Price, String> {
+    let amount = |text: &str| text.trim().parse().ok().filter(|amount: &f64| amount.is_finite() && *amount >= 0.0);
+    // A model's name may hold `=`; its price holds none.
+    let parts = text.rsplit_once('=').and_then(|(model, amounts)| Some((model, amounts.split_once(',')?)));
+    let price = parts.and_then(|(model, (input, output))| {
+        Some(Price { model: model.to_owned(), input: amount(input)?, output: amount(output)? })
+    });
+    price.ok_or_else(|| format!("expected MODEL=IN,OUT with prices per million tokens, saw {text:?}"))
 }
 
 #[derive(Args)]

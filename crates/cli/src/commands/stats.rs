@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use cuebook_datalayer::metrics::{Collector, Quantiles, Regression, Summary};
+use cuebook_datalayer::metrics::{Collector, ModelUse, Quantiles, Regression, Slow, Summary};
 use cuebook_datalayer::{Entries, RunDir};
 use cuebook_grammar::report::ErrorCode;
 use serde::Serialize;
 
-use crate::args::StatsArgs;
+use crate::args::{Price, StatsArgs};
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::progress;
 use crate::text::{plain, with_sources};
@@ -20,11 +20,53 @@ use crate::text::{plain, with_sources};
 struct Stats {
     #[serde(flatten)]
     summary: Summary,
+    /// With `--price` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    costs: Option<Costs>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     regressions: Vec<Regression>,
     /// Logs with a line that cannot be read. What stands before it is counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<String>,
+}
+
+/// What the models cost, in the currency of the prices.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Costs {
+    /// All runs.
+    total: f64,
+    /// All runs, for each one that ended well; absent if none did.
+    per_success: Option<f64>,
+    /// Models without a price, which are not in the total.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unpriced: Vec<String>,
+}
+
+impl Costs {
+    fn of(summary: &Summary, prices: &[Price]) -> Option<Self> {
+        if prices.is_empty() {
+            return None;
+        }
+        let costs = summary.models.iter().map(|used| (used, cost(used, prices)));
+        let (priced, unpriced): (Vec<_>, Vec<_>) = costs.partition(|(_, cost)| cost.is_some());
+        let total: f64 = priced.iter().filter_map(|(_, cost)| *cost).sum();
+        Some(Self {
+            total,
+            per_success: (summary.runs.ok > 0).then(|| total / float(summary.runs.ok)),
+            unpriced: unpriced.into_iter().map(|(used, _)| used.model.clone()).collect(),
+        })
+    }
+}
+
+fn cost(used: &ModelUse, prices: &[Price]) -> Option<f64> {
+    let price = prices.iter().find(|price| price.model == used.model)?;
+    Some((float(used.input_tokens) * price.input + float(used.output_tokens) * price.output) / 1e6)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+const fn float(count: u64) -> f64 {
+    count as f64
 }
 
 pub(crate) fn run(args: &StatsArgs, output: Output) -> Exit {
@@ -35,7 +77,7 @@ pub(crate) fn run(args: &StatsArgs, output: Output) -> Exit {
             } else if args.prometheus {
                 print_text(&stats.summary.to_prometheus());
             } else {
-                print_text(&table(&stats.summary));
+                print_text(&table(&stats, &args.prices));
             }
             for problem in &stats.unreadable {
                 progress::say(&format!("note: {}", plain(problem)));
@@ -65,7 +107,8 @@ fn measured(args: &StatsArgs) -> Result<Stats, Refusal> {
     }
     let summary = collector.summary();
     let regressions = baseline.map(|baseline| summary.regressions(&baseline, args.tolerance)).unwrap_or_default();
-    Ok(Stats { summary, regressions, unreadable: problems })
+    let costs = Costs::of(&summary, &args.prices);
+    Ok(Stats { summary, costs, regressions, unreadable: problems })
 }
 
 fn baseline(path: &Path) -> Result<Summary, String> {
@@ -79,7 +122,11 @@ fn baseline(path: &Path) -> Result<Summary, String> {
     Ok(summary)
 }
 
-fn table(summary: &Summary) -> String {
+/// How many of the slowest steps and addresses the table names.
+const SLOWEST: usize = 5;
+
+fn table(stats: &Stats, prices: &[Price]) -> String {
+    let Stats { summary, costs, .. } = stats;
     let mut out = String::new();
     let runs = &summary.runs;
     let mut row = |what: &str, rate: Option<f64>, detail: String| {
@@ -111,15 +158,37 @@ fn table(summary: &Summary) -> String {
     let post = &summary.postconditions;
     let latency = format!("{} of {}, {}", post.held, post.judged, spread(post.latency_ms, " ms"));
     row("postconditions that held", post.rate, latency);
-    let cost = &summary.success;
-    let _ = writeln!(out, "\na success takes              {}", spread(cost.duration_ms, " ms"));
-    let _ = writeln!(out, "  tokens                     {}", spread(cost.tokens, ""));
-    let _ = writeln!(out, "  steps                      {}", spread(cost.steps, ""));
+    let success = &summary.success;
+    let _ = writeln!(out, "\na success takes              {}", spread(success.duration_ms, " ms"));
+    let _ = writeln!(out, "  tokens                     {}", spread(success.tokens, ""));
+    let _ = writeln!(out, "  steps                      {}", spread(success.steps, ""));
+    if let Some(costs) = costs {
+        let each = costs.per_success.map_or_else(|| "–".to_owned(), |each| format!("{each:.4}"));
+        let _ = writeln!(out, "  costs                      {each}: {:.4} for all runs", costs.total);
+    }
+    if !summary.models.is_empty() {
+        let _ = writeln!(out, "\n{:<28}{:>7}{:>12}{:>12}  cost", "model", "calls", "read", "written");
+        for used in &summary.models {
+            let ModelUse { model, calls, input_tokens, output_tokens, .. } = used;
+            let model = if model.is_empty() { "(not named)".to_owned() } else { plain(model) };
+            let cost = cost(used, prices).map_or_else(|| "–".to_owned(), |cost| format!("{cost:.4}"));
+            let _ = writeln!(out, "{model:<28}{calls:>7}{input_tokens:>12}{output_tokens:>12}  {cost}");
+        }
+    }
     if !summary.verbs.is_empty() {
         let _ = writeln!(out, "\n{:<20}{:>9}{:>9}  duration", "verb", "attempts", "failed");
         for verb in &summary.verbs {
             let took = spread(verb.duration_ms, " ms");
             let _ = writeln!(out, "{:<20}{:>9}{:>9}  {took}", verb.verb, verb.attempts, verb.failed);
+        }
+    }
+    for (title, slow) in [("slowest steps", &summary.slow_steps), ("slowest requests", &summary.slow_endpoints)] {
+        if !slow.is_empty() {
+            let _ = writeln!(out, "\n{title}");
+        }
+        for Slow { what, duration_ms: took, slowest_run, .. } in slow.iter().take(SLOWEST) {
+            let (what, run) = (plain(what), plain(slowest_run));
+            let _ = writeln!(out, "  p90 {} ms, max {} ms in {run}: {what}", took.p90, took.max);
         }
     }
     let flaky = [("flaky targets", &summary.flaky_targets), ("flaky conditions", &summary.flaky_conditions)];
@@ -150,4 +219,25 @@ fn spread(quantiles: Quantiles, unit: &str) -> String {
         return "–".to_owned();
     }
     format!("p50 {p50}{unit}, p90 {p90}{unit}, p99 {p99}{unit}, max {max}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebook_datalayer::metrics::Summary;
+
+    use super::Costs;
+    use crate::args::Price;
+
+    #[test]
+    fn all_runs_are_paid_by_those_that_ended_well() {
+        let used =
+            |model: &str| serde_json::json!({ "model": model, "inputTokens": 3_000_000, "outputTokens": 100_000 });
+        let summary = serde_json::json!({ "runs": { "ok": 2 }, "models": [used("a"), used("b")] });
+        let summary: Summary = serde_json::from_value(summary).unwrap();
+        assert!(Costs::of(&summary, &[]).is_none());
+        let costs = Costs::of(&summary, &[Price { model: "a".to_owned(), input: 1.5, output: 5.0 }]).unwrap();
+        assert!((costs.total - 5.0).abs() < 1e-9, "{}", costs.total);
+        assert_eq!(costs.per_success.map(f64::round), Some(3.0));
+        assert_eq!(costs.unpriced, ["b"]);
+    }
 }

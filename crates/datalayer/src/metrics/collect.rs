@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use cuebook_grammar::facts::RequestFact;
-use cuebook_grammar::planning::CallEnd;
+use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::record::{RunHeader, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::render::cut;
 use cuebook_grammar::report::RunResult;
 use hdrhistogram::Histogram;
 
 use super::summary::{
-    Cost, FailedRun, FailedStep, Mixed, Plans, Postconditions, Preconditions, Quantiles, Repairs, RunLine, Runs, Slow,
-    Summary, Verb, share,
+    Cost, FailedRun, FailedStep, Mixed, ModelUse, Plans, Postconditions, Preconditions, Quantiles, Repairs, RunLine,
+    Runs, Slow, Summary, Verb, share,
 };
 use crate::in_words;
 use crate::log::Entry;
@@ -22,6 +22,8 @@ const APART: usize = 10_000;
 const TIMED: usize = 1_000;
 /// How many things of a kind are named.
 const NAMED: usize = 20;
+/// How many models are told apart.
+const MODELS: usize = 50;
 /// How many runs of one thing are named.
 const RUNS: usize = 5;
 /// How many runs have a line, the latest.
@@ -62,6 +64,7 @@ pub struct Collector {
     steps: BTreeMap<String, Times>,
     endpoints: BTreeMap<String, Times>,
     lines: VecDeque<RunLine>,
+    models: BTreeMap<String, ModelUse>,
 }
 
 /// How often something went well and did not.
@@ -112,7 +115,7 @@ impl Collector {
                 Entry::Planning(record) => {
                     current.tokens =
                         current.tokens.saturating_add(record.call.input_tokens + record.call.output_tokens);
-                    self.plans.calls += 1;
+                    self.add_call(&record.call);
                     match record.call.end {
                         CallEnd::Accepted => self.plans.valid += 1,
                         CallEnd::Invalid { .. } => self.plans.invalid += 1,
@@ -129,6 +132,18 @@ impl Collector {
         }
         self.ended(&current, None);
         Ok(())
+    }
+
+    fn add_call(&mut self, call: &PlanningCall) {
+        self.plans.calls += 1;
+        let model = cut(call.model.as_deref().unwrap_or_default(), 100);
+        if self.models.len() >= MODELS && !self.models.contains_key(&model) {
+            return;
+        }
+        let used = self.models.entry(model.clone()).or_insert_with(|| ModelUse { model, ..ModelUse::default() });
+        used.calls += 1;
+        used.input_tokens = used.input_tokens.saturating_add(call.input_tokens);
+        used.output_tokens = used.output_tokens.saturating_add(call.output_tokens);
     }
 
     fn add_step(&mut self, record: &StepRecord, current: &mut Current) {
@@ -270,6 +285,7 @@ impl Collector {
                 ..self.postconditions.clone()
             },
             success: Cost { duration_ms: duration.quantiles(), tokens: tokens.quantiles(), steps: steps.quantiles() },
+            models: self.models.values().cloned().collect(),
             verbs,
             causes: self.causes.clone(),
             flaky_targets: flaky(&self.targets),
@@ -475,6 +491,9 @@ mod tests {
         let Quantiles { count, p50, max, .. } = summary.postconditions.latency_ms;
         assert_eq!((count, p50, max), (2, 80, 120));
         assert_eq!((summary.success.duration_ms.p50, summary.success.tokens.p50), (2500, 100));
+        let used: Vec<_> =
+            summary.models.iter().map(|used| (used.calls, used.input_tokens + used.output_tokens)).collect();
+        assert_eq!(used, [(2, 200)]);
         assert_eq!(summary.causes, BTreeMap::from([("covered".to_owned(), 2)]));
         let (what, runs) = (r##"click css="#go""##.to_owned(), vec!["a".to_owned(), "b".to_owned()]);
         assert_eq!(summary.flaky_targets, [Mixed { what: what.clone(), ok: 2, failed: 2, runs: runs.clone() }]);
@@ -546,6 +565,6 @@ mod tests {
         let mut names: Vec<&str> = names.collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 8, "each metric is announced once: {names:?}");
+        assert_eq!(names.len(), 9, "each metric is announced once: {names:?}");
     }
 }

@@ -12,6 +12,6 @@ mod summary;
 pub use collect::Collector;
 pub use compare::Regression;
 pub use summary::{
-    Cost, FailedRun, FailedStep, Mixed, Plans, Postconditions, Preconditions, Quantiles, Repairs, RunLine, Runs, Slow,
-    Summary, Verb,
+    Cost, FailedRun, FailedStep, Mixed, ModelUse, Plans, Postconditions, Preconditions, Quantiles, Repairs, RunLine,
+    Runs, Slow, Summary, Verb,
 };

@@ -39,6 +39,12 @@ impl Summary {
         for (cause, count) in &self.causes {
             line(&mut out, "cuebook_failures", &[("cause", cause)], *count);
         }
+        head(&mut out, "cuebook_tokens", "Tokens that models read and wrote, by model.");
+        for used in &self.models {
+            for (direction, count) in [("input", used.input_tokens), ("output", used.output_tokens)] {
+                line(&mut out, "cuebook_tokens", &[("model", &used.model), ("direction", direction)], count);
+            }
+        }
         let distributions = [
             ("cuebook_postcondition_milliseconds", "From the input to the verdict.", self.postconditions.latency_ms),
             ("cuebook_success_milliseconds", "Duration of a run that ended well.", self.success.duration_ms),

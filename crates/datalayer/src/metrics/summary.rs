@@ -21,6 +21,8 @@ pub struct Summary {
     pub postconditions: Postconditions,
     /// What a run cost that ended well.
     pub success: Cost,
+    /// What models read and wrote, in all runs, by model; the first 50 names.
+    pub models: Vec<ModelUse>,
     /// Steps by verb, most frequent first.
     pub verbs: Vec<Verb>,
     /// Why attempts failed.
@@ -133,6 +135,20 @@ pub struct Cost {
     pub tokens: Quantiles,
     /// Steps, all attempts.
     pub steps: Quantiles,
+}
+
+/// What one model read and wrote.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ModelUse {
+    /// The model, as its server names it; empty if nobody named it.
+    pub model: String,
+    /// Calls.
+    pub calls: u64,
+    /// Tokens that it read.
+    pub input_tokens: u64,
+    /// Tokens that it wrote.
+    pub output_tokens: u64,
 }
 
 /// Steps of one verb.
