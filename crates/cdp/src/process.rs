@@ -114,7 +114,8 @@ mod unix {
         id(leader).is_some_and(|pid| test_kill_process_group(pid).is_ok())
     }
 
-    /// The groups of processes that were started on this very profile.
+    /// The groups of processes that were started on this very profile. A browser may have ended before those that it
+    /// started: then they are a group without a leader.
     #[cfg(target_os = "linux")]
     pub(crate) fn using_profile(profile: &Path) -> Vec<u32> {
         use std::os::unix::ffi::OsStrExt;
@@ -123,10 +124,11 @@ mod unix {
         for pid in all() {
             let Ok(command) = fs::read(format!("/proc/{pid}/cmdline")) else { continue };
             if command.split(|byte| *byte == 0).any(|argument| argument == wanted)
-                && let Some(stat) = stat(pid)
-                && stat.group == pid
+                && let Some(Stat { group, .. }) = stat(pid)
+                && (group == pid || start_time(group).is_none())
+                && !groups.contains(&group)
             {
-                groups.push(pid);
+                groups.push(group);
             }
         }
         groups

@@ -17,6 +17,8 @@ use crate::process::{self, Process};
 
 const PREFIX: &str = "profile-";
 const SUFFIX: &str = ".lock";
+/// After this, a lock that nobody holds and that names nobody belongs to a process that was killed while it wrote it.
+const STARTING: Duration = Duration::from_secs(60);
 
 /// What the janitor did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,13 +150,30 @@ pub fn sweep(profile_root: &Path) -> io::Result<SweepReport> {
     };
     for entry in fs::read_dir(&root)? {
         let Ok(entry) = entry else { continue };
-        let name = entry.file_name();
-        let is_lock = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
-        if is_lock && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            sweep_one(&entry.path(), &mut report);
+        let (name, path) = (entry.file_name(), entry.path());
+        let (Some(name), Ok(kind)) = (name.to_str().filter(|name| name.starts_with(PREFIX)), entry.file_type()) else {
+            continue;
+        };
+        if kind.is_file() && name.ends_with(SUFFIX) {
+            sweep_one(&path, &mut report);
+        } else if kind.is_dir() && path.is_dir() && !root.join(format!("{name}{SUFFIX}")).exists() {
+            // A profile never is without its lock: a dying process of a browser made the directory again.
+            report.killed += kill_all(&process::using_profile(&path));
+            report.removed += usize::from(remove_dir(&path).is_ok());
         }
     }
     Ok(report)
+}
+
+/// How many groups these were.
+fn kill_all(leaders: &[u32]) -> usize {
+    for leader in leaders {
+        process::kill_group(*leader);
+    }
+    for leader in leaders {
+        await_group_end(*leader);
+    }
+    leaders.len()
 }
 
 fn sweep_one(lock_path: &Path, report: &mut SweepReport) {
@@ -164,27 +183,25 @@ fn sweep_one(lock_path: &Path, report: &mut SweepReport) {
         return;
     }
     let Ok(text) = fs::read(lock_path) else { return };
+    let lock = serde_json::from_slice::<Lock>(&text).ok();
+    let age = || file.metadata().and_then(|data| data.modified()).ok().and_then(|at| at.elapsed().ok());
     // An empty lock belongs to a browser that is just starting.
-    let Ok(lock) = serde_json::from_slice::<Lock>(&text) else { return };
-    if lock.owner.is_alive() {
+    if lock.is_none() && (!text.is_empty() || age().is_none_or(|age| age < STARTING)) {
+        return;
+    }
+    if lock.as_ref().is_some_and(|lock| lock.owner.is_alive()) {
         report.in_use += 1;
         return;
     }
     let profile = lock_path.with_extension("");
     let mut leaders = process::using_profile(&profile);
-    if let Some(browser) = lock.browser.filter(Process::is_alive)
+    if let Some(browser) = lock.and_then(|lock| lock.browser).filter(Process::is_alive)
         && browser.start.is_some()
         && !leaders.contains(&browser.pid)
     {
         leaders.push(browser.pid);
     }
-    for leader in &leaders {
-        process::kill_group(*leader);
-    }
-    for leader in &leaders {
-        await_group_end(*leader);
-    }
-    report.killed += leaders.len();
+    report.killed += kill_all(&leaders);
     if remove_dir(&profile).is_ok() {
         report.removed += 1;
         let _ = fs::remove_file(lock_path);
@@ -222,13 +239,44 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_without_a_lock_and_an_old_lock_without_an_owner_are_removed() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("profile-x")).unwrap();
+        fs::create_dir(root.path().join("profile-y")).unwrap();
+        let lock = fs::File::create(root.path().join("profile-y.lock")).unwrap();
+        lock.set_modified(std::time::SystemTime::now() - 2 * super::STARTING).unwrap();
+        drop(lock);
+        assert_eq!(sweep(root.path()).unwrap(), SweepReport { removed: 2, ..SweepReport::default() });
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    /// A browser that has ended, with a process that it started still there.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_group_whose_leader_has_ended_is_killed() {
+        use std::os::unix::process::CommandExt as _;
+        use std::process::Command;
+        let root = tempfile::tempdir().unwrap();
+        let profile = root.path().canonicalize().unwrap().join("profile-x");
+        fs::create_dir(&profile).unwrap();
+        let argument = format!("--user-data-dir={}", profile.display());
+        // The shell that reads the argument is the leader's child, and outlives it.
+        let script = r#"sh -c 'while :; do sleep 1; done' child "$1" & "#;
+        let mut leader = Command::new("sh").args(["-c", script, "leader", &argument]).process_group(0).spawn().unwrap();
+        leader.wait().unwrap();
+        assert_eq!(sweep(root.path()).unwrap(), SweepReport { killed: 1, removed: 1, ..SweepReport::default() });
+        assert!(!crate::process::group_is_alive(leader.id()));
+    }
+
+    #[test]
     fn what_is_not_ours_or_just_starting_is_left_alone() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("profile-y.lock"), "").unwrap();
         fs::create_dir(root.path().join("profile-y")).unwrap();
         fs::write(root.path().join("notes.lock"), "{}").unwrap();
+        fs::create_dir(root.path().join("notes")).unwrap();
         assert_eq!(sweep(root.path()).unwrap(), SweepReport::default());
-        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 4);
         assert_eq!(sweep(&root.path().join("absent")).unwrap(), SweepReport::default());
     }
 }
