@@ -12,8 +12,10 @@ use cuebook_extract::{Extent, Forms, Metadata, admit, fill, is_empty, markdown};
 use cuebook_grammar::action::{ExtractKind, ExtractQuery};
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::plan::BoundTarget;
 use cuebook_grammar::render::cut;
-use cuebook_probe::ProbeWorld;
+use cuebook_grammar::text_match::Pattern;
+use cuebook_probe::{Ask, ProbeError, ProbeWorld};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -48,8 +50,38 @@ impl Run<'_> {
                 .await?
                 .map_err(|error| probe_stop(error, Stage::Act))?;
         }
-        let (world, id) = self.place(query.target_ref.as_ref()).await?;
         let data = match query.kind {
+            ExtractKind::Count => self.count().await?,
+            ExtractKind::Url => Value::String(self.page.url()),
+            _ => self.read(query).await?,
+        };
+        let data = match (&query.pattern, data) {
+            (Some(pattern), Value::String(text)) => part(pattern, &text),
+            (_, data) => data,
+        };
+        Ok(Acted { data: Some(data), ..self.untargeted() })
+    }
+
+    /// How many elements the target's locator matches.
+    async fn count(&mut self) -> Part<Value> {
+        let Some((_, BoundTarget::Declared(locator))) = self.step.main_target() else {
+            return self.resolve_main(self.ready_by()).await.map(|_| 1.into());
+        };
+        let (probe, wanted, until) = (self.probe.clone(), locator.clone(), self.until);
+        let located =
+            self.race(Stage::Resolve, async move { probe.locate(&wanted, &Ask::default(), until).await }).await?;
+        match located {
+            Ok(located) if located.skipped == 0 => Ok(located.matches.len().into()),
+            Ok(_) => failed(Stage::Resolve, Cause::Unsupported, "the locator matches too many elements to count them"),
+            Err(ProbeError::Gone) => Ok(0.into()),
+            Err(error) => Err(probe_stop(error, Stage::Resolve)),
+        }
+    }
+
+    async fn read(&mut self, query: &ExtractQuery) -> Part<Value> {
+        let (world, id) = self.place(query.target_ref.as_ref()).await?;
+        Ok(match query.kind {
+            ExtractKind::Count | ExtractKind::Url => Value::Null,
             ExtractKind::Text => self.reading(&world, id, "text").await?,
             ExtractKind::Value => self.reading(&world, id, "value").await?,
             ExtractKind::Html => self.markup(&world, id, "inner").await?,
@@ -73,8 +105,7 @@ impl Run<'_> {
                 };
                 self.by_schema(&world, &id, &Value::Object(wanted.clone())).await?
             }
-        };
-        Ok(Acted { data: Some(data), ..self.untargeted() })
+        })
     }
 
     /// Text or a live value.
@@ -174,6 +205,16 @@ impl Run<'_> {
     fn still_there<T>(&self, answer: Option<T>) -> Part<T> {
         answer.ok_or_else(|| self.removed())
     }
+}
+
+/// The first match, or its first group if the pattern has one. A pattern of a checked step compiles.
+fn part(pattern: &Pattern, text: &str) -> Value {
+    let found = pattern.compile().ok().and_then(|regex| {
+        regex.captures(text).map(|found| {
+            found.get(1).or_else(|| found.get(0).filter(|_| found.len() == 1)).map(|part| part.as_str().to_owned())
+        })
+    });
+    found.flatten().map_or(Value::Null, Value::String)
 }
 
 /// The text cut to [`MAX_TEXT`], with a note at its end.

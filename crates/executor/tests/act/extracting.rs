@@ -136,6 +136,23 @@ async fn markup_and_attributes_come_as_the_document_has_them_but_for_secrets() {
     assert!(value["redacted"].is_string(), "{value}");
 }
 
+#[tokio::test]
+async fn a_part_by_pattern_a_count_and_the_address() {
+    let page = "<p id=p>Order no. 4711 of 2 May</p><ul><li>a<li>b</ul><input type=password value=hunter22>";
+    let mut lab = lab(&[("/", page)]).await;
+    let of = |pattern: &str| json!({"kind": "text", "pattern": pattern});
+    assert_eq!(extract(&mut lab, Some("#p"), of(r"no\. (\d+)")).await, "4711");
+    assert_eq!(extract(&mut lab, Some("#p"), of(r"\d+")).await, "4711");
+    assert_eq!(extract(&mut lab, Some("#p"), of("x(y)?|Order")).await, Value::Null, "its group matched nothing");
+    assert_eq!(extract(&mut lab, Some("#p"), of("absent")).await, Value::Null);
+    let secret = extract(&mut lab, Some("input"), json!({"kind": "value", "pattern": "^hunter"})).await;
+    assert!(secret["redacted"].is_string(), "no pattern tells what a password begins with: {secret}");
+    assert_eq!(extract(&mut lab, Some("li"), json!({"kind": "count"})).await, 2);
+    assert_eq!(extract(&mut lab, Some("table"), json!({"kind": "count"})).await, 0);
+    let path = extract(&mut lab, None, json!({"kind": "url", "pattern": "^https?://[^/]+(/.*)"})).await;
+    assert_eq!(path, "/");
+}
+
 const PRODUCTS: &str = r#"<html lang=en><title>Mugs</title><meta name=description content="All mugs">
 <meta property="og:title" content="Mugs!"><link rel=canonical href=/mugs>
 <script type="application/ld+json">{"@type":"CollectionPage","name":"Mug shop"}</script>

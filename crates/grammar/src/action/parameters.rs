@@ -12,6 +12,7 @@ use crate::geometry::{Point, ViewportSize};
 use crate::id::{CredentialRef, TargetRef};
 use crate::observation::Scope;
 use crate::secret::WireText;
+use crate::text_match::Pattern;
 use crate::wire::{
     ClickCount, Count, LongText, Millis, Object, Pixels, SelectorText, ShortText, UrlText, bodies, words,
 };
@@ -194,6 +195,9 @@ bodies! {
         kind: ExtractKind,
         /// For `attribute`: which one.
         name?: ShortText,
+        /// For a kind whose result is a text: only the first match of this regular expression, or of its first group;
+        /// `null` where nothing matches.
+        pattern?: Pattern,
         /// For `schema`: a JSON Schema of the answer.
         schema?: Object,
     }
@@ -379,6 +383,18 @@ words! {
         Metadata = "metadata",
         /// An object that fits the query's `schema`.
         Schema = "schema",
+        /// How many elements the target's locator matches; 0 where none does.
+        Count = "count",
+        /// The address of the page.
+        Url = "url",
+    }
+}
+
+impl ExtractKind {
+    /// Whether the result is one text, of which a pattern can choose a part.
+    #[must_use]
+    pub const fn is_text(self) -> bool {
+        !matches!(self, Self::Form | Self::Metadata | Self::Schema | Self::Count)
     }
 }
 

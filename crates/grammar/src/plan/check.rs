@@ -304,10 +304,24 @@ impl StepCheck<'_> {
                     ("schema", needs(ExtractKind::Schema), query.schema.is_some()),
                     ("name", needs(ExtractKind::Attribute), query.name.is_some()),
                 ];
+                let kind = query.kind.as_str();
+                if let Some(pattern) = &query.pattern {
+                    if !query.kind.is_text() {
+                        self.report(
+                            ViolationCode::InvalidArgument,
+                            "query",
+                            format!("expected no `pattern` with {kind}"),
+                        );
+                    } else if let Err(error) = pattern.compile() {
+                        self.report(ViolationCode::InvalidArgument, "query", error.to_string());
+                    }
+                }
+                if needs(ExtractKind::Count) && query.target_ref.is_none() {
+                    self.report(ViolationCode::InvalidArgument, "query", "expected `targetRef` with count");
+                }
                 for (field, needed, given) in parts {
                     if needed != given {
                         let what = if needed { "expected" } else { "expected no" };
-                        let kind = query.kind.as_str();
                         self.report(ViolationCode::InvalidArgument, "query", format!("{what} `{field}` with {kind}"));
                     }
                 }
