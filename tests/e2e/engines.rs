@@ -80,7 +80,7 @@ async fn carry_out(stage: &Stage, planner: impl Planner) -> Result<(RunReport, M
     let options = ExecutorOptions::default();
     let layers = Layers {
         modeler: LivePageModeler::new(browser.clone(), key.clone(), ModelerOptions::default()),
-        planner,
+        planner: Arc::new(planner),
         executor: LiveExecutor::new(browser, key.clone(), NoSecrets, MemoryArtifacts::default(), options),
         repair: Ladder,
         log: log.clone(),
