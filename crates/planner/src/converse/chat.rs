@@ -248,7 +248,7 @@ impl EngineError {
     /// Whether an answer that had begun broke off, and another one may be whole.
     #[must_use]
     pub const fn breaks_off(&self) -> bool {
-        matches!(self, Self::Lost(_) | Self::Cut | Self::Stalled { .. })
+        matches!(self, Self::Lost(_) | Self::Cut)
     }
 
     /// A stable code.
