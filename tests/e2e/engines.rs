@@ -66,8 +66,8 @@ pub(super) fn clerk(dialect: Dialect, request: &Request) -> Play {
     let is_second = prompt.contains("no valid plan") || prompt.contains("broke off");
     let button = if is_second { button } else { "c999".to_owned() };
     dialect.saying(&dialect.plan(&[
-        json!({ "type": "type", "targetRef": email, "text": "ann" }),
-        json!({ "type": "type", "targetRef": password, "text": "correct-horse" }),
+        json!({ "type": "setValue", "targetRef": email, "value": "ann" }),
+        json!({ "type": "setValue", "targetRef": password, "value": "correct-horse" }),
         json!({ "type": "click", "targetRef": button }),
     ]))
 }
