@@ -36,7 +36,7 @@ async fn main() -> anyhow::Result<()> {
     let key = DigestKey::new([7; 32]); // Use a random key if logs are kept.
     let layers = Layers {
         modeler: LivePageModeler::new(browser.clone(), key.clone(), ModelerOptions::default()),
-        planner: Lexical,
+        planner: Arc::new(Lexical),
         executor: LiveExecutor::new(
             browser.clone(),
             key.clone(),

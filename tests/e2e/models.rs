@@ -91,7 +91,7 @@ fn each_model_planner_logs_in_and_leaves_what_it_was_asked() -> Result<()> {
         assert_eq!(ended.code, 0, "{dialect:?}: {ended:?}");
         assert_eq!(shop.state()["logins"], json!([{ "user": "ann", "accepted": true }]), "{dialect:?}");
         let dir = ended.run_dir()?;
-        assert!(!holding(&dir, "reformulate")?.is_empty(), "{dialect:?}: the calls are in the log");
+        assert!(!holding(&dir, "planningIndex")?.is_empty(), "{dialect:?}: the calls are in the log");
         assert_eq!(holding(shop.runs(), KEY)?, Vec::<String>::new(), "{dialect:?}");
         assert_eq!(holding(shop.runs(), "correct-horse")?, Vec::<String>::new(), "{dialect:?}");
     }

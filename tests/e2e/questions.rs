@@ -121,7 +121,7 @@ async fn ask(stage: &Stage, server: &Server, task: &str) -> Result<RunReport> {
     let engine = OpenAi::new(&format!("{}/v1", server.origin()), "tiny")?;
     let layers = Layers {
         modeler: LivePageModeler::new(browser.clone(), key.clone(), ModelerOptions::default()),
-        planner: ModelPlanner::new(engine),
+        planner: Arc::new(ModelPlanner::new(engine)),
         executor: LiveExecutor::new(
             browser,
             key.clone(),

@@ -193,7 +193,7 @@ impl Stage {
         let artifacts = MemoryArtifacts::default();
         let layers = Layers {
             modeler: LivePageModeler::new(self.browser.clone(), key.clone(), ModelerOptions::default()),
-            planner: Script::new(steps),
+            planner: Arc::new(Script::new(steps)),
             executor: LiveExecutor::new(self.browser.clone(), key.clone(), NoSecrets, artifacts, options),
             repair: Ladder,
             log: MemoryLog::default(),

@@ -159,7 +159,7 @@ async fn all_layers_live() -> Result<()> {
     let live = Live::open().await?;
     let layers = Layers {
         modeler: live.modeler(),
-        planner: Lexical,
+        planner: Arc::new(Lexical),
         executor: live.executor(),
         repair: Ladder,
         log: MemoryLog::default(),
@@ -175,7 +175,7 @@ async fn another_planner() -> Result<()> {
     let live = Live::open().await?;
     let layers = Layers {
         modeler: live.modeler(),
-        planner: ByName,
+        planner: Arc::new(ByName),
         executor: live.executor(),
         repair: Ladder,
         log: MemoryLog::default(),
@@ -208,7 +208,7 @@ async fn a_recorded_page_instead_of_the_page_modeler() -> Result<()> {
     }
     let layers = Layers {
         modeler: Recorded { by_path, site: live.site.clone() },
-        planner: ByName,
+        planner: Arc::new(ByName),
         executor: live.executor(),
         repair: Ladder,
         log: MemoryLog::default(),
@@ -225,7 +225,7 @@ async fn another_repair_policy_log_confirmer_and_redactor() -> Result<()> {
     let log = FakeLog::default();
     let layers = Layers {
         modeler: live.modeler(),
-        planner: Lexical,
+        planner: Arc::new(Lexical),
         executor: live.executor(),
         repair: FakeRepair::default(),
         log: log.clone(),
@@ -250,7 +250,7 @@ async fn other_stores_behind_the_executor() -> Result<()> {
     );
     let layers = Layers {
         modeler: live.modeler(),
-        planner: Lexical,
+        planner: Arc::new(Lexical),
         executor,
         repair: Ladder,
         log: MemoryLog::default(),

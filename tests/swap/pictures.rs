@@ -54,7 +54,7 @@ fn picture(of: &Observation) -> Image {
 
 /// Notes of each request whether its pictures were those of its observation, or none.
 struct Seeing {
-    inner: FakePlanner,
+    inner: Arc<FakePlanner>,
     saw: Arc<Mutex<Vec<Saw>>>,
 }
 
@@ -90,7 +90,7 @@ async fn buy(camera: Camera, sight: Sight) -> Result<(Vec<Saw>, usize)> {
     let (saw, asked) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(0)));
     let Layers { modeler, planner, executor, repair, log, confirm } = world(&shop);
     let modeler = Picturing { inner: modeler, camera, asked: asked.clone() };
-    let planner = Seeing { inner: planner, saw: saw.clone() };
+    let planner = Arc::new(Seeing { inner: planner, saw: saw.clone() });
     let layers = Layers { modeler, planner, executor, repair, log, confirm };
     let request = RunRequest { sight, ..request(&shop, task())? };
     let report = Controller::new(layers, DigestKey::new([1; 32]), fake_redactor()).run(request).await;

@@ -25,7 +25,7 @@ pub(super) type World = Layers<FakeModeler, FakePlanner, FakeExecutor, FakeRepai
 pub(super) fn world(shop: &Shop) -> World {
     Layers {
         modeler: FakeModeler::of(shop),
-        planner: FakePlanner::default(),
+        planner: Arc::new(FakePlanner::default()),
         executor: FakeExecutor::on(shop, FakeSecrets::of_the_shop()),
         repair: FakeRepair::default(),
         log: FakeLog::default(),
@@ -88,7 +88,7 @@ async fn a_world_of_fakes_runs_the_task_and_logs_every_step_once() -> Result<()>
 async fn the_lexical_planner_plans_for_the_recorded_world() -> Result<()> {
     let shop = Shop::new();
     let Layers { modeler, executor, repair, log, confirm, .. } = world(&shop);
-    let layers = Layers { modeler, planner: Lexical, executor, repair, log, confirm };
+    let layers = Layers { modeler, planner: Arc::new(Lexical), executor, repair, log, confirm };
     let button = outside_agent::Thing::Buy.name();
     let work = Work::Task(format!("Log in as {USER} with password \"{PASSWORD}\", then press \"{button}\""));
     let report = run(&shop, layers, fake_redactor(), work).await?;
@@ -106,7 +106,7 @@ async fn a_scripted_plan_drives_the_recorded_world() -> Result<()> {
     let draft =
         PlanDraft::read_value(plan, Author::Operator).map_err(|violations| anyhow::anyhow!("{violations:?}"))?;
     let Layers { modeler, executor, repair, log, confirm, .. } = world(&shop);
-    let layers = Layers { modeler, planner: Scripted::new(draft), executor, repair, log, confirm };
+    let layers = Layers { modeler, planner: Arc::new(Scripted::new(draft)), executor, repair, log, confirm };
     let report = run(&shop, layers, fake_redactor(), Work::Task("type x".to_owned())).await?;
     assert_eq!(report.result, RunResult::Ok, "{report:#?}");
     let results: Vec<_> = report.steps.iter().map(|step| step.result).collect();
@@ -228,6 +228,7 @@ async fn calls_of_a_planning_that_failed_or_was_interrupted_are_in_the_log() -> 
         let interrupt = cuebook_repair::Interrupt::default();
         let planner = Failing { hangs: hangs.then(|| interrupt.clone()) };
         let log = MemoryLog::default();
+        let planner = Arc::new(planner);
         let layers = Layers { modeler, planner, executor, repair, log: log.clone(), confirm };
         let request = request(&shop, task())?;
         let mut controller =

@@ -228,7 +228,7 @@ pub(crate) async fn perform(
     let layers = Layers {
         modeler: LivePageModeler::new(tab.browser.clone(), digest.clone(), modeler_options(&work))
             .with_redactor(redactor.clone()),
-        planner,
+        planner: Arc::new(planner),
         executor: LiveExecutor::new(
             tab.browser.clone(),
             digest.clone(),

@@ -271,7 +271,7 @@ impl AgentBuilder {
         };
         let layers = Layers {
             modeler,
-            planner: self.planner.unwrap_or_else(|| Box::new(Lexical)),
+            planner: Arc::new(self.planner.unwrap_or_else(|| Box::new(Lexical))),
             executor,
             repair: self.repair.unwrap_or_else(|| Box::new(Ladder)),
             log: self.log.unwrap_or_else(|| Box::new(MemoryLog::default())),

@@ -261,10 +261,19 @@ pub trait PlanSink: Send {
     /// Step `index` of draft `draft` is complete. It is not checked yet.
     fn step_ready(&mut self, draft: usize, index: usize, step: &Step);
 
+    /// A call of a model begins: the steps that follow are of it.
+    fn call_begun(&mut self) {}
+
     /// A call of a model has ended. Called for every call, even if `plan` then returns an error or its future is
     /// dropped. The steps of a reply are in the output of the last accepted call.
     fn call_ended(&mut self, call: PlanningCall) {
         drop(call);
+    }
+
+    /// Called before a planner writes the plan of this request anew: the steps that it sent are forgotten. `false` if one of
+    /// them runs or has run. Then it must not: it ends with an error, and is asked again with what ran as history.
+    fn restart(&mut self) -> bool {
+        true
     }
 }
 

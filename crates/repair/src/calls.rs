@@ -5,6 +5,8 @@
 //! - No kept text contains what the redactor knows, what the task calls a password, or what the drafts type into
 //!   sensitive fields. It is removed before any of it was typed, so before the redactor has learnt it.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::planning::PlanningCall;
@@ -12,6 +14,8 @@ use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{PlanSink, Redactor};
 use cuebook_grammar::secret::{MASK, WireText};
 use cuebook_grammar::step::Step;
+
+use tokio::sync::mpsc;
 
 use crate::recording::now_ms;
 use crate::task_words;
@@ -27,9 +31,87 @@ const ORDINARY: [&str; 12] =
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     ended: Vec<(u64, PlanningCall)>,
+    /// A call is under way.
+    is_calling: bool,
+    /// The steps of all answers.
+    written: Vec<Step>,
+    live: Option<Live>,
+}
+
+/// The most steps that wait while another one runs; further ones run when the answer has ended.
+const WAITING: usize = 32;
+
+/// A complete step of an answer that is still arriving.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    /// The number of its call within this planning; `None` if no model wrote it.
+    pub(crate) call: Option<u32>,
+    /// 0-based position in the plan.
+    pub(crate) index: usize,
+    pub(crate) step: Step,
+    attempt: u32,
+}
+
+/// Hands steps to the controller.
+#[derive(Debug)]
+struct Live {
+    ready: mpsc::Sender<Ready>,
+    state: Arc<Mutex<Answer>>,
+    /// A step found no place: it runs when the answer has ended, and so do those behind it.
+    is_full: bool,
+}
+
+#[derive(Debug, Default)]
+struct Answer {
+    /// How often the planner wrote the plan anew.
+    attempt: u32,
+    /// Whether a step was taken up.
+    is_taken: bool,
+}
+
+/// The controller's end.
+#[derive(Debug)]
+pub(crate) struct Arriving {
+    ready: mpsc::Receiver<Ready>,
+    state: Arc<Mutex<Answer>>,
+}
+
+impl Arriving {
+    /// The next step. Never returns once planning has ended.
+    pub(crate) async fn next(&mut self) -> Ready {
+        loop {
+            match self.ready.recv().await {
+                Some(ready) if ready.attempt == lock(&self.state).attempt => return ready,
+                Some(_) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// From now on the plan cannot be written anew.
+    pub(crate) fn take_up(&self) {
+        lock(&self.state).is_taken = true;
+    }
+}
+
+fn lock(state: &Mutex<Answer>) -> MutexGuard<'_, Answer> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Calls {
+    /// Calls whose steps are handed on as they become complete.
+    pub(crate) fn live() -> (Self, Arriving) {
+        let (sender, ready) = mpsc::channel(WAITING);
+        let state = Arc::<Mutex<Answer>>::default();
+        let live = Live { ready: sender, state: state.clone(), is_full: false };
+        (Self { live: Some(live), ..Self::default() }, Arriving { ready, state })
+    }
+
+    /// The steps of all answers, for what they type.
+    pub(crate) fn take_written(&mut self) -> Vec<Step> {
+        std::mem::take(&mut self.written)
+    }
+
     pub(crate) fn into_ended(self) -> Vec<(u64, PlanningCall)> {
         self.ended
     }
@@ -45,9 +127,27 @@ impl Calls {
 }
 
 impl PlanSink for Calls {
-    fn step_ready(&mut self, _: usize, _: usize, _: &Step) {}
+    fn step_ready(&mut self, draft: usize, index: usize, step: &Step) {
+        self.written.push(step.clone());
+        let Some(live) = self.live.as_mut().filter(|live| draft == 0 && !live.is_full) else { return };
+        let attempt = lock(&live.state).attempt;
+        let call = self.is_calling.then(|| u32::try_from(self.ended.len()).unwrap_or(u32::MAX));
+        live.is_full = live.ready.try_send(Ready { call, index, step: step.clone(), attempt }).is_err();
+    }
+
+    fn restart(&mut self) -> bool {
+        let Some(live) = &self.live else { return true };
+        let mut answer = lock(&live.state);
+        answer.attempt += u32::from(!answer.is_taken);
+        !answer.is_taken
+    }
+
+    fn call_begun(&mut self) {
+        self.is_calling = true;
+    }
 
     fn call_ended(&mut self, call: PlanningCall) {
+        self.is_calling = false;
         self.ended.push((now_ms(), call));
     }
 }
@@ -66,9 +166,14 @@ impl<'a> Cleaner<'a> {
         task: &'a str,
         observation: &Observation,
         drafts: &[PlanDraft],
+        written: &[Step],
     ) -> Self {
         let named = task_words::passwords(task).into_iter().filter(|word| !ORDINARY.contains(word));
-        let typed = drafts.iter().flat_map(|draft| &draft.steps).filter_map(|step| sensitive_text(step, observation));
+        let typed = drafts
+            .iter()
+            .flat_map(|draft| &draft.steps)
+            .chain(written)
+            .filter_map(|step| sensitive_text(step, observation));
         let mut hidden: Vec<String> = named
             .chain(typed)
             .filter(|text| text.trim().chars().count() >= SHORTEST)
@@ -127,7 +232,7 @@ mod tests {
         let draft = PlanDraft::read_value(plan, Author::Model).unwrap();
         let page = Observation::blank(PageId::new("page"), "https://shop.test/");
         let task = "Log in with password swordfish, then read the password field";
-        let cleaner = Cleaner::new(&Known("canary"), task, &page, &[draft]);
+        let cleaner = Cleaner::new(&Known("canary"), task, &page, &[draft], &[]);
         let prompt = format!("Task: {task}\nThe last answer was `canary`; type swordfish into the text field");
         let kept = cleaner.clean(&prompt);
         assert_eq!(

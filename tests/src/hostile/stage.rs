@@ -239,11 +239,11 @@ impl Stage {
         let executor = LiveExecutor::new(Arc::clone(&self.browser), key.clone(), NoSecrets, artifacts, options);
         let layers = Layers {
             modeler,
-            planner: Rehearsed {
+            planner: Arc::new(Rehearsed {
                 script: Script::new(&json!([step])),
                 begin,
                 meant: (!case.is_benign()).then(Mutex::default),
-            },
+            }),
             executor,
             repair: Ladder,
             log: MemoryLog::default(),

@@ -11,6 +11,10 @@ use cuebook_grammar::seam::StepTicket;
 use crate::error::DataError;
 use crate::log::entry::Entry;
 
+/// Calls that a step may be ahead of the log: a step may run while the call that writes it still answers, which may be the
+/// reformulation of another one; both are logged when planning has ended.
+const UNFINISHED: u32 = 1;
+
 /// The state of a log that the rules need.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
@@ -84,8 +88,8 @@ impl Ledger {
     pub(crate) fn begin(&mut self, intent: &StepIntent) -> Result<StepTicket, DataError> {
         self.step(&intent.run_id)?;
         let StepIntent { step_index, attempt, planning, .. } = *intent;
-        if planning.is_some_and(|call| call >= self.calls) {
-            return self.refuse(DataError::OutOfOrder { expected: "a call before its steps", seen: "a step" });
+        if planning.is_some_and(|call| call > self.calls.saturating_add(UNFINISHED)) {
+            return self.refuse(DataError::OutOfOrder { expected: "a call that has begun", seen: "a step" });
         }
         if self.steps.insert((step_index, attempt), Progress::Begun).is_some() {
             return self.refuse(DataError::Ticket { expected: "one begin", step_index, attempt });

@@ -333,7 +333,7 @@ async fn keeps_the_rules<L: StepLog<Error = DataError>>(new: impl Fn() -> L) {
     log.open(&header()).await.unwrap();
     log.planned(&call(0)).await.unwrap();
     let mut of_no_call = intent(0);
-    of_no_call.planning = Some(1);
+    of_no_call.planning = Some(3);
     assert!(matches!(log.begin(&of_no_call).await, Err(DataError::OutOfOrder { .. })));
 
     let mut log = new();

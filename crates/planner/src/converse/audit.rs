@@ -25,6 +25,7 @@ pub(super) struct OpenCall<'s> {
 
 impl<'s> OpenCall<'s> {
     pub(super) fn new(sink: &'s mut dyn PlanSink, call: PlanningCall) -> Self {
+        sink.call_begun();
         Self { sink, call: Some(call), begun: Instant::now(), steps: 0, estimate: (0, 0) }
     }
 
@@ -45,6 +46,15 @@ impl<'s> OpenCall<'s> {
             self.sink.step_ready(0, self.steps, step);
             self.steps += 1;
         }
+    }
+
+    /// Forgets the steps so far; `false` if one of them was carried out.
+    pub(super) fn restart(&mut self) -> bool {
+        let may = self.sink.restart();
+        if may {
+            self.steps = 0;
+        }
+        may
     }
 
     pub(super) fn attempt(&mut self) {

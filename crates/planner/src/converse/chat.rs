@@ -245,6 +245,12 @@ fn wrote(said: &str) -> String {
 }
 
 impl EngineError {
+    /// Whether an answer that had begun broke off, and another one may be whole.
+    #[must_use]
+    pub const fn breaks_off(&self) -> bool {
+        matches!(self, Self::Lost(_) | Self::Cut)
+    }
+
     /// A stable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {

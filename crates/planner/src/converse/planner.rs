@@ -35,8 +35,8 @@ pub enum ModelError {
         #[source]
         source: EngineError,
     },
-    /// Neither the first answer nor the reformulation is a valid plan.
-    #[error("the second answer is not a valid plan either: {} violations, the first: {}", .violations.len(), first(.violations))]
+    /// Neither the first answer nor the reformulation is a valid plan; or the first one is not, and some of it ran.
+    #[error("the last answer is not a valid plan: {} violations, the first: {}", .violations.len(), first(.violations))]
     Invalid {
         /// The violations of the last answer.
         violations: Violations,
@@ -229,7 +229,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
                 TurnEnd::Deadline => {
                     return Err(ModelError::Deadline { engine: self.engine.name(), after: begun.elapsed() });
                 }
-                TurnEnd::Invalid(violations) if purpose == CallPurpose::Reformulate => {
+                TurnEnd::Invalid(violations) if purpose == CallPurpose::Reformulate || !sink.restart() => {
                     return Err(ModelError::Invalid { violations });
                 }
                 TurnEnd::Invalid(violations) if grammar.dialect == Dialect::Document => {

@@ -80,7 +80,10 @@ impl<E: ChatEngine> Turn<'_, E> {
             let heard = self.attempt(&mut call).await;
             has_answered |= heard.has_begun || !matches!(heard.end, TurnEnd::Failed(EngineError::Unreachable { .. }));
             let wait = match &heard.end {
-                TurnEnd::Failed(error) if !heard.has_begun && retry < self.limits.retries => {
+                // An answer that broke off is asked for again, unless some of it was carried out.
+                TurnEnd::Failed(error)
+                    if retry < self.limits.retries && (!heard.has_begun || error.breaks_off() && call.restart()) =>
+                {
                     self.wait_before(error, retry, has_answered)
                 }
                 _ => None,

@@ -180,18 +180,21 @@ impl<S: Seams> Controller<S> {
         }
     }
 
-    /// Asks for consent if the policy requires it; the failure if it is not given.
-    async fn consent(&mut self, run: &mut Run, bound: &BoundStep) -> Result<Option<StepFailure>, Stop> {
+    /// The question that has to be agreed to before this step, and the grant that would answer it.
+    pub(super) fn question_about(run: &Run, bound: &BoundStep) -> Option<(String, String)> {
         let task = if let Work::Task(task) = &run.request.work { task } else { "" };
         let carried = run.lineage.carried(bound, task);
         let to_carry = carried.as_ref().map(|carried| bound.policy().consent_to_carry(&carried.to));
         let mut consents = std::iter::once(bound.consent().clone()).chain(to_carry);
-        let Some(Consent::Ask { grant }) = consents.find(|consent| *consent != Consent::Granted) else {
-            return Ok(None);
-        };
+        let Some(Consent::Ask { grant }) = consents.find(|consent| *consent != Consent::Granted) else { return None };
         let source =
             carried.map_or_else(String::new, |carried| format!(" It enters what was read on {}.", carried.from));
-        let question = render::question(bound) + &source;
+        Some((render::question(bound) + &source, grant))
+    }
+
+    /// Asks for consent if the policy requires it; the failure if it is not given.
+    async fn consent(&mut self, run: &mut Run, bound: &BoundStep) -> Result<Option<StepFailure>, Stop> {
+        let Some((question, grant)) = Self::question_about(run, bound) else { return Ok(None) };
         let confirm = self.layers.confirm();
         let (redactor, budgets) = (self.redactor.as_ref(), &self.budgets);
         let (questions, deadline) = (&mut run.questions, run.deadline);

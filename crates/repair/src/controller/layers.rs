@@ -1,5 +1,7 @@
 //! The layers that a controller drives.
 
+use std::sync::Arc;
+
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::seam::{
     Confirm, Executor, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, RepairPolicy, StepLog,
@@ -22,8 +24,8 @@ pub trait Seams: Send {
 
     /// The modeler.
     fn modeler(&mut self) -> &mut Self::Modeler;
-    /// The planner.
-    fn planner(&self) -> &Self::Planner;
+    /// The planner, shared: the other layers act while it writes.
+    fn planner(&self) -> Arc<Self::Planner>;
     /// The executor.
     fn executor(&mut self) -> &mut Self::Executor;
     /// The policy of repairs.
@@ -42,7 +44,7 @@ pub struct Layers<M, P, E, R, L, C> {
     /// Observes pages.
     pub modeler: M,
     /// Plans; [`NoPlanner`] where the plan is given.
-    pub planner: P,
+    pub planner: Arc<P>,
     /// Acts.
     pub executor: E,
     /// Decides what follows a failure.
@@ -73,8 +75,8 @@ where
         &mut self.modeler
     }
 
-    fn planner(&self) -> &P {
-        &self.planner
+    fn planner(&self) -> Arc<P> {
+        self.planner.clone()
     }
 
     fn executor(&mut self) -> &mut E {

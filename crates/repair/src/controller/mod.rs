@@ -6,6 +6,7 @@
 //! - Every iteration of the loop spends a budget, so the loop ends.
 //! - An interrupted step stays open in the log: nothing is claimed about it.
 
+mod ahead;
 mod attempt;
 mod challenge;
 mod consent;

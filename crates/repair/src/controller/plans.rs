@@ -4,19 +4,20 @@ use std::time::Instant;
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::observation::{Observation, Scope};
-use cuebook_grammar::outcome::{Cause, StepFailure};
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, Plan, PlanDraft, Violations};
 use cuebook_grammar::planning::CallEnd;
 use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, StepOrigin};
+use cuebook_grammar::render::with_sources;
 use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{
-    Confirm as _, ConfirmReply, ConfirmRequest, HistoryEntry, PlanReply, PlanRequest, Planner as _, StepLog as _, Stuck,
+    Confirm as _, ConfirmReply, ConfirmRequest, HistoryEntry, PlanReply, PlanRequest, StepLog as _, Stuck,
 };
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
-use tracing::{Instrument as _, info_span};
 
+use super::ahead::Ahead;
 use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, rejected};
 use super::layers::Seams;
 use super::run::Controller;
@@ -54,7 +55,7 @@ impl<S: Seams> Controller<S> {
         };
         run.plan_id = Some(draft.plan_id.clone().unwrap_or_else(|| ShortText::cut("p0")));
         self.listener.event(RunEvent::Planned(&plan));
-        let end = self.run_plan(run, &plan).await?;
+        let end = self.run_plan(run, &plan, Ahead::default()).await?;
         match end {
             PlanEnd::Completed => Ok(()),
             PlanEnd::Failed(failure) => Err(ended_by(&failure)),
@@ -70,12 +71,22 @@ impl<S: Seams> Controller<S> {
             run.scope = Scope::View;
             let observation = self.observe(run, run.scope).await?;
             let observation = self.past_challenge(run, observation, last_failure.as_deref()).await?;
-            let reply = self.ask_planner(run, task, &observation, last_failure.as_deref()).await?;
+            let (reply, mut ahead) = self.ask_planner(run, task, &observation, last_failure.as_deref()).await?;
             run.usage.add(reply.usage);
-            run.plans = run.plans.saturating_add(1);
-            run.planner_state = reply.state;
+            if reply.state.is_some() || ahead.end.is_none() {
+                run.planner_state = reply.state;
+            }
             if let Some(note) = &reply.note {
                 self.listener.event(RunEvent::Noted(&self.redactor.redact(note)));
+            }
+            if let Some(end) = ahead.end.take() {
+                // What ran is all of the plan that there will be.
+                let ran = PlanDraft::of(Author::Model, std::mem::take(&mut ahead.ran));
+                if let Ok(plan) = ran.check(&observation, &run.request.policy) {
+                    note_repetition(run, &plan, &observation)?;
+                }
+                last_failure = after(end)?;
+                continue;
             }
             let Some(draft) = reply.drafts.into_iter().next() else {
                 if let Some(failure) = last_failure {
@@ -86,6 +97,12 @@ impl<S: Seams> Controller<S> {
             };
             let plan = match draft.check(&observation, &run.request.policy) {
                 Ok(plan) => plan,
+                Err(violations) if !ahead.ran.is_empty() => {
+                    let violations = Violations::from(self.clean(violations.into_vec())?);
+                    self.listener.event(RunEvent::Rejected(&violations));
+                    last_failure = None;
+                    continue;
+                }
                 Err(violations) => {
                     let violations = Violations::from(self.clean(violations.into_vec())?);
                     self.listener.event(RunEvent::Rejected(&violations));
@@ -97,25 +114,20 @@ impl<S: Seams> Controller<S> {
                 }
             };
             invalid_in_a_row = 0;
-            let number = run.plans.saturating_sub(1);
-            run.plan_id = Some(draft.plan_id.clone().unwrap_or_else(|| ShortText::cut(&format!("p{number}"))));
-            self.listener.event(RunEvent::Planned(&plan));
-            run.stuck_now = run.stuck.note(&plan, &observation);
-            if run.stuck_now == Stuck::Stop {
-                return Err(Stop::failed(
-                    ErrorCode::Stuck,
-                    "the same plan on the same page keeps coming back without progress",
-                ));
+            if !ahead.begins(&draft) {
+                last_failure = None;
+                continue;
             }
-            match self.run_plan(run, &plan).await? {
+            if let Some(id) = draft.plan_id.clone().filter(|_| ahead.ran.is_empty()) {
+                run.plan_id = Some(id);
+            }
+            self.listener.event(RunEvent::Planned(&plan));
+            note_repetition(run, &plan, &observation)?;
+            last_failure = match self.run_plan(run, &plan, ahead).await? {
                 // No one continues an operator's plan: it runs to its end, or it has failed.
                 PlanEnd::Dropped if draft.author == Author::Operator => return Err(dropped()),
-                PlanEnd::Completed | PlanEnd::Dropped => last_failure = None,
-                PlanEnd::Failed(failure) if failure.cause.is_block() || is_final(failure.cause) => {
-                    return Err(ended_by(&failure));
-                }
-                PlanEnd::Failed(failure) => last_failure = Some(failure),
-            }
+                end => after(end)?,
+            };
         }
         Err(last_failure.map_or_else(
             || {
@@ -135,32 +147,43 @@ impl<S: Seams> Controller<S> {
         task: &str,
         observation: &Observation,
         failure: Option<&StepFailure>,
-    ) -> Result<PlanReply, Stop> {
+    ) -> Result<(PlanReply, Ahead), Stop> {
         let images = self.pictures(run, observation).await?;
         let seen = self.read(run, observation.clone()).await?;
         let seen = self.clean(seen)?;
         self.keep(run, &seen).await?;
         let deadline = run.deadline.within(Instant::now(), self.budgets.planning);
+        // Copies: steps that run while the answer arrives change the run.
+        let (history, state, policy) = (run.history.clone(), run.planner_state.clone(), run.request.policy.clone());
         let request = PlanRequest {
-            history: &run.history,
+            history: &history,
             failure,
             images: &images,
             plan: run.plans,
-            state: run.planner_state.as_ref(),
+            state: state.as_ref(),
             stuck: run.stuck_now,
-            ..PlanRequest::new(task, &seen, &run.request.policy)
+            ..PlanRequest::new(task, &seen, &policy)
         };
-        let mut calls = Calls::default();
-        let planning = self.layers.planner().plan(&request, &mut calls, deadline).instrument(info_span!("plan"));
-        let reply = self.interrupt.guard(planning).await;
-        if !matches!(reply, Ok(Ok(_))) {
+        run.plan_id = Some(ShortText::cut(&format!("p{}", run.plans)));
+        run.plans = run.plans.saturating_add(1);
+        // Who repeats himself is read to the end before anything runs.
+        let (mut calls, arriving) = match run.stuck_now {
+            Stuck::No => {
+                let (calls, arriving) = Calls::live();
+                (calls, Some(arriving))
+            }
+            _ => (Calls::default(), None),
+        };
+        let (reply, ahead) = Box::pin(self.hear(run, &request, &mut calls, arriving, deadline)).await;
+        if !matches!(reply, Some(Ok(Ok(_)))) {
             run.usage.add(calls.usage());
         }
         let drafts = match &reply {
-            Ok(Ok(reply)) => reply.drafts.as_slice(),
+            Some(Ok(Ok(reply))) => reply.drafts.as_slice(),
             _ => &[],
         };
-        let clean = calls::Cleaner::new(self.redactor.as_ref(), task, observation, drafts);
+        let written = calls.take_written();
+        let clean = calls::Cleaner::new(self.redactor.as_ref(), task, observation, drafts, &written);
         run.planning = None;
         for (ts_ms, call) in calls.into_ended() {
             let record = PlanningRecord {
@@ -177,7 +200,21 @@ impl<S: Seams> Controller<S> {
             }
             run.calls = run.calls.saturating_add(1);
         }
-        reply?.map_err(Stop::broken(ErrorCode::PlannerUnavailable))
+        let mut ahead = ahead?;
+        match reply.transpose()? {
+            // The rest is not wanted any more.
+            None => Ok((PlanReply::default(), ahead)),
+            Some(Ok(reply)) => Ok((reply, ahead)),
+            // What ran is in the log: the planner is asked again, with that as its history.
+            Some(Err(error)) if !ahead.ran.is_empty() => {
+                let why = self.redactor.redact(&with_sources(&error)).into_owned();
+                let message = format!("the plan broke off after {} steps, which ran: {why}", ahead.ran.len());
+                let failure = StepFailure::new(Stage::Bind, Cause::InvalidArgument, message);
+                ahead.end = Some(PlanEnd::Failed(Box::new(failure)));
+                Ok((PlanReply::default(), ahead))
+            }
+            Some(Err(error)) => Err(Stop::broken(ErrorCode::PlannerUnavailable)(error)),
+        }
     }
 
     /// Ends a run whose time is up, before a layer is asked for something it has no time for.
@@ -189,16 +226,23 @@ impl<S: Seams> Controller<S> {
         Err(Stop::failed(ErrorCode::BudgetExceeded, message))
     }
 
-    async fn run_plan(&mut self, run: &mut Run, plan: &Plan) -> Result<PlanEnd, Stop> {
-        for index in 0..plan.steps().len() {
+    /// Runs the steps of a plan that did not run ahead.
+    async fn run_plan(&mut self, run: &mut Run, plan: &Plan, ahead: Ahead) -> Result<PlanEnd, Stop> {
+        let names_observed = |from: usize| {
+            let rest = plan.steps().get(from..).unwrap_or_default();
+            rest.iter().any(|checked| plan.names_observed(&checked.step))
+        };
+        if ahead.changed_page && names_observed(ahead.ran.len()) {
+            return Ok(PlanEnd::Dropped);
+        }
+        for index in ahead.ran.len()..plan.steps().len() {
             if let Some(end) = self.control_step(run, plan, index).await? {
                 return Err(end);
             }
             self.in_time(run)?;
             match Box::pin(self.run_step(run, plan, index, StepOrigin::Plan)).await? {
                 StepEnd::Done { changed_page } => {
-                    let rest = plan.steps().get(index + 1..).unwrap_or_default();
-                    if changed_page && rest.iter().any(|checked| plan.names_observed(&checked.step)) {
+                    if changed_page && names_observed(index + 1) {
                         return Ok(PlanEnd::Dropped);
                     }
                 }
@@ -237,6 +281,24 @@ impl<S: Seams> Controller<S> {
             }
             _ => Ok(None),
         }
+    }
+}
+
+fn note_repetition(run: &mut Run, plan: &Plan, observation: &Observation) -> Result<(), Stop> {
+    run.stuck_now = run.stuck.note(plan, observation);
+    if run.stuck_now == Stuck::Stop {
+        let message = "the same plan on the same page keeps coming back without progress";
+        return Err(Stop::failed(ErrorCode::Stuck, message));
+    }
+    Ok(())
+}
+
+/// The failure that the next plan is to repair, if the run goes on.
+fn after(end: PlanEnd) -> Result<Option<Box<StepFailure>>, Stop> {
+    match end {
+        PlanEnd::Completed | PlanEnd::Dropped => Ok(None),
+        PlanEnd::Failed(failure) if failure.cause.is_block() || is_final(failure.cause) => Err(ended_by(&failure)),
+        PlanEnd::Failed(failure) => Ok(Some(failure)),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use cuebook_grammar::planning::CallEnd;
-use cuebook_grammar::seam::Planner as _;
+use cuebook_grammar::seam::{PlanSink, Planner as _};
+use cuebook_grammar::step::Step;
 
 use super::super::*;
 use super::fake::{Fake, GOOD, Part, Play, Sink, login, plan, request, soon, text};
@@ -108,12 +109,24 @@ async fn a_server_that_only_keeps_alive_is_awaited_until_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_connection_is_retried_only_before_the_answer_starts() {
+async fn an_answer_that_broke_off_is_asked_for_again_unless_some_of_it_ran() {
     let lost = || Part::Error(EngineError::Lost("reset".into()));
     let begun = || Part::Event(ChatEvent::Text(GOOD[..60].to_owned()));
-    let plays = [Play::Says(vec![lost()]), Play::Says(vec![]), Play::Says(vec![begun(), lost()])];
-    let planner = ModelPlanner::new(Fake::planning(plays));
-    let (reply, _) = plan(&planner).await;
+    let whole = || Part::Event(ChatEvent::Text(GOOD.to_owned()));
+    let plays = || [vec![lost()], vec![], vec![begun(), lost()], vec![whole()]].map(Play::Says);
+    let (reply, _) = plan(&ModelPlanner::new(Fake::planning(plays()))).await;
+    assert_eq!(reply.unwrap().drafts.len(), 1);
+
+    struct Ran;
+    impl PlanSink for Ran {
+        fn step_ready(&mut self, _: usize, _: usize, _: &Step) {}
+        fn restart(&mut self) -> bool {
+            false
+        }
+    }
+    let (page, policy) = login();
+    let planner = ModelPlanner::new(Fake::planning(plays()));
+    let reply = planner.plan(&request(&page, &policy), &mut Ran, soon(Duration::from_secs(60))).await;
     assert!(matches!(reply, Err(ModelError::Engine { attempts: 3, source: EngineError::Lost(_), .. })), "{reply:?}");
 }
 

@@ -35,6 +35,18 @@ pub(super) struct Asked {
     pub(super) history: Vec<HistoryEntry>,
 }
 
+/// What a planner does while its answer arrives.
+pub(super) enum Write {
+    /// A step is complete.
+    Step(Value),
+    /// Nothing more comes until this was done: a line of the trace.
+    Until(&'static str),
+    /// The plan is written anew, if that is allowed; otherwise planning fails.
+    Anew,
+    /// The connection breaks.
+    Break,
+}
+
 type Plans = Box<dyn FnMut(u32) -> PlanReply + Send>;
 type Acts = Box<dyn FnMut(&BoundStep, &mut Shop) -> StepOutcome + Send>;
 
@@ -70,6 +82,7 @@ pub(super) struct Broken;
 pub(super) struct Trial {
     pub(super) shop: Arc<Mutex<Shop>>,
     plans: Plans,
+    pub(super) writes: VecDeque<Vec<Write>>,
     acts: Acts,
     pub(super) budgets: Budgets,
     pub(super) policy: Policy,
@@ -97,6 +110,7 @@ impl Trial {
         Self {
             shop: Arc::new(Mutex::new(shop)),
             plans: Box::new(|_| PlanReply::none("no more plans")),
+            writes: VecDeque::new(),
             acts: Box::new(|_, _| done()),
             budgets: Budgets::default(),
             policy: Policy::default().starting_at(SHOP).unwrap(),
@@ -144,7 +158,11 @@ impl Trial {
         let fake = || Fake(shop.clone());
         let layers = Layers {
             modeler: fake(),
-            planner: FakePlanner { shop: shop.clone(), plans: Mutex::new(self.plans) },
+            planner: Arc::new(FakePlanner {
+                shop: shop.clone(),
+                plans: Mutex::new(self.plans),
+                writes: Mutex::new(self.writes),
+            }),
             executor: FakeExecutor { shop: shop.clone(), acts: self.acts },
             repair: Ladder,
             log: fake(),
@@ -306,6 +324,29 @@ impl Confirm for Fake {
 struct FakePlanner {
     shop: Arc<Mutex<Shop>>,
     plans: Mutex<Plans>,
+    /// What the first answers do before they are complete.
+    writes: Mutex<VecDeque<Vec<Write>>>,
+}
+
+impl FakePlanner {
+    async fn write(&self, what: Write, index: &mut usize, sink: &mut dyn PlanSink) -> Result<(), Broken> {
+        match what {
+            Write::Step(step) => {
+                let steps = draft(json!([step]), Author::Model).steps;
+                steps.iter().for_each(|step| sink.step_ready(0, *index, step));
+                *index += 1;
+                lock(&self.shop).trace.push(format!("wrote {index}"));
+            }
+            Write::Until(line) => {
+                while !lock(&self.shop).trace.iter().any(|done| done == line) {
+                    tokio::task::yield_now().await;
+                }
+            }
+            Write::Anew if sink.restart() => *index = 0,
+            Write::Anew | Write::Break => return Err(Broken),
+        }
+        Ok(())
+    }
 }
 
 impl Planner for FakePlanner {
@@ -324,6 +365,12 @@ impl Planner for FakePlanner {
             "outputTokens": 0, "latencyMs": 1, "attempts": 1
         }))
         .unwrap();
+        sink.call_begun();
+        let writes = lock(&self.writes).pop_front().unwrap_or_default();
+        let mut index = 0;
+        for what in writes {
+            self.write(what, &mut index, sink).await?;
+        }
         sink.call_ended(call);
         Ok((lock(&self.plans))(request.plan))
     }

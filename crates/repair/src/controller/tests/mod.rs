@@ -1,5 +1,6 @@
 //! The loop on fakes: what it asks of which layer, in which order, and when it ends.
 
+mod ahead;
 mod fakes;
 
 use std::sync::Mutex;
