@@ -44,7 +44,9 @@ fn rung(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
     match (case.failure.cause, case.attempt) {
         (Cause::TargetStale | Cause::NotStable, _) if is_by_position(case) => None,
         // What a list has not rendered yet. An observed target was there once, so it is looked for first.
-        (Cause::TargetNotFound, 0..=2) if is_declared(case) && has_more_below(observation) => Some(scroll_on()),
+        (Cause::TargetNotFound, 0..=2) if is_declared(case) && scroll_on(observation).is_some() => {
+            scroll_on(observation)
+        }
         (Cause::TargetStale | Cause::TargetNotFound, 0) => retarget(case, observation).or_else(|| Some(settle())),
         (Cause::TargetStale | Cause::TargetNotFound, 1) => Some(Repair::Reobserve(Scope::Full)),
         (Cause::TargetStale | Cause::TargetNotFound, 2) => retarget(case, observation),
@@ -55,8 +57,8 @@ fn rung(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
         (Cause::NotStable | Cause::NotEnabled | Cause::NotEditable, 0 | 1) => Some(settle()),
         (Cause::Covered, 0 | 1) => dismiss(case, observation).or_else(|| (case.attempt == 0).then(settle)),
         (Cause::PreconditionFailed, 0) => scroll_to_target(case).or_else(|| Some(settle())),
-        (Cause::PreconditionFailed, 1 | 2) if is_declared(case) && has_more_below(observation) => {
-            dismiss(case, observation).or_else(|| Some(scroll_on()))
+        (Cause::PreconditionFailed, 1 | 2) if is_declared(case) => {
+            dismiss(case, observation).or_else(|| scroll_on(observation)).or_else(|| (case.attempt == 1).then(settle))
         }
         (Cause::PreconditionFailed, 1) => dismiss(case, observation).or_else(|| Some(settle())),
         (Cause::PostconditionFailed, 0 | 1) if is_text_entry(case) && is_as_before(case) => enter_again(case),
@@ -75,15 +77,23 @@ fn is_declared(case: &RepairCase<'_>) -> bool {
     matches!(case.step.main_target(), Some((_, BoundTarget::Declared(_))))
 }
 
-fn has_more_below(observation: &Observation) -> bool {
+/// Scrolls on: the page while there is more of it, else the one container that what is in view scrolls in.
+fn scroll_on(observation: &Observation) -> Option<Repair> {
     let view = &observation.viewport;
-    view.scroll_y + view.height + 1.0 < view.page_height
-}
-
-/// Scrolls the page on by most of what is seen, so that nothing between is skipped.
-fn scroll_on() -> Repair {
-    let scroll = action::Scroll { target_ref: None, direction: Some(Direction::Down), delta_y: None, delta_x: None };
-    Repair::Insert(vec![Step::from(Action::Scroll(scroll)), settle_step()])
+    let target_ref = match view.scroll_y + view.height + 1.0 < view.page_height {
+        true => None,
+        false => {
+            let in_view = observation.candidates.iter().filter(|candidate| candidate.placement == Placement::InView);
+            let mut inside = in_view.filter_map(|it| Some((it.scroll_container.as_ref()?, it.id)));
+            let (container, id) = inside.next()?;
+            if inside.any(|(other, _)| other != container) {
+                return None;
+            }
+            Some(TargetRef::from(id))
+        }
+    };
+    let scroll = action::Scroll { target_ref, direction: Some(Direction::Down), delta_y: None, delta_x: None };
+    Some(Repair::Insert(vec![Step::from(Action::Scroll(scroll)), settle_step()]))
 }
 
 fn settle_step() -> Step {
