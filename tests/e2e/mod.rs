@@ -22,6 +22,7 @@ mod planners;
 #[cfg(unix)]
 mod processes;
 mod questions;
+mod repairs;
 mod replay;
 mod scripts;
 mod secrets;

@@ -8,12 +8,12 @@
 //! - A target that was found by its position and then moved is not looked up again: another element may have the
 //!   position.
 
-use cuebook_grammar::action::{self, Action, Click, SetValue};
+use cuebook_grammar::action::{self, Action, Click, Direction, SetValue};
 use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::Sample;
 use cuebook_grammar::id::{CandidateId, TargetRef};
-use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::observation::{Challenge, Observation, Scope};
 use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::plan::{BoundTarget, ViolationCode};
 use cuebook_grammar::role::Role;
@@ -43,6 +43,10 @@ fn rung(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
     let settle = || Repair::Insert(vec![settle_step()]);
     match (case.failure.cause, case.attempt) {
         (Cause::TargetStale | Cause::NotStable, _) if is_by_position(case) => None,
+        // What a list has not rendered yet. An observed target was there once, so it is looked for first.
+        (Cause::TargetNotFound, 0..=2) if is_declared(case) && scroll_on(observation).is_some() => {
+            scroll_on(observation)
+        }
         (Cause::TargetStale | Cause::TargetNotFound, 0) => retarget(case, observation).or_else(|| Some(settle())),
         (Cause::TargetStale | Cause::TargetNotFound, 1) => Some(Repair::Reobserve(Scope::Full)),
         (Cause::TargetStale | Cause::TargetNotFound, 2) => retarget(case, observation),
@@ -53,6 +57,9 @@ fn rung(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
         (Cause::NotStable | Cause::NotEnabled | Cause::NotEditable, 0 | 1) => Some(settle()),
         (Cause::Covered, 0 | 1) => dismiss(case, observation).or_else(|| (case.attempt == 0).then(settle)),
         (Cause::PreconditionFailed, 0) => scroll_to_target(case).or_else(|| Some(settle())),
+        (Cause::PreconditionFailed, 1 | 2) if is_declared(case) => {
+            dismiss(case, observation).or_else(|| scroll_on(observation)).or_else(|| (case.attempt == 1).then(settle))
+        }
         (Cause::PreconditionFailed, 1) => dismiss(case, observation).or_else(|| Some(settle())),
         (Cause::PostconditionFailed, 0 | 1) if is_text_entry(case) && is_as_before(case) => enter_again(case),
         // The controller waits as long as the server asks for, before the step runs again.
@@ -64,6 +71,29 @@ fn rung(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
 
 fn is_by_position(case: &RepairCase<'_>) -> bool {
     matches!(case.step.main_target(), Some((_, BoundTarget::Declared(locator))) if locator.turns_on_position())
+}
+
+fn is_declared(case: &RepairCase<'_>) -> bool {
+    matches!(case.step.main_target(), Some((_, BoundTarget::Declared(_))))
+}
+
+/// Scrolls on: the page while there is more of it, else the one container that what is in view scrolls in.
+fn scroll_on(observation: &Observation) -> Option<Repair> {
+    let view = &observation.viewport;
+    let target_ref = match view.scroll_y + view.height + 1.0 < view.page_height {
+        true => None,
+        false => {
+            let in_view = observation.candidates.iter().filter(|candidate| candidate.placement == Placement::InView);
+            let mut inside = in_view.filter_map(|it| Some((it.scroll_container.as_ref()?, it.id)));
+            let (container, id) = inside.next()?;
+            if inside.any(|(other, _)| other != container) {
+                return None;
+            }
+            Some(TargetRef::from(id))
+        }
+    };
+    let scroll = action::Scroll { target_ref, direction: Some(Direction::Down), delta_y: None, delta_x: None };
+    Some(Repair::Insert(vec![Step::from(Action::Scroll(scroll)), settle_step()]))
 }
 
 fn settle_step() -> Step {
@@ -116,16 +146,11 @@ fn retarget(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> 
 }
 
 fn scroll_to_target(case: &RepairCase<'_>) -> Option<Repair> {
-    // A declared locator is scrolled to by the executor itself; a repair may not name it.
-    let (_, bound) = case.step.main_target()?;
-    let candidate = bound.candidate()?;
-    let scroll = action::Scroll {
-        target_ref: Some(TargetRef::from(candidate.id)),
-        direction: None,
-        delta_y: None,
-        delta_x: None,
-    };
-    Some(Repair::Insert(vec![Step::from(Action::Scroll(scroll)), settle_step()]))
+    let (name, _) = case.step.main_target()?;
+    let scroll = action::Scroll { target_ref: Some(name.clone()), direction: None, delta_y: None, delta_x: None };
+    let mut scroll = Step::from(Action::Scroll(scroll));
+    scroll.timeout_ms = Some(Millis::clamped(3_000));
+    Some(Repair::Insert(vec![scroll, settle_step()]))
 }
 
 /// Names of controls that only close their own dialog or banner.
@@ -151,6 +176,35 @@ const DISMISS: &[&str] = &[
     "cancel",
 ];
 
+/// Names of controls that refuse cookies. Elsewhere they may refuse an offer or a request, so they count only on a page
+/// that asks about cookies.
+const REFUSE: &[&str] = &[
+    "reject all",
+    "reject all cookies",
+    "decline",
+    "decline all",
+    "refuse",
+    "refuse all",
+    "deny",
+    "deny all",
+    "only necessary",
+    "necessary only",
+    "necessary cookies only",
+    "only necessary cookies",
+    "essential only",
+    "continue without accepting",
+    "alle ablehnen",
+    "ablehnen",
+    "tout refuser",
+    "rechazar todo",
+    "rifiuta tutto",
+];
+
+fn refuses_cookies(candidate: &Candidate, observation: &Observation) -> bool {
+    let name = candidate.name.trim().to_lowercase();
+    observation.sketch.challenge == Some(Challenge::CookieWall) && REFUSE.contains(&name.as_str())
+}
+
 /// Clicks the one control that closes what covers the target: the dialog's or the banner's own.
 fn dismiss(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
     let target = case.step.main_target().and_then(|(_, bound)| bound.candidate()).map(|candidate| candidate.id);
@@ -158,7 +212,12 @@ fn dismiss(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
         .candidates
         .iter()
         .filter(|candidate| Some(candidate.id) != target && may_dismiss(candidate))
-        .filter_map(|candidate| dismiss_rank(&candidate.name).map(|rank| (candidate, rank)))
+        .filter_map(|candidate| {
+            // A question about cookies is refused before anything else is closed, and never agreed to.
+            let refuses = refuses_cookies(candidate, observation).then_some(0);
+            let rank = refuses.or_else(|| dismiss_rank(&candidate.name).map(|rank| rank + 1))?;
+            Some((candidate, rank))
+        })
         .collect();
     let best = closers.iter().map(|(_, rank)| *rank).min()?;
     let mut best_ones = closers.iter().filter(|(_, rank)| *rank == best);
@@ -209,13 +268,7 @@ fn enter_again(case: &RepairCase<'_>) -> Option<Repair> {
         // What was typed is what the field must hold: typing again would double it.
         (Action::Type(typed), 0) => {
             typed.delay_ms = Some(Millis::clamped(50));
-            let step = Box::new(step);
-            let declared = matches!(case.step.main_target(), Some((_, BoundTarget::Declared(_))));
-            if declared {
-                // A step that a repair inserts may not name a declared target; `setValue` clears by itself.
-                return set_instead(case);
-            }
-            Some(Repair::Rewrite { before: vec![clear], step })
+            Some(Repair::Rewrite { before: vec![clear], step: Box::new(step) })
         }
         (Action::Type(_), _) => set_instead(case),
         _ => None,
@@ -351,6 +404,64 @@ mod tests {
     }
 
     #[test]
+    fn a_declared_field_is_typed_into_slowly_before_its_value_is_set() {
+        let page = page(&[]);
+        let draft = json!({
+            "version": "1.0",
+            "candidates": { "name": { "strategy": "byLabel", "text": "Name" } },
+            "steps": [{ "type": "type", "targetRef": "name", "text": "Ann" }]
+        });
+        let policy = Policy::default().starting_at("https://shop.test/").unwrap();
+        let plan = PlanDraft::read_value(draft, Author::Operator).unwrap().check(&page, &policy).unwrap();
+        let step = plan.bind(0, &page).unwrap();
+        let Repair::Rewrite { before, step } = after_entry(&step, "", "", &page) else {
+            panic!("expected another way to enter it")
+        };
+        assert!(matches!(step.action, Action::Type(ref typed) if typed.delay_ms.is_some()));
+        let repair = plan.repaired_by(before, &page).unwrap();
+        assert_eq!(repair.bind(0, &page).unwrap().author(), Author::Controller, "no consent that the plan had");
+    }
+
+    #[test]
+    fn what_is_not_rendered_yet_is_scrolled_for_while_there_is_more_of_the_page() {
+        let mut page = page(&[]);
+        (page.viewport.height, page.viewport.page_height) = (600.0, 2_000.0);
+        let declared = |page: &Observation| {
+            let draft = json!({
+                "version": "1.0",
+                "candidates": { "row": { "strategy": "text", "text": "Row 80" } },
+                "steps": [{ "type": "click", "targetRef": "row" }]
+            });
+            let policy = Policy::default().starting_at("https://shop.test/").unwrap();
+            PlanDraft::read_value(draft, Author::Operator).unwrap().check(page, &policy).unwrap().bind(0, page).unwrap()
+        };
+        let step = declared(&page);
+        for attempt in 0..3 {
+            let Repair::Insert(steps) = next(&step, Cause::TargetNotFound, false, attempt, &page) else {
+                panic!("expected a scroll")
+            };
+            assert!(matches!(&steps[0].action, Action::Scroll(scroll) if scroll.target_ref.is_none()));
+        }
+        page.viewport.scroll_y = 1_400.0;
+        let Repair::Insert(steps) = next(&step, Cause::TargetNotFound, false, 0, &page) else {
+            panic!("expected a wait")
+        };
+        assert!(matches!(steps[0].action, Action::WaitForIdle(_)), "the end of the page");
+    }
+
+    #[test]
+    fn only_a_question_about_cookies_is_refused() {
+        let mut page =
+            page(&[("c1", "button", "Continue"), ("c2", "button", "Accept all"), ("c3", "button", "Reject all")]);
+        let step = bound(&page, json!({ "type": "click", "targetRef": "c1" }));
+        let Repair::Insert(steps) = next(&step, Cause::Covered, false, 0, &page) else { panic!("expected a wait") };
+        assert!(matches!(steps[0].action, Action::WaitForIdle(_)), "an offer could be declined");
+        page.sketch.challenge = Some(Challenge::CookieWall);
+        let Repair::Insert(steps) = next(&step, Cause::Covered, false, 0, &page) else { panic!("expected a click") };
+        assert_eq!(steps[0].action.target().map(ToString::to_string).as_deref(), Some("c3"));
+    }
+
+    #[test]
     fn text_that_the_field_transformed_is_not_entered_again() {
         let page = page(&[("c1", "textbox", "Notes")]);
         let step = bound(&page, json!({ "type": "type", "targetRef": "c1", "text": "## Notes" }));
@@ -360,9 +471,10 @@ mod tests {
 
     /// What comes after text that left the field with another value than it had.
     fn after_entry(step: &BoundStep, before: &str, now: &str, page: &Observation) -> Repair {
+        let target = step.action().target().unwrap().to_string();
         let sample = |value: &str| {
             json!({ "atMs": 0, "url": "https://shop.test/", "title": "", "targets": {
-                "c1": { "matches": 1, "element": { "role": "textbox", "tag": "div", "value": value } } } })
+                target.as_str(): { "matches": 1, "element": { "role": "textbox", "tag": "div", "value": value } } } })
         };
         let facts = json!({ "before": sample(before), "samples": [sample(now)] });
         let mut failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, "test");

@@ -62,6 +62,23 @@ impl Plan {
         Ok(plan)
     }
 
+    /// A plan of steps that repair one of this plan. They may name its declared targets. Consent that was given to this
+    /// plan does not extend to them.
+    ///
+    /// # Errors
+    /// The [`Violation`]s of the steps, as [`PlanDraft::check`] finds them.
+    pub fn repaired_by(&self, steps: Vec<Step>, observation: &Observation) -> Result<Self, Violations> {
+        let names = |step: &Step| step.targets().iter().any(|target| self.candidates.contains_key(*target));
+        let mut draft = PlanDraft::of(Author::Controller, steps);
+        if draft.steps.iter().any(names) {
+            draft.author = self.author;
+            draft.candidates = self.candidates.clone();
+        }
+        let mut plan = draft.check(observation, &self.policy)?;
+        plan.amended = (0..plan.steps.len()).collect();
+        Ok(plan)
+    }
+
     /// The steps, in order.
     #[must_use]
     pub fn steps(&self) -> &[CheckedStep] {

@@ -7,6 +7,7 @@ use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, Plan, PlanDraft, Violations};
 use cuebook_grammar::planning::CallEnd;
+use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, StepOrigin};
 use cuebook_grammar::render::with_sources;
 use cuebook_grammar::report::{ErrorCode, RunResult};
@@ -24,6 +25,9 @@ use super::run::Controller;
 use crate::calls::{self, Calls};
 use crate::request::RunEvent;
 use crate::state::Run;
+
+/// Drafts that a planner may offer to repair a failure.
+const REPAIR_DRAFTS: usize = 3;
 
 impl<S: Seams> Controller<S> {
     /// The plan that was given, if it can be judged without looking at a page: what is refused then is refused
@@ -88,14 +92,17 @@ impl<S: Seams> Controller<S> {
                 last_failure = after(end)?;
                 continue;
             }
-            let Some(draft) = reply.drafts.into_iter().next() else {
+            let mut drafts = reply.drafts;
+            // Only the first draft can have run in part.
+            drafts.truncate(if ahead.ran.is_empty() { REPAIR_DRAFTS } else { 1 });
+            let Some((draft, judged)) = best(drafts, &observation, &run.request.policy) else {
                 if let Some(failure) = last_failure {
                     return Err(ended_by(&failure));
                 }
                 let message = reply.note.unwrap_or_else(|| "the planner has no plan for this page".to_owned());
                 return Err(Stop::failed(ErrorCode::NoPlan, self.redactor.redact(&message)));
             };
-            let plan = match draft.check(&observation, &run.request.policy) {
+            let plan = match judged {
                 Ok(plan) => plan,
                 Err(violations) if !ahead.ran.is_empty() => {
                     let violations = Violations::from(self.clean(violations.into_vec())?);
@@ -159,6 +166,7 @@ impl<S: Seams> Controller<S> {
             history: &history,
             failure,
             images: &images,
+            beam: if failure.is_some() { REPAIR_DRAFTS } else { 1 },
             plan: run.plans,
             state: state.as_ref(),
             stuck: run.stuck_now,
@@ -300,6 +308,24 @@ fn after(end: PlanEnd) -> Result<Option<Box<StepFailure>>, Stop> {
         PlanEnd::Failed(failure) if failure.cause.is_block() || is_final(failure.cause) => Err(ended_by(&failure)),
         PlanEnd::Failed(failure) => Ok(Some(failure)),
     }
+}
+
+/// The first draft that passes the check and whose first step binds to what is seen now, else the first that passes;
+/// the first of all if none does.
+fn best(
+    drafts: Vec<PlanDraft>,
+    observation: &Observation,
+    policy: &Policy,
+) -> Option<(PlanDraft, Result<Plan, Violations>)> {
+    let judged = drafts.into_iter().map(|draft| {
+        let plan = draft.check(observation, policy);
+        (draft, plan)
+    });
+    judged.min_by_key(|(_, plan)| match plan {
+        Ok(plan) if plan.bind(0, observation).is_ok() => 0,
+        Ok(_) => 1,
+        Err(_) => 2,
+    })
 }
 
 fn dropped() -> Stop {

@@ -5,11 +5,12 @@ use std::time::Instant;
 use cuebook_grammar::action::Owner;
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::id::TargetRef;
-use cuebook_grammar::plan::{Author, Plan, PlanDraft};
+use cuebook_grammar::plan::Plan;
 use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::report::StepReport;
 use cuebook_grammar::seam::{Repair, RepairBudget, RepairCase, RepairPolicy as _};
 use cuebook_grammar::step::Step;
+use cuebook_grammar::wire::ShortText;
 
 use super::end::{Attempt, StepEnd, Stop, is_final};
 use super::layers::Seams;
@@ -82,8 +83,9 @@ impl<S: Seams> Controller<S> {
             }
             self.listener.event(RunEvent::Repairing(&repair));
             repairs += 1;
+            let why = format!("repair {repairs} of step {step_index}, which failed: {}", failure.cause.as_str());
             run.repairs_left -= 1;
-            plan = match self.apply(run, &plan, index, repair).await? {
+            plan = match self.apply(run, &plan, index, repair, &why).await? {
                 Some(plan) => plan,
                 None => return Ok(StepEnd::Failed(failure)),
             };
@@ -91,14 +93,21 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Applies a repair and returns the plan to continue with; `None` if the repair itself fails the check.
-    async fn apply(&mut self, run: &mut Run, plan: &Plan, index: usize, repair: Repair) -> Result<Option<Plan>, Stop> {
+    async fn apply(
+        &mut self,
+        run: &mut Run,
+        plan: &Plan,
+        index: usize,
+        repair: Repair,
+        why: &str,
+    ) -> Result<Option<Plan>, Stop> {
         match repair {
             Repair::Insert(steps) => {
-                self.insert(run, plan, steps).await?;
+                self.insert(run, plan, steps, why).await?;
                 Ok(Some(plan.clone()))
             }
             Repair::Rewrite { before, step } => {
-                self.insert(run, plan, before).await?;
+                self.insert(run, plan, before, why).await?;
                 let observation = self.current(run).await?;
                 Ok(plan.amend(index, *step, &observation).ok())
             }
@@ -118,13 +127,17 @@ impl<S: Seams> Controller<S> {
         }
     }
 
-    /// Runs steps of a repair: through the same check, policy, executor and log; they are not repaired themselves.
-    async fn insert(&mut self, run: &mut Run, plan: &Plan, steps: Vec<Step>) -> Result<(), Stop> {
+    /// Runs steps of a repair: through the same check, policy, executor and log; they are not repaired themselves. The log
+    /// has `why` as their explanation.
+    async fn insert(&mut self, run: &mut Run, plan: &Plan, mut steps: Vec<Step>, why: &str) -> Result<(), Stop> {
         if steps.is_empty() {
             return Ok(());
         }
+        for step in &mut steps {
+            step.explanation.get_or_insert_with(|| ShortText::cut(why));
+        }
         let observation = self.current(run).await?;
-        let checked = match PlanDraft::of(Author::Controller, steps).check(&observation, plan.policy()) {
+        let checked = match plan.repaired_by(steps, &observation) {
             Ok(checked) => checked,
             Err(violations) => {
                 self.listener.event(RunEvent::Rejected(&violations));

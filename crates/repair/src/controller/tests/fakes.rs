@@ -30,6 +30,7 @@ pub(super) const SHOP: &str = "https://shop.test/";
 pub(super) struct Asked {
     pub(super) stuck: Stuck,
     pub(super) plan: u32,
+    pub(super) beam: usize,
     pub(super) state: Option<Value>,
     pub(super) failure: Option<Cause>,
     pub(super) history: Vec<HistoryEntry>,
@@ -356,6 +357,7 @@ impl Planner for FakePlanner {
         lock(&self.shop).asked.push(Asked {
             stuck: request.stuck,
             plan: request.plan,
+            beam: request.beam,
             state: request.state.cloned(),
             failure: request.failure.map(|failure| failure.cause),
             history: request.history.to_vec(),

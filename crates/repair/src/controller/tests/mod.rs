@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use cuebook_grammar::observation::Challenge;
 use cuebook_grammar::outcome::{Cause, Stage};
+use cuebook_grammar::plan::Author;
 use cuebook_grammar::record::{StepOrigin, StepResult};
 use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{ConfirmReply, PlanReply, PlannedStep, Stuck};
 use serde_json::json;
 
-use fakes::{Shop, Trial as Fake, click, done, failed, left, lock, plan};
+use fakes::{Shop, Trial as Fake, click, done, draft, failed, left, lock, plan};
 
 const SAVE: (u32, &str, &str) = (1, "button", "Next");
 const BACK: (u32, &str, &str) = (2, "button", "Back");
@@ -67,6 +68,37 @@ async fn every_attempt_and_every_repair_has_one_record_and_a_step_has_one_report
     assert_eq!(lock(&shop).attempts(), ["0.1 click notStable", "1.1 waitForIdle ok", "0.2 click ok"]);
     let steps: Vec<_> = report.steps.iter().map(|step| (step.index, step.origin, step.result, step.repairs)).collect();
     assert_eq!(steps, [(0, StepOrigin::Plan, StepResult::Ok, 1), (1, StepOrigin::Repair, StepResult::Ok, 0)]);
+}
+
+#[tokio::test]
+async fn the_record_of_a_repair_says_why_it_ran() {
+    let (_, shop) = Fake::new(&[SAVE]).failing_first().exec(json!([click(1)])).await;
+    let shop = lock(&shop);
+    let why: Vec<_> =
+        shop.records.iter().map(|record| record.action.explanation.as_ref().map(ToString::to_string)).collect();
+    assert_eq!(why, [None, Some("repair 1 of step 0, which failed: notStable".to_owned()), None]);
+}
+
+#[tokio::test]
+async fn of_the_drafts_for_a_failure_the_first_that_can_run_runs() {
+    let stage = Fake::new(&[SAVE, BACK])
+        .planning(|n| match n {
+            0 => plan(json!([click(1)])),
+            1 => {
+                let drafts = [json!([click(99)]), json!([click(2)]), json!([click(1)])];
+                PlanReply { drafts: drafts.map(|steps| draft(steps, Author::Model)).to_vec(), ..PlanReply::default() }
+            }
+            _ => finish(),
+        })
+        .acting(|step, _| match step.action().target().map(ToString::to_string).as_deref() {
+            Some("c1") => failed(Stage::Act, Cause::OptionNotFound),
+            _ => done(),
+        });
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Ok, "{:?}", report.error);
+    let shop = lock(&shop);
+    assert_eq!(shop.asked.iter().map(|asked| asked.beam).collect::<Vec<_>>(), [1, 3, 1]);
+    assert_eq!(shop.acted().last(), Some(&"click c2"), "{:?}", shop.acted());
 }
 
 #[tokio::test]
