@@ -76,6 +76,8 @@ pub enum Loss {
     Ranges,
     /// The number of items of an array.
     ItemCounts,
+    /// Which keys there are, and that a pattern compiles.
+    Patterns,
     /// Where URLs may lead.
     Origins,
     /// Which candidates there are.

@@ -16,6 +16,8 @@ fn characters(class: Class) -> String {
         Class::Digits(from, to) => format!("[{from}-{to}]"),
         Class::UrlCharacter => r"[!#-\[\]-~]".to_owned(),
         Class::Label => "[a-z0-9]".to_owned(),
+        Class::Letter => "[A-Za-z]".to_owned(),
+        Class::Pattern => r"[!#%&',\-.\/0-9:;<=>@A-Z_a-z~ ]".to_owned(),
         Class::InLine => r"[^\x00-\x1F\x7F]".to_owned(),
     }
 }

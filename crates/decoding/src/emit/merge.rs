@@ -143,6 +143,14 @@ fn joined(document: &Document, a: &Node, b: &Node) -> Node {
         (Node::Array { item: a, min: least_a, max: most_a }, Node::Array { item: b, min: least_b, max: most_b }) => {
             Node::Array { item: Box::new(joined(document, a, b)), min: *least_a.min(least_b), max: *most_a.max(most_b) }
         }
+        (Node::Object(a), Node::Object(b)) => {
+            let variant = |members: &[Member]| Variant {
+                name: String::new(),
+                description: String::new(),
+                members: members.to_vec(),
+            };
+            Node::Object(merged(document, &[&variant(a), &variant(b)]))
+        }
         (Node::Union(a), Node::Union(b)) => {
             if a.variants.len() >= b.variants.len() {
                 Node::Union(a.clone())

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::emission::Loss;
-use crate::ir::{Document, LABEL_MAX, Member, Node, Presence, Text, UrlOrigin, Variant};
+use crate::ir::{
+    Document, KEYS, LABEL_MAX, MODIFIERS, Member, Node, PATTERN_CLASS, Presence, Text, UrlOrigin, Variant,
+};
 
 /// What a dialect of JSON Schema knows.
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +145,14 @@ impl<'a> Writer<'a> {
             Text::Url { origins, max } if self.style.patterns => {
                 schema.insert("pattern".to_owned(), url_pattern(origins, *max).into());
             }
+            Text::Pattern { max } if self.style.patterns => {
+                schema.insert("pattern".to_owned(), format!("^{PATTERN_CLASS}{{1,{max}}}$").into());
+            }
+            Text::Chord if self.style.patterns => {
+                let held: String = MODIFIERS.iter().map(|name| format!("({name}\\+)?")).collect();
+                schema.insert("pattern".to_owned(), format!("^{held}({}|[A-Za-z])$", KEYS.join("|")).into());
+            }
+            Text::Pattern { .. } | Text::Chord => drop(self.lost.insert(Loss::Patterns)),
             Text::Url { .. } => drop(self.lost.insert(Loss::Origins)),
         }
         Value::Object(schema)
