@@ -36,6 +36,8 @@ pub(crate) enum Expression {
     JsonString(u32, u32),
     /// An integer of a range.
     Integer(i64, i64),
+    /// A quoted pattern with at most this many characters.
+    Pattern(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,8 +96,8 @@ impl Expression {
         Self::Sequence(vec![Self::literal("\""), self, Self::literal("\"")])
     }
 
-    /// A quoted pattern.
-    pub(crate) fn pattern(max: u32) -> Self {
+    /// A quoted pattern, character by character.
+    pub(crate) fn spelled_pattern(max: u32) -> Self {
         Self::Repeat(Box::new(Self::Class(Class::Pattern)), 1, max).quoted()
     }
 

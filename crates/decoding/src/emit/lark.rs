@@ -55,6 +55,12 @@ impl Notation for Lark {
         Some(format!("/{}/", shapes.collect::<Vec<_>>().join("|")))
     }
 
+    /// One terminal with its quotes, as a JSON string is: of two terminals that begin with a quote, the shorter would
+    /// keep the lexer from the other.
+    fn pattern(&self, max: u32) -> Option<String> {
+        Some(format!("/\"{}{{1,{max}}}\"/", characters(Class::Pattern)))
+    }
+
     fn json_string(&self, min: u32, max: u32) -> (String, bool) {
         (format!(r#"/"([^"\\\x00-\x1F\x7F]|\\["\\\/bfnrt]){{{min},{max}}}"/"#), false)
     }

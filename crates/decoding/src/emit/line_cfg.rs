@@ -53,7 +53,7 @@ impl Writer<'_> {
             Node::Object(_) => self.json_object(node),
             Node::Enum(values) => Expression::Choice(values.iter().map(literal).collect()),
             Node::Text(Text::Free { min, max }) => Expression::JsonString(*min, *max),
-            Node::Text(Text::Pattern { max }) => Expression::pattern(*max),
+            Node::Text(Text::Pattern { max }) => Expression::Pattern(*max),
             Node::Text(Text::Chord) => Expression::chord(),
             Node::Text(Text::Url { origins, max }) => Expression::url(origins, *max),
             Node::Integer { min, max } => Expression::Integer(*min, *max),

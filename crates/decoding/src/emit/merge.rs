@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::emission::Loss;
 use super::schema_writer::{Style, Writer};
-use crate::ir::{Document, Member, Node, Presence, Text, Variant};
+use crate::ir::{Document, Member, Node, Presence, Text, Union, Variant};
 
 /// One tool.
 pub(super) struct Tool {
@@ -20,9 +20,12 @@ pub(super) struct Tool {
     pub(super) optional: u64,
 }
 
-/// One tool a verb, with its conditions.
+/// One tool a verb, with its conditions but those before a step: each tool has a schema of its own, which the unions
+/// of both sides would fill.
 pub(super) fn tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>) {
-    written(document, Style { references: false, ..style }, &|_| true)
+    let (tools, mut lost) = written(document, Style { references: false, ..style }, &|name| name != "pre");
+    lost.push(Loss::Preconditions);
+    (tools, lost)
 }
 
 /// One tool for each verb, with its parameters and an explanation.
@@ -53,7 +56,9 @@ fn written(document: &Document, style: Style, keeps: &dyn Fn(&str) -> bool) -> (
             },
             _ => (name, members),
         };
-        let members: Vec<Member> = members.into_iter().filter(|member| keeps(&member.name)).collect();
+        let kept = members.into_iter().filter(|member| keeps(&member.name));
+        let members: Vec<Member> =
+            kept.map(|member| Member { node: ungrouped(document, &member.node), ..member }).collect();
         let optional = members.iter().filter(|member| member.presence == Presence::Optional).count() as u64;
         let description = variants.first().map(|variant| variant.description.clone()).unwrap_or_default();
         tools.push(Tool { name, description, parameters: writer.object(None, &members), optional });
@@ -62,6 +67,21 @@ fn written(document: &Document, style: Style, keeps: &dyn Fn(&str) -> bool) -> (
     // Tools are called one after the other: the order in which they may stand is the model's.
     lost.insert(Loss::LastStep);
     (tools, lost.into_iter().collect())
+}
+
+/// The node without groups of conditions, which would write the union anew for each of them.
+fn ungrouped(document: &Document, node: &Node) -> Node {
+    match document.resolve(node) {
+        Node::Array { item, min, max } => {
+            Node::Array { item: Box::new(ungrouped(document, item)), min: *min, max: *max }
+        }
+        Node::Union(union) if union.tag == "kind" => {
+            let is_group = |variant: &&Variant| matches!(variant.name.as_str(), "allOf" | "anyOf" | "not");
+            let variants = union.variants.iter().filter(|variant| !is_group(variant)).cloned().collect();
+            Node::Union(Union { tag: union.tag, variants })
+        }
+        _ => node.clone(),
+    }
 }
 
 /// The variants of the last step, which hold those of the others, by verb; registered actions each by itself.

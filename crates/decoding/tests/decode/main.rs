@@ -87,7 +87,9 @@ fn options_of_any_characters_can_be_chosen_in_every_dialect() {
     }
 }
 
-/// Several conditions that contradict each other are all that the grammar leaves to the check.
+/// What the grammar leaves to the check since a step states several conditions: that two contradict each other, and that
+/// one says nothing. A plan with either is still refused, by the check that every plan passes before it runs
+/// (`grammar`, `plan/check.rs`).
 fn contradicts(violation: &Violation) -> bool {
     matches!(violation.code, ViolationCode::ContradictoryConditions | ViolationCode::VacuousCondition)
 }
