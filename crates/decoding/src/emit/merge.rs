@@ -28,10 +28,13 @@ pub(super) fn tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>)
     (tools, lost)
 }
 
-/// One tool for each verb, with its parameters and an explanation.
+/// What plain tools leave out, so that they stay small.
+const NOT_PLAIN: &[&str] =
+    &["pre", "post", "estimatedRisk", "confidence", "timeoutMs", "position", "toPosition", "dryRun"];
+
+/// One tool for each verb, with its main parameters and an explanation.
 pub(super) fn plain_tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>) {
-    let (tools, mut lost) =
-        written(document, style, &|name| !matches!(name, "pre" | "post" | "estimatedRisk" | "confidence"));
+    let (tools, mut lost) = written(document, style, &|name| !NOT_PLAIN.contains(&name));
     lost.push(Loss::Conditions);
     (tools, lost)
 }

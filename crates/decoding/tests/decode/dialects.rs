@@ -313,13 +313,13 @@ fn the_grammar_writes_every_member_of_the_language_but_those_it_lists() {
 /// Whether a schema has a variant whose tag `kind` is this one.
 fn writes_kind(schema: &Value, kind: &str) -> bool {
     let tag = &schema["properties"]["kind"];
-    let tags = [&tag["const"], &tag["enum"][0]];
+    let is_listed = tag["enum"].as_array().is_some_and(|tags| tags.contains(&kind.into()));
     let inner: Vec<&Value> = match schema {
         Value::Object(members) => members.values().collect(),
         Value::Array(items) => items.iter().collect(),
         _ => Vec::new(),
     };
-    tags.contains(&&Value::from(kind)) || inner.into_iter().any(|inner| writes_kind(inner, kind))
+    is_listed || tag["const"] == kind || inner.into_iter().any(|inner| writes_kind(inner, kind))
 }
 
 /// A kind of condition is written by every dialect that has conditions, or listed with a reason.
