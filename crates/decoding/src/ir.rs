@@ -113,6 +113,13 @@ pub enum Text {
         /// The greatest number of characters.
         max: u32,
     },
+    /// A regular expression that always compiles: letters, digits, spaces and `!#%&',-./:;<=>@_~`.
+    Pattern {
+        /// The greatest number of characters, of which there is at least one.
+        max: u32,
+    },
+    /// A key, or a chord of modifiers in the order Control, Alt, Shift, Meta and a key.
+    Chord,
     /// An absolute URL on one of these origins.
     Url {
         /// The origins, at least one.
@@ -135,6 +142,40 @@ pub struct UrlOrigin {
 
 /// The most characters of a subdomain's label.
 pub(crate) const LABEL_MAX: u32 = 30;
+/// The keys of a chord beside the letters.
+pub(crate) const KEYS: &[&str] = &[
+    "Enter",
+    "Tab",
+    "Escape",
+    "Space",
+    "Backspace",
+    "Delete",
+    "Insert",
+    "ArrowUp",
+    "ArrowDown",
+    "ArrowLeft",
+    "ArrowRight",
+    "Home",
+    "End",
+    "PageUp",
+    "PageDown",
+    "F1",
+    "F2",
+    "F3",
+    "F4",
+    "F5",
+    "F6",
+    "F7",
+    "F8",
+    "F9",
+    "F10",
+    "F11",
+    "F12",
+];
+/// The modifiers of a chord, in their order.
+pub(crate) const MODIFIERS: &[&str] = &["Control", "Alt", "Shift", "Meta"];
+/// The characters of a pattern, as a class of a regular expression.
+pub(crate) const PATTERN_CLASS: &str = "[!#%&',./0-9:;<=>@A-Z_a-z~ -]";
 /// Bytes of the longest escape or encoded character in a JSON string.
 const CHARACTER_BYTES: u64 = 6;
 
@@ -175,7 +216,8 @@ impl Document {
                 longest.max().unwrap_or(0)
             }
             Node::Enum(values) => values.iter().map(literal_length).max().unwrap_or(0),
-            Node::Text(Text::Free { max, .. }) => quoted(*max),
+            Node::Text(Text::Free { max, .. } | Text::Pattern { max }) => quoted(*max),
+            Node::Text(Text::Chord) => 40,
             Node::Text(Text::Url { origins, max }) => {
                 let longest = origins.iter().map(|origin| {
                     let label = if origin.subdomain { u64::from(LABEL_MAX) } else { 0 };

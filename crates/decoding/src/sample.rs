@@ -48,6 +48,15 @@ impl<'d, F: FnMut() -> u64> Sampler<'d, F> {
                 let length = u64::from(*min) + self.below(u64::from(max - min).min(12) + 1);
                 (0..length).map(|_| self.character()).collect::<String>().into()
             }
+            Node::Text(Text::Pattern { max }) => {
+                let words = ["/cart", "order-7 of .5", "a"];
+                let word = words[usize::try_from(self.below(words.len() as u64)).unwrap_or(0)];
+                word.chars().take(usize::try_from(*max).unwrap_or(1)).collect::<String>().into()
+            }
+            Node::Text(Text::Chord) => {
+                let chords = ["Enter", "Control+Shift+K", "Control+Alt+Shift+Meta+F12", "a"];
+                chords[usize::try_from(self.below(chords.len() as u64)).unwrap_or(0)].into()
+            }
             Node::Text(Text::Url { origins, .. }) => {
                 let at = self.below(origins.len() as u64);
                 let Some(origin) = usize::try_from(at).ok().and_then(|at| origins.get(at)) else { return Value::Null };

@@ -3,8 +3,8 @@
 //! A plan is `{version, reasoningSummary?, steps?, last}`: `steps` stay on the page, and `last` is the one
 //! step that may leave it or end the task. That nothing follows a page change is so a matter of form.
 //!
-//! Each step states at most one condition on either side, so that no two can contradict each other.
-//! [`UNWRITTEN`] lists what a model cannot write though the language has it.
+//! Several conditions may contradict each other, which is for `check` to find; a pattern always compiles.
+//! [`UNWRITTEN`] and [`UNWRITTEN_CONDITIONS`] list what a model cannot write though the language has it.
 
 use cuebook_grammar::action::{ActionKind, Owner};
 use cuebook_grammar::arguments::Shape;
@@ -28,22 +28,10 @@ pub(super) struct Ground<'a> {
 
 /// Members of actions and steps that no model writes, and why.
 pub const UNWRITTEN: &[(&str, &str, &str)] = &[
-    ("*", "timeoutMs", "the operator's to choose"),
-    ("scroll", "deltaX", "a direction says it in fewer tokens"),
-    ("scroll", "deltaY", "a direction says it in fewer tokens"),
-    ("click", "position", "a point of the picture is for the point verbs"),
-    ("click", "dryRun", "for operators who try a plan out"),
-    ("check", "position", "a point of the picture is for the point verbs"),
-    ("check", "dryRun", "for operators who try a plan out"),
-    ("uncheck", "position", "a point of the picture is for the point verbs"),
-    ("uncheck", "dryRun", "for operators who try a plan out"),
     ("navigate", "status", "for operators who expect an error"),
-    ("hover", "position", "a point of the picture is for the point verbs"),
     ("hover", "modifiers", "for operators"),
     ("type", "delayMs", "a repair's to choose"),
     ("dragTo", "durationMs", "a repair's to choose"),
-    ("dragTo", "position", "a point of the picture is for the point verbs"),
-    ("dragTo", "toPosition", "a point of the picture is for the point verbs"),
     ("longPress", "durationMs", "its default serves"),
     ("clickPoint", "viewport", "whoever shows the picture knows its size"),
     ("dragPoints", "viewport", "whoever shows the picture knows its size"),
@@ -62,37 +50,19 @@ pub const UNWRITTEN: &[(&str, &str, &str)] = &[
     ("shell", "post", "no part of the page: no condition of the page applies"),
     ("call", "pre", "no part of the page: no condition of the page applies"),
     ("call", "post", "no part of the page: no condition of the page applies"),
-    ("findElements", "*", "raw CSS reaches a model through `resolveSelector` only"),
-    ("getDom", "*", "`extract` reads what a model needs"),
-    ("searchPage", "regex", "a pattern may not compile"),
 ];
 
-const KEYS: &[&str] = &[
-    "Enter",
-    "Tab",
-    "Shift+Tab",
-    "Escape",
-    "Space",
-    "Backspace",
-    "Delete",
-    "ArrowUp",
-    "ArrowDown",
-    "ArrowLeft",
-    "ArrowRight",
-    "Home",
-    "End",
-    "PageUp",
-    "PageDown",
-    "Control+A",
-    "Control+C",
-    "Control+V",
-    "Control+X",
-    "Control+Z",
-    "Control+F",
-    "Control+S",
-    "F2",
-    "F5",
-];
+/// Kinds of conditions that no model writes, and why.
+pub const UNWRITTEN_CONDITIONS: &[(&str, &str)] =
+    &[("count", "a candidate is one element: `exists` and `absent` say it; only a declared locator has a count")];
+
+/// The most conditions on one side of a step, and in a group.
+const CONDITIONS: u32 = 3;
+/// Characters of a pattern, and of the name of an attribute or a class.
+const PATTERN: u32 = 100;
+const NAME: u32 = 40;
+/// The longest limit that a model may state for a step or a condition, in milliseconds.
+const LIMIT: i64 = 60_000;
 
 /// The grammar of a plan on this ground.
 pub(super) fn document(ground: &Ground<'_>, left_out: &mut LeftOut) -> Document {
@@ -238,23 +208,26 @@ impl Shaper<'_> {
 
     /// The members that every step may have.
     fn common(&mut self, place: Place) -> Vec<Member> {
-        let conditions = self.conditions(place);
-        let name = if place == Place::Last { "lastCondition" } else { "condition" };
-        let condition = self.builder.define(name, Node::Union(Union { tag: "kind", variants: conditions }));
-        let before = self.conditions(Place::Within);
-        let before = self.builder.define("condition", Node::Union(Union { tag: "kind", variants: before }));
-        let list = |item| Node::Array { item: Box::new(item), min: 0, max: 1 };
-        let tenths: Vec<Value> = (0..=10_u32)
-            .map(|tenth| if tenth.is_multiple_of(10) { (tenth / 10).into() } else { (f64::from(tenth) / 10.0).into() })
-            .collect();
-        let confidence = self.builder.define("confidence", Node::Enum(tenths));
+        let before = self.condition(Stated::Now);
+        let after = self.condition(if place == Place::Last { Stated::AfterLast } else { Stated::After });
+        let list = |item| Node::Array { item: Box::new(item), min: 0, max: CONDITIONS };
+        let confidence = self.tenths();
         vec![
+            optional("timeoutMs", LIMITS),
             optional("explanation", self.words()),
             optional("pre", list(before)),
-            optional("post", list(condition)),
+            optional("post", list(after)),
             optional("estimatedRisk", words(["low", "medium", "high"])),
             optional("confidence", confidence),
         ]
+    }
+
+    /// A share, in tenths.
+    fn tenths(&mut self) -> Node {
+        let tenths: Vec<Value> = (0..=10_u32)
+            .map(|tenth| if tenth.is_multiple_of(10) { (tenth / 10).into() } else { (f64::from(tenth) / 10.0).into() })
+            .collect();
+        self.builder.define("confidence", Node::Enum(tenths))
     }
 
     /// Where a verb may occur: one that leaves the page or ends the task comes last.
@@ -299,17 +272,22 @@ impl Shaper<'_> {
             Kind::AcceptDialog => self.when_dialog(vec![optional("text", self.text())]),
             Kind::DismissDialog => self.when_dialog(Vec::new()),
             Kind::WaitFor | Kind::Assert => {
-                let conditions = self.conditions(Place::Within);
-                let node = Node::Union(Union { tag: "kind", variants: conditions });
-                vec![vec![member("condition", self.builder.define("condition", node))]]
+                let stated = if kind == Kind::Assert { Stated::Now } else { Stated::After };
+                vec![vec![member("condition", self.condition(stated))]]
             }
             Kind::WaitForIdle => {
                 vec![vec![optional("quietMs", Node::Enum(vec![500.into(), 1_000.into(), 2_000.into()]))]]
             }
             Kind::Scroll => {
                 let direction = words(["up", "down", "left", "right", "top", "bottom"]);
-                let mut lists = vec![vec![member("direction", direction.clone())]];
-                lists.extend(on(any, vec![optional("direction", direction)]));
+                let distance = |name| member(name, DISTANCE);
+                let mut lists = vec![
+                    vec![member("direction", direction.clone())],
+                    vec![distance("deltaY"), optional("deltaX", DISTANCE)],
+                    vec![distance("deltaX")],
+                ];
+                lists.extend(on(any.clone(), vec![optional("direction", direction)]));
+                lists.extend(on(any, vec![distance("deltaY")]));
                 lists
             }
             Kind::SwitchTab | Kind::CloseTab => {
@@ -325,24 +303,31 @@ impl Shaper<'_> {
                     optional("button", words(["left", "middle", "right"])),
                     optional("count", Node::Integer { min: 1, max: 3 }),
                     optional("modifiers", modifiers()),
+                    optional("position", self.position()),
+                    optional("dryRun", Node::Boolean),
                 ],
             ),
             Kind::Clear => on(target(&self.pools.value), Vec::new()),
-            Kind::SelectText | Kind::Focus | Kind::LongPress | Kind::Hover => on(any, Vec::new()),
+            Kind::SelectText | Kind::Focus | Kind::LongPress => on(any, Vec::new()),
+            Kind::Hover => on(any, vec![optional("position", self.position())]),
             Kind::Type => self.entering(target(&self.pools.text), "text"),
             Kind::SetValue => self.entering(target(&self.pools.value), "value"),
             Kind::Press => {
-                let keys = self.builder.define("keys", words(KEYS.iter().copied()));
+                let keys = self.builder.define("keys", Node::Text(Text::Chord));
                 let mut lists = vec![vec![member("keys", keys.clone())]];
                 lists.extend(on(any, vec![member("keys", keys)]));
                 lists
             }
             Kind::Select => self.choosing(place),
-            Kind::Check => on(target(&self.pools.check_on), Vec::new()),
-            Kind::Uncheck => on(target(&self.pools.check_off), Vec::new()),
+            Kind::Check | Kind::Uncheck => {
+                let pool = if kind == Kind::Check { &self.pools.check_on } else { &self.pools.check_off };
+                let pool = target(pool);
+                on(pool, vec![optional("position", self.position()), optional("dryRun", Node::Boolean)])
+            }
             Kind::DragTo => {
                 let to = self.pools.any.clone().map(|pool| member("to", pool));
-                on(any, to.into_iter().collect())
+                let points = ["position", "toPosition"].map(|name| optional(name, self.position()));
+                on(any, to.into_iter().chain(points).collect())
             }
             Kind::Upload => {
                 let open: Vec<&str> =
@@ -355,10 +340,12 @@ impl Shaper<'_> {
                 on(target(&self.pools.files), vec![member("files", files)])
             }
             Kind::Extract => {
-                let forms = words(["text", "html", "value", "markdown", "form"]);
-                let mut query = Vec::from_iter(self.pools.any.clone().map(|pool| optional("targetRef", pool)));
-                query.push(member("kind", forms));
-                vec![vec![member("query", Node::Object(query))]]
+                let query = |members: Vec<Member>| {
+                    let target = self.pools.any.clone().map(|pool| optional("targetRef", pool));
+                    vec![member("query", Node::Object(target.into_iter().chain(members).collect()))]
+                };
+                let forms = words(["text", "html", "outerHtml", "value", "markdown", "form", "metadata"]);
+                vec![query(vec![member("kind", forms)]), query(vec![member("kind", words(["attribute"])), named()])]
             }
             Kind::Snapshot => vec![vec![optional("scope", words(["view", "full"]))]],
             Kind::Screenshot => {
@@ -368,9 +355,23 @@ impl Shaper<'_> {
             }
             Kind::SearchPage => {
                 let query = Node::Text(Text::Free { min: 1, max: caps.words });
-                vec![vec![member("query", query), optional("context", Node::Integer { min: 0, max: 500 })]]
+                let context = optional("context", Node::Integer { min: 0, max: 500 });
+                let regex = member("regex", Node::Enum(vec![true.into()]));
+                let pattern = Node::Text(Text::Pattern { max: PATTERN });
+                vec![vec![member("query", query), context.clone()], vec![member("query", pattern), regex, context]]
             }
-            Kind::GetDom | Kind::FindElements => Vec::new(),
+            Kind::GetDom => vec![Vec::from_iter(self.pools.any.clone().map(|pool| optional("targetRef", pool)))],
+            // Raw CSS, as `resolveSelector` takes it: only where the profile opens it.
+            Kind::FindElements if !raw => Vec::new(),
+            Kind::FindElements => {
+                let name = Node::Text(Text::Free { min: 1, max: NAME });
+                let mut members = vec![
+                    member("selector", Node::Text(Text::Free { min: 1, max: caps.words })),
+                    optional("attributes", Node::Array { item: Box::new(name), min: 0, max: 5 }),
+                ];
+                members.extend(self.pools.any.clone().map(|pool| optional("within", pool)));
+                vec![members]
+            }
             Kind::Call => self.calls(),
             Kind::Finish => vec![vec![optional("result", self.answer())]],
             Kind::Fail => vec![vec![member("reason", self.words())]],
@@ -481,12 +482,45 @@ impl Shaper<'_> {
             .define("point", Node::Object(vec![member("x", axis(viewport.width)), member("y", axis(viewport.height))]))
     }
 
-    /// The conditions that a model may state, without those that hold on every page and those whose pattern might not
-    /// compile.
-    fn conditions(&mut self, place: Place) -> Vec<Variant> {
+    /// A point of a target, from the top left corner of its box.
+    fn position(&mut self) -> Node {
+        let axis = Node::Integer { min: 0, max: 9_999 };
+        self.builder.define("position", Node::Object(vec![member("x", axis.clone()), member("y", axis)]))
+    }
+
+    /// What may be stated at one place: a condition, or a group of such.
+    fn condition(&mut self, stated: Stated) -> Node {
+        let simple = self.conditions(Stated::Now);
+        let define = |builder: &mut DocumentBuilder, name, variants| {
+            builder.define(name, Node::Union(Union { tag: "kind", variants }))
+        };
+        let item = define(&mut self.builder, "simpleCondition", simple);
+        let several = Node::Array { item: Box::new(item.clone()), min: 1, max: CONDITIONS };
+        let limit = (stated != Stated::Now).then(|| optional("timeoutMs", LIMITS));
+        let mut variants = self.conditions(stated);
+        for (name, what) in [("allOf", "all of these hold"), ("anyOf", "one of these holds")] {
+            let members = [member("conditions", several.clone())].into_iter().chain(limit.clone()).collect();
+            variants.push(Variant { name: name.to_owned(), description: what.to_owned(), members });
+        }
+        let members = vec![member("condition", item)];
+        variants.push(Variant { name: "not".to_owned(), description: "this does not hold".to_owned(), members });
+        let name = match stated {
+            Stated::Now => "condition",
+            Stated::After => "outcome",
+            Stated::AfterLast => "lastOutcome",
+        };
+        define(&mut self.builder, name, variants)
+    }
+
+    /// The conditions that a model may state, without groups.
+    fn conditions(&mut self, stated: Stated) -> Vec<Variant> {
         let text = self.text();
         let some_text = Node::Text(Text::Free { min: 1, max: self.ground.caps.text });
         let short = Node::Text(Text::Free { min: 1, max: self.ground.caps.words });
+        let pattern = || Node::Text(Text::Pattern { max: PATTERN });
+        let tenths = self.tenths();
+        let roles: std::collections::BTreeSet<&str> =
+            self.ground.candidates.iter().map(|candidate| candidate.role.as_str()).collect();
         let mut variants = Vec::new();
         let mut add = |name: &str, what: &str, members: Vec<Member>| {
             variants.push(Variant { name: name.to_owned(), description: what.to_owned(), members });
@@ -498,12 +532,39 @@ impl Shaper<'_> {
             add("visible", "it can be seen", vec![target()]);
             add("hidden", "it cannot be seen", vec![target()]);
             add("enabled", "it can be operated", vec![target()]);
+            add("editable", "its value can be changed", vec![target()]);
             add("focused", "it has the focus", vec![target()]);
+            add("inViewport", "some of it lies in the viewport", vec![target(), optional("ratio", tenths)]);
+            add("appears", "it was not visible and is now", vec![target()]);
             add("disappears", "it was visible and is not any more", vec![target()]);
             let aspects = words(["text", "value", "name", "states", "box"]);
             add("changed", "something about it is different", vec![target(), optional("aspect", aspects)]);
+            for (kind, what) in [
+                ("attrEquals", "its attribute is"),
+                ("propertyEquals", "its DOM property is"),
+                ("ariaState", "its ARIA state is; the name is without `aria-`"),
+            ] {
+                add(kind, what, vec![target(), named(), member("value", text.clone())]);
+            }
             add("elementTextContains", "its text contains", vec![target(), member("text", some_text.clone())]);
-            add("nameEquals", "its accessible name is", vec![target(), member("text", text.clone())]);
+            for (kind, what) in [
+                ("elementTextEquals", "its text is"),
+                ("nameEquals", "its accessible name is"),
+                ("descriptionEquals", "its accessible description is"),
+                ("errorMessageEquals", "its error message is"),
+            ] {
+                add(kind, what, vec![target(), member("text", text.clone())]);
+            }
+            let texts = words(["text", "value", "name", "description", "errorMessage"]);
+            let regex = || member("pattern", Node::Object(vec![member("regex", pattern())]));
+            add("matches", "a text of it matches", vec![target(), optional("of", texts), regex()]);
+            let attribute = member("of", words(["attribute"]));
+            add("matches", "an attribute of it matches", vec![target(), attribute, named(), regex()]);
+            add("roleEquals", "its role is", vec![target(), member("role", words(roles))]);
+            let class = Node::Text(Text::Free { min: 1, max: NAME });
+            add("classContains", "it has the class", vec![target(), member("class", class)]);
+            let values = Node::Array { item: Box::new(short.clone()), min: 0, max: 5 };
+            add("selectedValues", "exactly these options are chosen", vec![target(), member("values", values)]);
         }
         if let Some(pool) = &self.pools.value {
             let target = || member("target", pool.clone());
@@ -517,16 +578,44 @@ impl Shaper<'_> {
                 vec![member("target", pool.clone()), optional("checked", Node::Boolean)],
             );
         }
-        add("networkIdle", "the network is quiet", Vec::new());
-        add("dialogOpened", "a dialog opened", vec![optional("text", short.clone())]);
+        add("urlMatches", "the URL matches", vec![member("pattern", pattern())]);
+        add("titleMatches", "the title matches", vec![member("pattern", pattern())]);
+        let limit = (stated != Stated::Now).then(|| optional("timeoutMs", LIMITS));
+        add("networkIdle", "the network is quiet", Vec::from_iter(limit));
+        let status = || optional("status", Node::Integer { min: 100, max: 599 });
+        let method = member("method", words(["GET", "POST", "PUT", "PATCH", "DELETE"]));
+        let url = || member("url", pattern());
+        add("requestObserved", "a request like this was made", vec![method, url(), status()]);
+        add("requestObserved", "a request like this was made", vec![url(), status()]);
+        let dialogs = words(["alert", "confirm", "prompt", "beforeUnload"]);
+        add("dialogOpened", "a dialog opened", vec![optional("dialog", dialogs), optional("text", short.clone())]);
         add("downloadStarted", "a download started", vec![optional("filename", short.clone())]);
         add("anyEffect", "anything happened", Vec::new());
-        if place == Place::Last {
+        if stated == Stated::AfterLast {
             add("urlChanges", "the URL is another one", vec![optional("to", short.clone())]);
             add("newTab", "a tab opened", vec![optional("url", short)]);
         }
         variants
     }
+}
+
+/// Where a condition stands, which decides whether it may wait and whether it may expect another page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stated {
+    /// Judged at once.
+    Now,
+    /// Waited for.
+    After,
+    /// Waited for after the last step.
+    AfterLast,
+}
+
+const LIMITS: Node = Node::Integer { min: 1, max: LIMIT };
+const DISTANCE: Node = Node::Integer { min: -9_999, max: 9_999 };
+
+/// The name of an attribute, a property or a state.
+fn named() -> Member {
+    member("name", Node::Text(Text::Free { min: 1, max: NAME }))
 }
 
 /// What can be done while a dialog blocks the page.

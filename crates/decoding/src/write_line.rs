@@ -35,13 +35,8 @@ pub fn write_line(step: &Step) -> String {
     let order = ActionKind::ALL.iter().find(|kind| kind.meta().name == verb).map_or(&[][..], |kind| positional(*kind));
     let mut out = call(verb, order, &object);
     for (front, conditions) in [(" if ", pre), (" => ", post)] {
-        match conditions.as_ref().and_then(Value::as_array).map(Vec::as_slice) {
-            None | Some([]) => {}
-            Some([only]) => out.push_str(&format!("{front}{}", condition(only))),
-            Some(several) => {
-                let list: Vec<String> = several.iter().map(condition).collect();
-                out.push_str(&format!("{front}allOf({})", list.join(",")));
-            }
+        for stated in conditions.as_ref().and_then(Value::as_array).into_iter().flatten() {
+            out.push_str(&format!("{front}{}", condition(stated)));
         }
     }
     out

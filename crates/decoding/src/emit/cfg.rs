@@ -2,7 +2,7 @@
 //! characters: GBNF, Lark and EBNF.
 
 use crate::integers;
-use crate::ir::{LABEL_MAX, UrlOrigin};
+use crate::ir::{KEYS, LABEL_MAX, MODIFIERS, UrlOrigin};
 
 /// Rules; the first is where a sentence begins.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +36,8 @@ pub(crate) enum Expression {
     JsonString(u32, u32),
     /// An integer of a range.
     Integer(i64, i64),
+    /// A quoted pattern with at most this many characters.
+    Pattern(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,10 @@ pub(crate) enum Class {
     UrlCharacter,
     /// Lower-case letters and digits.
     Label,
+    /// Letters.
+    Letter,
+    /// What a pattern is written with.
+    Pattern,
     /// Anything but a line break.
     InLine,
 }
@@ -76,6 +82,23 @@ impl Expression {
             Self::Sequence(parts)
         });
         Self::Choice(shapes.collect())
+    }
+
+    /// A key or a chord, without quotes.
+    pub(crate) fn chord() -> Self {
+        let held = MODIFIERS.iter().map(|name| Self::literal(format!("{name}+")).optional());
+        let keys = KEYS.iter().map(|key| Self::literal(*key)).chain([Self::Class(Class::Letter)]);
+        Self::Sequence(held.chain([Self::Choice(keys.collect())]).collect())
+    }
+
+    /// The same between quotes.
+    pub(crate) fn quoted(self) -> Self {
+        Self::Sequence(vec![Self::literal("\""), self, Self::literal("\"")])
+    }
+
+    /// A quoted pattern, character by character.
+    pub(crate) fn spelled_pattern(max: u32) -> Self {
+        Self::Repeat(Box::new(Self::Class(Class::Pattern)), 1, max).quoted()
     }
 
     /// A quoted URL on one of the origins.

@@ -76,6 +76,8 @@ pub enum Loss {
     Ranges,
     /// The number of items of an array.
     ItemCounts,
+    /// Which keys there are, and that a pattern compiles.
+    Patterns,
     /// Where URLs may lead.
     Origins,
     /// Which candidates there are.
@@ -84,6 +86,8 @@ pub enum Loss {
     Combinations,
     /// Conditions before and after a step; the defaults apply.
     Conditions,
+    /// Conditions before a step, and groups of conditions.
+    Preconditions,
     /// That a step that leaves the page is the last.
     LastStep,
     /// That the engine keeps to the schema at all: its strict mode does not take one of this size.

@@ -43,6 +43,8 @@ impl Notation for Gbnf {
             Class::Digits(from, to) => format!("[{from}-{to}]"),
             Class::UrlCharacter => r"[!#-\[\]-~]".to_owned(),
             Class::Label => "[a-z0-9]".to_owned(),
+            Class::Letter => "[A-Za-z]".to_owned(),
+            Class::Pattern => "[!#%&',./0-9:;<=>@A-Z_a-z~ -]".to_owned(),
             Class::InLine => r"[^\x00-\x1F\x7F]".to_owned(),
         }
     }

@@ -26,6 +26,8 @@ fn node(document: &Document, value: &Node) -> Expression {
             Expression::Choice(values.iter().map(|value| Expression::literal(value.to_string())).collect())
         }
         Node::Text(Text::Free { min, max }) => Expression::JsonString(*min, *max),
+        Node::Text(Text::Pattern { max }) => Expression::Pattern(*max),
+        Node::Text(Text::Chord) => Expression::chord().quoted(),
         Node::Text(Text::Url { origins, max }) => Expression::url(origins, *max),
         Node::Integer { min, max } => Expression::Integer(*min, *max),
         Node::Boolean => Expression::Choice(vec![Expression::literal("true"), Expression::literal("false")]),

@@ -16,6 +16,8 @@ fn characters(class: Class) -> String {
         Class::Digits(from, to) => format!("[{from}-{to}]"),
         Class::UrlCharacter => r"[!#-\[\]-~]".to_owned(),
         Class::Label => "[a-z0-9]".to_owned(),
+        Class::Letter => "[A-Za-z]".to_owned(),
+        Class::Pattern => r"[!#%&',\-.\/0-9:;<=>@A-Z_a-z~ ]".to_owned(),
         Class::InLine => r"[^\x00-\x1F\x7F]".to_owned(),
     }
 }
@@ -51,6 +53,12 @@ impl Notation for Lark {
             format!("{}{}", if shape.negative { "-" } else { "" }, places.collect::<String>())
         });
         Some(format!("/{}/", shapes.collect::<Vec<_>>().join("|")))
+    }
+
+    /// One terminal with its quotes, as a JSON string is: of two terminals that begin with a quote, the shorter would
+    /// keep the lexer from the other.
+    fn pattern(&self, max: u32) -> Option<String> {
+        Some(format!("/\"{}{{1,{max}}}\"/", characters(Class::Pattern)))
     }
 
     fn json_string(&self, min: u32, max: u32) -> (String, bool) {

@@ -53,6 +53,8 @@ impl Writer<'_> {
             Node::Object(_) => self.json_object(node),
             Node::Enum(values) => Expression::Choice(values.iter().map(literal).collect()),
             Node::Text(Text::Free { min, max }) => Expression::JsonString(*min, *max),
+            Node::Text(Text::Pattern { max }) => Expression::Pattern(*max),
+            Node::Text(Text::Chord) => Expression::chord(),
             Node::Text(Text::Url { origins, max }) => Expression::url(origins, *max),
             Node::Integer { min, max } => Expression::Integer(*min, *max),
             Node::Boolean => Expression::Choice(vec![Expression::literal("true"), Expression::literal("false")]),
@@ -102,19 +104,38 @@ impl Writer<'_> {
             variant.members.iter().partition(|member| matches!(member.name.as_str(), "pre" | "post"));
         let mut parts = vec![self.call(&variant.name, order, &arguments)];
         for member in around {
-            let Node::Array { item, .. } = &member.node else { continue };
+            let Node::Array { item, max, .. } = &member.node else { continue };
             let front = if member.name == "pre" { " if " } else { " => " };
-            parts.push(Expression::Sequence(vec![Expression::literal(front), self.value(item)]).optional());
+            let one = Expression::Sequence(vec![Expression::literal(front), self.value(item)]);
+            parts.push(Expression::Repeat(Box::new(one), 0, *max));
         }
         Expression::Sequence(parts)
     }
 
     fn conditions(&self, union: &Union) -> Expression {
         let calls = union.variants.iter().map(|variant| {
+            if let Some(Member { node: Node::Array { item, max, .. }, .. }) = variant.members.first()
+                && variant.name.ends_with("Of")
+            {
+                return self.group(variant, self.value(item), *max);
+            }
             let list: Vec<&Member> = variant.members.iter().collect();
             self.call(&variant.name, positional_of_condition(&variant.name), &list)
         });
         Expression::Choice(calls.collect())
+    }
+
+    /// `anyOf(condition,condition,timeoutMs=500)`.
+    fn group(&self, variant: &Variant, item: Expression, max: u32) -> Expression {
+        let more = Expression::Sequence(vec![Expression::literal(","), item.clone()]);
+        let mut parts = vec![Expression::literal(format!("{}(", variant.name)), item];
+        parts.push(Expression::Repeat(Box::new(more), 0, max - 1));
+        parts.extend(variant.members.iter().skip(1).map(|member| {
+            let name = Expression::literal(format!(",{}=", member.name));
+            Expression::Sequence(vec![name, self.argument(member)]).optional()
+        }));
+        parts.push(Expression::literal(")"));
+        Expression::Sequence(parts)
     }
 
     /// `name(value,name=value)`: a parameter goes without its name as long as none before it was left out.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::emission::Loss;
 use super::schema_writer::{Style, Writer};
-use crate::ir::{Document, Member, Node, Presence, Text, Variant};
+use crate::ir::{Document, Member, Node, Presence, Text, Union, Variant};
 
 /// One tool.
 pub(super) struct Tool {
@@ -20,15 +20,21 @@ pub(super) struct Tool {
     pub(super) optional: u64,
 }
 
-/// One tool a verb, with its conditions.
+/// One tool a verb, with its conditions but those before a step: each tool has a schema of its own, which the unions
+/// of both sides would fill.
 pub(super) fn tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>) {
-    written(document, Style { references: false, ..style }, &|_| true)
+    let (tools, mut lost) = written(document, Style { references: false, ..style }, &|name| name != "pre");
+    lost.push(Loss::Preconditions);
+    (tools, lost)
 }
 
-/// One tool for each verb, with its parameters and an explanation.
+/// What plain tools leave out, so that they stay small.
+const NOT_PLAIN: &[&str] =
+    &["pre", "post", "estimatedRisk", "confidence", "timeoutMs", "position", "toPosition", "dryRun"];
+
+/// One tool for each verb, with its main parameters and an explanation.
 pub(super) fn plain_tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>) {
-    let (tools, mut lost) =
-        written(document, style, &|name| !matches!(name, "pre" | "post" | "estimatedRisk" | "confidence"));
+    let (tools, mut lost) = written(document, style, &|name| !NOT_PLAIN.contains(&name));
     lost.push(Loss::Conditions);
     (tools, lost)
 }
@@ -53,7 +59,9 @@ fn written(document: &Document, style: Style, keeps: &dyn Fn(&str) -> bool) -> (
             },
             _ => (name, members),
         };
-        let members: Vec<Member> = members.into_iter().filter(|member| keeps(&member.name)).collect();
+        let kept = members.into_iter().filter(|member| keeps(&member.name));
+        let members: Vec<Member> =
+            kept.map(|member| Member { node: ungrouped(document, &member.node), ..member }).collect();
         let optional = members.iter().filter(|member| member.presence == Presence::Optional).count() as u64;
         let description = variants.first().map(|variant| variant.description.clone()).unwrap_or_default();
         tools.push(Tool { name, description, parameters: writer.object(None, &members), optional });
@@ -62,6 +70,21 @@ fn written(document: &Document, style: Style, keeps: &dyn Fn(&str) -> bool) -> (
     // Tools are called one after the other: the order in which they may stand is the model's.
     lost.insert(Loss::LastStep);
     (tools, lost.into_iter().collect())
+}
+
+/// The node without groups of conditions, which would write the union anew for each of them.
+fn ungrouped(document: &Document, node: &Node) -> Node {
+    match document.resolve(node) {
+        Node::Array { item, min, max } => {
+            Node::Array { item: Box::new(ungrouped(document, item)), min: *min, max: *max }
+        }
+        Node::Union(union) if union.tag == "kind" => {
+            let is_group = |variant: &&Variant| matches!(variant.name.as_str(), "allOf" | "anyOf" | "not");
+            let variants = union.variants.iter().filter(|variant| !is_group(variant)).cloned().collect();
+            Node::Union(Union { tag: union.tag, variants })
+        }
+        _ => node.clone(),
+    }
 }
 
 /// The variants of the last step, which hold those of the others, by verb; registered actions each by itself.
@@ -142,6 +165,14 @@ fn joined(document: &Document, a: &Node, b: &Node) -> Node {
         }
         (Node::Array { item: a, min: least_a, max: most_a }, Node::Array { item: b, min: least_b, max: most_b }) => {
             Node::Array { item: Box::new(joined(document, a, b)), min: *least_a.min(least_b), max: *most_a.max(most_b) }
+        }
+        (Node::Object(a), Node::Object(b)) => {
+            let variant = |members: &[Member]| Variant {
+                name: String::new(),
+                description: String::new(),
+                members: members.to_vec(),
+            };
+            Node::Object(merged(document, &[&variant(a), &variant(b)]))
         }
         (Node::Union(a), Node::Union(b)) => {
             if a.variants.len() >= b.variants.len() {

@@ -22,6 +22,10 @@ pub(crate) trait Notation {
     fn integer(&self, _min: i64, _max: i64) -> Option<String> {
         None
     }
+    /// A quoted pattern, if the dialect has a form for it.
+    fn pattern(&self, _max: u32) -> Option<String> {
+        None
+    }
 }
 
 pub(crate) fn print(cfg: &Cfg, notation: &impl Notation) -> String {
@@ -70,6 +74,10 @@ fn expression(value: &Expression, notation: &impl Notation, within: Within) -> S
         Expression::Integer(min, max) => {
             let digits = || expression(&Expression::digits(*min, *max), notation, within);
             notation.integer(*min, *max).unwrap_or_else(digits)
+        }
+        Expression::Pattern(max) => {
+            let spelled = || expression(&Expression::spelled_pattern(*max), notation, within);
+            notation.pattern(*max).unwrap_or_else(spelled)
         }
         Expression::Sequence(parts) => {
             let mut written: Vec<String> = Vec::new();

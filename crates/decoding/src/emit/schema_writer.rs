@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::emission::Loss;
-use crate::ir::{Document, LABEL_MAX, Member, Node, Presence, Text, UrlOrigin, Variant};
+use crate::ir::{Document, KEYS, LABEL_MAX, MODIFIERS, Member, Node, PATTERN_CLASS, Presence, Text, UrlOrigin};
 
 /// What a dialect of JSON Schema knows.
 #[derive(Clone, Copy, Debug)]
@@ -86,11 +86,17 @@ impl<'a> Writer<'a> {
             }
             Node::Object(members) => self.object(None, members),
             Node::Union(union) => {
-                let variants: Vec<Value> = union
-                    .variants
-                    .iter()
-                    .map(|variant| self.object(Some((union.tag, variant)), &variant.members))
-                    .collect();
+                // Where a union is written in full each time, variants with the same members are one.
+                let mut groups: Vec<(Vec<&str>, &[Member])> = Vec::new();
+                for variant in &union.variants {
+                    let is_same = |members: &[Member]| !self.style.references && members == variant.members;
+                    match groups.iter_mut().find(|(_, members)| is_same(members)) {
+                        Some((names, _)) => names.push(&variant.name),
+                        None => groups.push((vec![&variant.name], &variant.members)),
+                    }
+                }
+                let variants: Vec<Value> =
+                    groups.iter().map(|(names, members)| self.object(Some((union.tag, names)), members)).collect();
                 json!({ "anyOf": variants })
             }
             Node::Enum(values) if !self.style.id_enums && is_ids(values) => {
@@ -143,20 +149,26 @@ impl<'a> Writer<'a> {
             Text::Url { origins, max } if self.style.patterns => {
                 schema.insert("pattern".to_owned(), url_pattern(origins, *max).into());
             }
+            Text::Pattern { max } if self.style.patterns => {
+                schema.insert("pattern".to_owned(), format!("^{PATTERN_CLASS}{{1,{max}}}$").into());
+            }
+            Text::Chord if self.style.patterns => {
+                let held: String = MODIFIERS.iter().map(|name| format!("({name}\\+)?")).collect();
+                schema.insert("pattern".to_owned(), format!("^{held}({}|[A-Za-z])$", KEYS.join("|")).into());
+            }
+            Text::Pattern { .. } | Text::Chord => drop(self.lost.insert(Loss::Patterns)),
             Text::Url { .. } => drop(self.lost.insert(Loss::Origins)),
         }
         Value::Object(schema)
     }
 
-    pub(super) fn object(&mut self, tag: Option<(&str, &Variant)>, members: &[Member]) -> Value {
+    pub(super) fn object(&mut self, tag: Option<(&str, &[&str])>, members: &[Member]) -> Value {
         let mut properties = Map::new();
         let mut required: Vec<Value> = Vec::new();
-        if let Some((tag, variant)) = tag {
-            let name = Value::from(variant.name.as_str());
-            let schema = if self.style.constants {
-                json!({ "const": name })
-            } else {
-                json!({ "type": "string", "enum": [name] })
+        if let Some((tag, names)) = tag {
+            let schema = match names {
+                [name] if self.style.constants => json!({ "const": name }),
+                names => json!({ "type": "string", "enum": names }),
             };
             properties.insert(tag.to_owned(), schema);
             required.push(tag.into());

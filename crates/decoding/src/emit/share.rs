@@ -28,6 +28,7 @@ impl Shared {
     fn expression(&mut self, expression: &Expression) -> Expression {
         match expression {
             Expression::JsonString(min, max) => self.rule(&format!("text-{min}-{max}"), expression.clone()),
+            Expression::Pattern(max) => self.expression(&Expression::spelled_pattern(*max)),
             Expression::Repeat(inner, min, max) => {
                 let repeated = Expression::Repeat(Box::new(self.expression(inner)), *min, *max);
                 if *max <= 1 { repeated } else { self.rule(&format!("some-{min}-{max}"), repeated) }
@@ -81,6 +82,7 @@ fn rules_of(expression: &Expression, greatest: &mut u64) -> u64 {
         Expression::Literal(_) | Expression::Class(_) => 0,
         Expression::Rule(_) => 1,
         Expression::Integer(min, max) => rules_of(&Expression::digits(*min, *max), greatest),
+        Expression::Pattern(max) => rules_of(&Expression::spelled_pattern(*max), greatest),
         Expression::Sequence(parts) => parts.iter().map(|part| rules_of(part, greatest)).sum(),
         Expression::Choice(parts) => parts.iter().map(|part| rules_of(part, greatest)).sum::<u64>().saturating_add(1),
         Expression::Repeat(inner, min, max) => {

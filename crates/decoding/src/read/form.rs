@@ -45,7 +45,9 @@ pub fn read_as(form: Form, text: &str, author: Author) -> Result<PlanDraft, Viol
 /// The form that a text resembles most.
 #[must_use]
 pub fn form_of(text: &str) -> Form {
-    if text.contains("<Action>") || text.contains("<Thought>") {
+    // What parses whole as JSON is JSON, whatever its texts quote.
+    let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(text.trim_start_matches('\u{feff}')).is_ok();
+    if (text.contains("<Action>") || text.contains("<Thought>")) && !is_json() {
         return Form::ThoughtAction;
     }
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));

@@ -1,6 +1,8 @@
 //! A plan as JSON: alone, in a code fence or within prose, with its last step apart or among the others.
 
 use cuebook_grammar::plan::{Author, PlanDraft, Violations};
+use cuebook_grammar::wire::{self, ReadError};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::malformed::malformed;
@@ -28,25 +30,47 @@ fn folded(value: Value) -> Result<Value, Violations> {
     Ok(Value::Object(plan))
 }
 
-/// The JSON document in a text: all of it, or the first object or array that is whole.
+/// The JSON document in a text: all of it, or what stands in its first code fence that holds one, or the first object
+/// that is whole. No member may be named twice.
 ///
 /// # Errors
 /// A [`Violation`] that says where the text stops being JSON.
 pub(super) fn value(text: &str) -> Result<Value, Violations> {
-    let whole = match serde_json::from_str(text) {
+    /// Prose has few braces; beyond these it is no prose.
+    const STARTS: usize = 50;
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let refused = |error: ReadError| Violations::from(vec![malformed(error.path, error.message)]);
+    let whole = match wire::parse(text) {
         Ok(value) => return Ok(value),
+        Err(error) if text.starts_with(['{', '[']) && is_json(text) => return Err(refused(error)),
         Err(error) => error,
     };
-    let Some(from) = text.find(['{', '[']) else {
-        let seen: String = text.trim().chars().take(60).flat_map(char::escape_debug).collect();
-        return Err(vec![malformed("", format!("expected a JSON document, saw `{seen}`"))].into());
-    };
-    let rest = text.get(from..).unwrap_or_default();
-    match serde_json::Deserializer::from_str(rest).into_iter::<Value>().next() {
-        Some(Ok(value)) => Ok(value),
-        Some(Err(error)) => Err(vec![malformed("", format!("expected a JSON document: {error}"))].into()),
-        None => Err(vec![malformed("", format!("expected a JSON document: {whole}"))].into()),
+    // Every second part of a text that is split at fences stands in one, after the name of its language.
+    let fenced = text.split("```").skip(1).step_by(2).filter_map(|part| part.get(part.find(['{', '['])?..));
+    let starts = text.match_indices('{').map(|(at, _)| at);
+    let starts = starts.chain(text.match_indices('[').map(|(at, _)| at)).take(STARTS);
+    let loose = starts.filter_map(|at| text.get(at..));
+    let mut first = None;
+    for part in fenced.chain(loose) {
+        let mut values = serde_json::Deserializer::from_str(part).into_iter::<IgnoredAny>();
+        match values.next() {
+            Some(Ok(_)) => return wire::parse(part.get(..values.byte_offset()).unwrap_or(part)).map_err(refused),
+            Some(Err(error)) => drop(first.get_or_insert_with(|| format!("expected a JSON document: {error}"))),
+            None => {}
+        }
     }
+    let seen: String = text.chars().take(60).flat_map(char::escape_debug).collect();
+    let message = match first {
+        Some(message) => message,
+        None if text.is_empty() => whole.message,
+        None => format!("expected a JSON document, saw `{seen}`"),
+    };
+    Err(vec![malformed("", message)].into())
+}
+
+/// Whether a text is JSON in form, whatever its objects hold.
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// Member names in camelCase, as the reader of whole plans makes them.

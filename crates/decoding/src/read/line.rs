@@ -4,7 +4,7 @@
 
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::plan::{Author, MAX_STEPS, PlanDraft, Violations};
-use cuebook_grammar::wire::LongText;
+use cuebook_grammar::wire::{self, LongText};
 use serde_json::{Map, Value};
 
 use super::malformed::malformed;
@@ -31,7 +31,7 @@ pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> 
     let mut steps = Vec::new();
     let mut reasoning = String::new();
     let mut violations = Vec::new();
-    for line in text.lines() {
+    for line in text.trim_start_matches('\u{feff}').lines() {
         let line = line.trim();
         if line.is_empty() || line.starts_with("```") {
             continue;
@@ -70,11 +70,18 @@ pub(super) fn step(line: &str, habits: &[Habit]) -> Result<Value, LineError> {
     };
     let mut object = Map::from_iter([("type".to_owned(), Value::from(verb))]);
     cursor.arguments(positional(*kind), &mut object)?;
-    if cursor.eat_word("if") {
-        object.insert("pre".to_owned(), Value::Array(vec![cursor.condition(0)?]));
+    let mut before = Vec::new();
+    while cursor.eat_word("if") {
+        before.push(cursor.condition(0)?);
     }
-    if cursor.eat("=>") {
-        object.insert("post".to_owned(), Value::Array(vec![cursor.condition(0)?]));
+    let mut after = Vec::new();
+    while cursor.eat("=>") {
+        after.push(cursor.condition(0)?);
+    }
+    for (side, conditions) in [("pre", before), ("post", after)] {
+        if !conditions.is_empty() && object.insert(side.to_owned(), conditions.into()).is_some() {
+            return Err(cursor.error(&format!("`{side}` once only")));
+        }
     }
     cursor.space();
     if cursor.eat(";") {
@@ -266,10 +273,13 @@ impl<'a> Cursor<'a> {
 
     /// A JSON value that ends where it ends.
     fn json(&mut self) -> Result<Value, LineError> {
-        let mut values = serde_json::Deserializer::from_str(self.rest()).into_iter::<Value>();
+        let mut values = serde_json::Deserializer::from_str(self.rest()).into_iter::<serde::de::IgnoredAny>();
         match values.next() {
-            Some(Ok(value)) => {
-                self.at += values.byte_offset();
+            Some(Ok(_)) => {
+                let end = values.byte_offset();
+                let value = wire::parse(self.rest().get(..end).unwrap_or_default())
+                    .map_err(|_| self.error("a JSON object that names no member twice"))?;
+                self.at += end;
                 Ok(value)
             }
             _ => Err(self.error("a JSON string or object")),

@@ -46,14 +46,16 @@ fn translate(step: &mut Value, path: &str) -> Result<(), Violation> {
             return Err(malformed(format!("{path}/args"), message));
         }
     };
-    let mut action = action_of(&tool, args);
-    action.extend(std::mem::take(object));
+    let mut action = action_of(&tool, args, path)?;
+    for (name, value) in std::mem::take(object) {
+        set(&mut action, name, value, path)?;
+    }
     *object = action;
     Ok(())
 }
 
 /// The step of a tool and its arguments; names that the language shares pass through.
-fn action_of(tool: &str, args: Map<String, Value>) -> Map<String, Value> {
+fn action_of(tool: &str, args: Map<String, Value>, path: &str) -> Result<Map<String, Value>, Violation> {
     let verb = match tool {
         "wait_for_idle" => "waitForIdle",
         "click_point" => "clickPoint",
@@ -67,7 +69,7 @@ fn action_of(tool: &str, args: Map<String, Value>) -> Map<String, Value> {
     // A tool that is no verb is a registered action, or nothing: `check` knows which.
     if !ActionKind::ALL.iter().any(|kind| kind.meta().name == verb) {
         let call = [("type", "call".into()), ("name", verb.into()), ("args", Value::Object(args))];
-        return call.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+        return Ok(call.map(|(name, value)| (name.to_owned(), value)).into_iter().collect());
     }
     let mut step = Map::from_iter([("type".to_owned(), Value::from(verb))]);
     for (name, value) in args {
@@ -77,13 +79,22 @@ fn action_of(tool: &str, args: Map<String, Value>) -> Map<String, Value> {
             ("press", "keys") => ("keys", chord(value)),
             ("shell", "cmd") => ("command", value),
             _ => {
-                step.insert(name, value);
+                set(&mut step, name, value, path)?;
                 continue;
             }
         };
-        step.insert(name.to_owned(), value);
+        set(&mut step, name.to_owned(), value, path)?;
     }
-    step
+    Ok(step)
+}
+
+/// Adds a member that is not there yet: neither arguments nor their other names override one another.
+fn set(step: &mut Map<String, Value>, name: String, value: Value, path: &str) -> Result<(), Violation> {
+    if step.contains_key(&name) {
+        return Err(malformed(format!("{path}/{name}"), format!("expected `{name}` once only, saw it twice")));
+    }
+    step.insert(name, value);
+    Ok(())
 }
 
 /// A bare number is the number of a candidate.

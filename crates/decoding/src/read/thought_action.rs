@@ -8,6 +8,9 @@ use super::line;
 use super::malformed::malformed;
 
 pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
+    if text.matches("<Action>").count() > 1 {
+        return Err(vec![malformed("/action", "expected one <Action>, saw several")].into());
+    }
     let thought = between(text, "<Thought>", "</Thought>");
     let Some(action) = between(text, "<Action>", "</Action>") else {
         return Err(vec![malformed("/action", "expected <Action>…</Action>, saw none")].into());

@@ -6,7 +6,7 @@
 
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, Violations};
-use cuebook_grammar::wire::LongText;
+use cuebook_grammar::wire::{self, LongText};
 use serde_json::{Map, Value};
 
 use super::malformed::malformed;
@@ -79,6 +79,10 @@ impl Found {
                 }
                 for wrapper in ["output", "choices", "message", "content", "tool_calls"] {
                     match object.get(wrapper) {
+                        Some(Value::Array(choices)) if wrapper == "choices" && choices.len() > 1 => {
+                            let message = format!("expected one choice, saw {}", choices.len());
+                            self.violations.push(malformed(format!("{path}/choices"), message));
+                        }
                         Some(Value::String(text)) => self.said.push(text.clone()),
                         Some(inner) => self.collect(inner, &format!("{path}/{wrapper}"), depth + 1),
                         None => {}
@@ -95,13 +99,17 @@ impl Found {
         };
         let parsed = match arguments {
             Value::String(text) if text.trim().is_empty() => Ok(Value::Object(Map::new())),
-            Value::String(text) => serde_json::from_str(text).map_err(|error| error.to_string()),
+            Value::String(text) => wire::parse(text).map_err(|error| error.message),
             other => Ok(other.clone()),
         };
         match parsed {
+            Ok(Value::Object(arguments)) if is_verb(name) && arguments.contains_key("type") => {
+                let message = format!("expected no `type` among the arguments of `{name}`, which names the action");
+                self.violations.push(malformed(format!("{field}/type"), message));
+            }
             Ok(Value::Object(arguments)) => {
                 // A tool that is no verb is a registered action, or nothing: `check` knows which.
-                let step = if ActionKind::ALL.iter().any(|kind| kind.meta().name == name) {
+                let step = if is_verb(name) {
                     let mut step = Map::from_iter([("type".to_owned(), Value::from(name))]);
                     step.extend(arguments.into_iter().filter(|(_, value)| !value.is_null()));
                     step
@@ -124,4 +132,8 @@ impl Found {
             }
         }
     }
+}
+
+fn is_verb(name: &str) -> bool {
+    ActionKind::ALL.iter().any(|kind| kind.meta().name == name)
 }

@@ -3,10 +3,15 @@
 use std::collections::BTreeSet;
 
 use cuebook_decoding::emit::{self, Body, Degraded, Emission, Loss, Target, emit, emit_within};
-use cuebook_decoding::{Caps, PlanStream, UNWRITTEN, specialise, specialise_with};
+use cuebook_decoding::mask::Form;
+use cuebook_decoding::{
+    Caps, PlanStream, UNWRITTEN, UNWRITTEN_CONDITIONS, read, specialise, specialise_with, write_lines,
+};
 use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::condition::Condition;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{FrameSummary, Observation};
+use cuebook_grammar::plan::Author;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::{Document, schema_of};
@@ -302,5 +307,65 @@ fn the_grammar_writes_every_member_of_the_language_but_those_it_lists() {
         for member in own {
             assert!(known.contains_key(member), "{name}.{member} is not in the language");
         }
+    }
+}
+
+/// Whether a schema has a variant whose tag `kind` is this one.
+fn writes_kind(schema: &Value, kind: &str) -> bool {
+    let tag = &schema["properties"]["kind"];
+    let is_listed = tag["enum"].as_array().is_some_and(|tags| tags.contains(&kind.into()));
+    let inner: Vec<&Value> = match schema {
+        Value::Object(members) => members.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        _ => Vec::new(),
+    };
+    is_listed || tag["const"] == kind || inner.into_iter().any(|inner| writes_kind(inner, kind))
+}
+
+/// A kind of condition is written by every dialect that has conditions, or listed with a reason.
+#[test]
+fn every_dialect_with_conditions_writes_every_kind_but_those_listed() {
+    let mut page = page(2);
+    page.candidates.truncate(3);
+    let spec = specialise(&page, &policy());
+    for target in Target::ALL {
+        let emission = emit(target, spec.document());
+        if emission.lost.contains(&Loss::Conditions) {
+            continue;
+        }
+        let no_groups = emission.lost.contains(&Loss::Preconditions);
+        for kind in Condition::TAGS {
+            let is_listed = UNWRITTEN_CONDITIONS.iter().any(|(listed, _)| listed == kind);
+            let is_lost = no_groups && ["allOf", "anyOf", "not"].contains(kind);
+            let is_written = match &emission.body {
+                Body::Json(body) => writes_kind(body, kind),
+                Body::Text(text) => {
+                    let forms = [format!(r#"\"kind\":\"{kind}\""#), format!(r#""{kind}("#)];
+                    forms.iter().any(|form| text.contains(form))
+                }
+            };
+            assert_ne!(is_written, is_listed || is_lost, "{kind} in {}", target.as_str());
+        }
+    }
+}
+
+/// The login plan of the source document with observed ids, in two plans: what follows a page change is planned anew.
+#[test]
+fn the_articles_login_plan_is_a_sentence_in_json_and_lines() {
+    let mut page = page(1);
+    page.candidates[1] = page.candidates[0].clone();
+    page.candidates[1].id = cuebook_grammar::id::CandidateId::parse("c2").unwrap();
+    let before = r#"{"type":"type","targetRef":"c1","text":"user@example.com","pre":[{"kind":"exists","target":"c1"}],"post":[{"kind":"attrEquals","target":"c1","name":"value","value":"user@example.com"}]},{"type":"type","targetRef":"c2","text":"hunter2","pre":[{"kind":"exists","target":"c2"}]}"#;
+    let click = r#"{"type":"click","targetRef":"c10","pre":[{"kind":"visible","target":"c10"}],"post":[{"kind":"networkIdle","timeoutMs":1500},{"kind":"urlChanges"}]}"#;
+    let wait = r#"{"type":"waitFor","condition":{"kind":"urlMatches","pattern":"/dashboard"},"timeoutMs":5000}"#;
+    let spec = specialise(&page, &policy());
+    let masks = byte_masks();
+    for text in [format!(r#"{{"version":"1.0","steps":[{before}],"last":{click}}}"#), last(wait)] {
+        assert!(accepts(&masks, &spec, &text), "{text}");
+        let draft = read::read(&text, Author::Model).unwrap();
+        let lines = write_lines(&draft);
+        let mut mask = masks.start(&spec, Form::Lines).unwrap();
+        assert!(lines.bytes().all(|byte| mask.accept(u32::from(byte)).is_ok()) && mask.is_whole(), "{lines}");
+        assert_eq!(read::read(&lines, Author::Model).unwrap(), draft);
     }
 }

@@ -171,3 +171,34 @@ fn a_known_form_is_read_as_that_form() {
     assert_eq!(lines, PlanDraft { steps: lines.steps.clone(), ..PlanDraft::of(Author::Operator, Vec::new()) });
     assert!(read_as(Form::Plan, "goBack()", Author::Operator).is_err());
 }
+
+#[test]
+fn nothing_is_read_that_was_written_twice() {
+    for text in [
+        r#"{"steps":[{"type":"click","targetRef":"c1","targetRef":"c2"}]}"#,
+        r#"{"tool_calls":[{"function":{"name":"click","arguments":"{\"targetRef\":\"c1\",\"targetRef\":\"c2\"}"}}]}"#,
+        r#"{"name":"hover","arguments":{"type":"click","targetRef":"c1"}}"#,
+        r#"{"choices":[{"message":{"tool_calls":[]}},{"message":{"tool_calls":[]}}]}"#,
+        r#"{"steps":[{"tool":"click","args":{"id":1,"targetRef":"c2"}}]}"#,
+        r#"{"steps":[{"tool":"hover","args":{"id":1},"type":"click"}]}"#,
+        "<Action>click(1)</Action><Action>click(2)</Action>",
+        "click(c1,targetRef=c2)",
+        r#"click(c1,position={"x":1,"x":2,"y":3})"#,
+    ] {
+        assert!(read(text, Author::Model).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_plan_is_found_among_brackets_and_quoted_actions() {
+    let plan = r#"{"steps":[{"type":"finish","result":"<Action>click(1)</Action>"}]}"#;
+    let expected = read(plan, Author::Model).unwrap();
+    assert_eq!(expected.steps.len(), 1);
+    for text in [
+        format!("\u{feff}{plan}"),
+        format!("The list [c1, c2] and {{this}} come first:\n```json\n{}\n```", plan.replace("<Action>", "")),
+        format!("Of [c1, c2] {{one}}: {}", plan.replace("<Action>", "")),
+    ] {
+        assert_eq!(read(&text, Author::Model).unwrap().steps.len(), 1, "{text}");
+    }
+}

@@ -17,7 +17,7 @@ use cuebook_decoding::{GrammarSpec, PlanStream, emit, read, specialise_with, wri
 use cuebook_grammar::arbitrary;
 use cuebook_grammar::candidate::SelectOption;
 use cuebook_grammar::effect::EffectClass;
-use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode};
 use cuebook_grammar::policy::{Policy, RegisteredAction};
 use ground::{caps, ground, outside};
 use proptest::prelude::*;
@@ -87,6 +87,13 @@ fn options_of_any_characters_can_be_chosen_in_every_dialect() {
     }
 }
 
+/// What the grammar leaves to the check since a step states several conditions: that two contradict each other, and that
+/// one says nothing. A plan with either is still refused, by the check that every plan passes before it runs
+/// (`grammar`, `plan/check.rs`).
+fn contradicts(violation: &Violation) -> bool {
+    matches!(violation.code, ViolationCode::ContradictoryConditions | ViolationCode::VacuousCondition)
+}
+
 fn byte_masks() -> Masks {
     Masks::new(Vocabulary::bytes()).unwrap()
 }
@@ -108,7 +115,7 @@ proptest! {
             let draft = read::read(&text, Author::Model);
             let draft = draft.map_err(|violations| TestCaseError::fail(format!("{violations:?}: {text}")))?;
             if let Err(violations) = draft.check(&observation, &policy) {
-                prop_assert!(false, "{violations:?}: {text}");
+                prop_assert!(violations.iter().all(contradicts), "{violations:?}: {text}");
             }
         }
     }
@@ -154,7 +161,7 @@ proptest! {
 
     #[test]
     fn any_step_survives_the_line_form(draft in arbitrary::any::<PlanDraft>()) {
-        for step in draft.steps.iter().filter(|step| step.pre.len() < 2 && step.post.len() < 2) {
+        for step in &draft.steps {
             let mut plan = PlanDraft::of(Author::Operator, vec![step.clone()]);
             let line = write_lines(&plan);
             let again = read::read_as(read::Form::Lines, &line, Author::Operator);

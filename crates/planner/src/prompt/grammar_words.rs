@@ -2,12 +2,12 @@
 //!
 //! Invariant: it contains no text of a page, even if the grammar does.
 
-use cuebook_decoding::ir::{Document, Member, Node, Presence, Union};
+use cuebook_decoding::ir::{Document, Member, Node, Presence, Text, Union};
 
 use cuebook_grammar::render::one_line;
 
 /// The members that every step may have besides its parameters.
-const COMMON: [&str; 5] = ["pre", "post", "explanation", "estimatedRisk", "confidence"];
+const COMMON: [&str; 6] = ["pre", "post", "timeoutMs", "explanation", "estimatedRisk", "confidence"];
 
 /// The actions, one per line, with parameters and purpose. Those that only the last step may be are marked.
 pub(super) fn actions(document: &Document) -> String {
@@ -29,7 +29,7 @@ pub(super) fn actions(document: &Document) -> String {
 
 /// The conditions, in one line.
 pub(super) fn conditions(document: &Document) -> String {
-    let found = ["lastCondition", "condition"]
+    let found = ["lastOutcome", "condition"]
         .iter()
         .find_map(|name| document.definitions.iter().find(|definition| definition.name == *name));
     match found.map(|definition| &definition.node) {
@@ -57,7 +57,7 @@ struct Parameter {
 
 /// Parameters whose values come from the page: ids of candidates and options of selects. The section of the page states
 /// them, as data.
-const OF_THE_PAGE: [&str; 4] = ["targetRef", "target", "to", "option"];
+const OF_THE_PAGE: [&str; 5] = ["targetRef", "target", "to", "option", "role"];
 
 /// Upper bound of the listed values of a parameter.
 const VALUES: usize = 12;
@@ -92,6 +92,7 @@ fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
             Some(shown.join("/"))
         }
         Node::Boolean => Some("true/false".to_owned()),
+        Node::Text(Text::Chord) => Some("Enter/Tab/Escape/Space/Backspace/ArrowDown/PageDown/Control+A/…".to_owned()),
         Node::Array { item, .. } => values(document, name, item).map(|inner| format!("[{inner}]")),
         Node::Object(members) => {
             let inner = parameters(document, members, &[]);
@@ -114,8 +115,13 @@ fn parameters(document: &Document, members: &[Member], but: &[&str]) -> Vec<Para
         .collect()
 }
 
+/// The values of either variant, unless they are any or many.
+fn either(a: Option<String>, b: Option<&str>) -> Option<String> {
+    a.zip(b).map(|(a, b)| format!("{a} or {b}")).filter(|both| both.len() <= 160)
+}
+
 /// The variants of a union, merged by name: a member that one of them lacks is optional, and one whose values differ is
-/// listed without values.
+/// listed with those of all, if they are few.
 fn listed(document: &Document, union: &Union, but: &[&str]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for variant in &union.variants {
@@ -130,8 +136,8 @@ fn listed(document: &Document, union: &Union, but: &[&str]) -> Vec<Entry> {
             if other.is_none_or(|other| other.presence == Presence::Optional) {
                 known.presence = Presence::Optional;
             }
-            if other.is_some_and(|other| other.values != known.values) {
-                known.values = None;
+            if let Some(other) = other.filter(|other| other.values != known.values) {
+                known.values = either(known.values.take(), other.values.as_deref());
             }
         }
         let new = members.into_iter().filter(|member| !entry.members.iter().any(|known| known.name == member.name));

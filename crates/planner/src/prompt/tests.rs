@@ -345,7 +345,10 @@ fn parameters_with_few_values_are_listed_with_them() {
     let page = shop();
     let policy = policy(&page);
     let system = ask(&request(&page, &policy), &Form::Plan).system;
-    assert!(system.contains("scroll(direction?=up/down/left/right/top/bottom, targetRef?)"), "{system}");
+    assert!(
+        system.contains("scroll(direction?=up/down/left/right/top/bottom, deltaY?, deltaX?, targetRef?)"),
+        "{system}"
+    );
     assert!(system.contains("extract(query={targetRef?, kind=text/html/"), "{system}");
     assert!(!system.contains("targetRef=c"), "{system}");
 }
