@@ -175,7 +175,9 @@ export const reading = ({ near, limit, offered }) => {
     const tag = tagOf(node);
     const own = names.get(node);
     const { display } = lookOf(node);
-    if (depth > DEEP || display === "none" || (SKIPPED.has(tag) && !own) || isFar(node, near)) continue;
+    if (depth > DEEP || display === "none" || (SKIPPED.has(tag) && !own)) continue;
+    // A line is read whole or not at all: of half a secret nobody would know that it is one.
+    if (!INLINE.test(display) && isFar(node, near)) continue;
     if (tag === "br") {
       if (context.row) lines.space(context);
       else lines.end();
