@@ -184,16 +184,46 @@ impl Browser {
     /// # Errors
     /// [`PageError`]
     pub async fn new_page(&self, url: &str, until: Instant) -> Result<Page, PageError> {
+        let context = self.hub.with_ours(|ours| match ours {
+            Ours::Context(context) => Some(context.clone()),
+            Ours::All | Ours::HandedOver(_) => None,
+        });
+        self.open_page(url, context.as_deref(), until).await
+    }
+
+    /// A browser context: cookies, storage and cache of its own. The browser disposes of it when the connection ends.
+    ///
+    /// # Errors
+    /// [`CallError`]
+    pub async fn new_context(&self, until: Instant) -> Result<ContextId, CallError> {
+        new_context(&self.session(), until).await.map(ContextId)
+    }
+
+    /// As [`new_page`](Self::new_page), in a context of [`new_context`](Self::new_context). The page is ours only if the
+    /// whole browser is: of an attached one, pages in other contexts are not.
+    ///
+    /// # Errors
+    /// [`PageError`]
+    pub async fn new_page_in(&self, context: &ContextId, url: &str, until: Instant) -> Result<Page, PageError> {
+        self.open_page(url, Some(&context.0), until).await
+    }
+
+    /// Disposes of a context, with its pages and everything that they stored.
+    ///
+    /// # Errors
+    /// [`CallError`]
+    pub async fn dispose(&self, context: &ContextId, until: Instant) -> Result<(), CallError> {
+        let context = json!({"browserContextId": context.0});
+        self.session().call_raw("Target.disposeBrowserContext", context, until).await.map(drop)
+    }
+
+    async fn open_page(&self, url: &str, context: Option<&str>, until: Instant) -> Result<Page, PageError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Created {
             target_id: TargetId,
         }
         let mut events = self.events();
-        let context = self.hub.with_ours(|ours| match ours {
-            Ours::Context(context) => Some(context.clone()),
-            Ours::All | Ours::HandedOver(_) => None,
-        });
         let mut wanted = json!({"url": url});
         if let Some(context) = context {
             wanted["browserContextId"] = json!(context);
@@ -347,6 +377,10 @@ impl std::fmt::Debug for Browser {
         write!(f, "Browser({} over {:?})", self.version.product, self.transport)
     }
 }
+
+/// Which browser context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextId(String);
 
 /// A browser context of our own. The browser disposes of it, and of its tabs, when the connection ends, however.
 async fn new_context(root: &Session, until: Instant) -> Result<String, CallError> {

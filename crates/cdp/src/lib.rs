@@ -41,7 +41,7 @@ mod world;
 pub mod paused;
 pub mod wire;
 
-pub use browser::{Browser, BrowserVersion};
+pub use browser::{Browser, BrowserVersion, ContextId};
 pub use browser_events::{BrowserEvent, BrowserEvents, DownloadState};
 pub use discover::{ChromeBinary, DiscoverError, PlaceKind, SearchPlaces, find_chrome};
 pub use domain::Domain;

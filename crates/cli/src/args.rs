@@ -2,6 +2,8 @@
 //!
 //! Invariant: invalid flags end with exit code 2, and with `--json` in a report.
 
+mod eval;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -21,6 +23,8 @@ use cuebook_grammar::profile::Profile;
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use cuebook_planner::OpenAiMode;
 use cuebook_repair::Sight;
+
+pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, ModelError};
 
 use crate::exit::{self, Output};
 use crate::wait_for::{WaitFor, wait_for};
@@ -71,6 +75,8 @@ pub(crate) enum Command {
     Minimize(MinimizeArgs),
     /// Run the test cases of a suite: record them first, replay them from then on
     Test(TestArgs),
+    /// Measure an agent on suites of tasks: how many it solves, and how often it is silently wrong
+    Eval(Box<EvalArgs>),
     /// Judge a recorded run again, without a browser
     Judge(JudgeArgs),
     /// Write a recorded run, or what many come to, as one page of HTML

@@ -69,7 +69,7 @@ async fn open_tab_within(args: &BrowserArgs, containment: Containment, limit: Du
     })
 }
 
-fn launch_options(args: &BrowserArgs) -> Result<LaunchOptions, Refusal> {
+pub(crate) fn launch_options(args: &BrowserArgs) -> Result<LaunchOptions, Refusal> {
     let binary = find_chrome(&search_places(args)).map_err(|error| {
         let hint = "install Chrome or Chromium (Debian: apt-get install chromium), set $CHROME, or use --chrome";
         Refusal::unusable(ErrorCode::NoBrowser, format!("{}; {hint}", with_sources(&error)))

@@ -109,7 +109,7 @@ fn advice(config: &PlannerConfig) -> Advice {
     Advice { unreachable, rejected }
 }
 
-fn refusal(error: PlannerConfigError) -> Refusal {
+pub(crate) fn refusal(error: PlannerConfigError) -> Refusal {
     let message = plain(&error.to_string());
     match error {
         PlannerConfigError::NoModel(_) => Refusal::invalid(ErrorCode::Usage, format!("{message}: use --model NAME")),

@@ -20,6 +20,7 @@ mod interrupt;
 mod opening;
 mod planner;
 mod progress;
+mod simulated;
 mod suite;
 mod text;
 mod traffic;
@@ -76,6 +77,7 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Replay(command) => commands::replay::run(command, output).await,
         Command::Minimize(command) => commands::minimize::run(command, output).await,
         Command::Test(command) => commands::test::run(command, output).await,
+        Command::Eval(command) => commands::eval::run(*command, output).await,
         Command::Judge(command) => commands::judge::run(&command, output),
         Command::Report(command) => commands::report::run(&command, output),
         Command::Stats(command) => commands::stats::run(&command, output),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cuebook_cdp::{
-    AttachOptions, Browser, LaunchOptions, Namespace, OpenTab, PageError, SearchPlaces, TargetId, Transport,
+    AttachOptions, Browser, ContextId, LaunchOptions, Namespace, OpenTab, PageError, SearchPlaces, TargetId, Transport,
     find_chrome,
 };
 use cuebook_datalayer::traffic::Setting;
@@ -49,6 +49,9 @@ pub enum BrowserSource {
     },
     /// Already connected. It stays open.
     Shared(Arc<Browser>),
+    /// Already connected and launched by this process. It stays open; the tab is in a browser context of its own, which is
+    /// disposed of with everything that its pages stored.
+    Isolated(Arc<Browser>),
 }
 
 /// The options of a browser whose pages get the randomness, the clock, the viewport, the time zone and the language of
@@ -114,12 +117,14 @@ pub enum Isolation {
 }
 
 /// What is closed with a tab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Ending {
     /// The browser if it was launched for this tab; what is ours in it if it was attached to.
     Browser,
     /// The tab, and those that it opened.
     Tab,
+    /// The browser context of the tab.
+    Context(ContextId),
     /// Nothing: the tab existed before.
     Nothing,
 }
@@ -153,6 +158,12 @@ impl Tab {
                 return Ok(Self { browser, page, ending: Ending::Browser, egress: None });
             }
             BrowserSource::Shared(browser) => return Self::beside(browser, until).await,
+            BrowserSource::Isolated(browser) => {
+                let context = browser.new_context(until).await.map_err(PageError::from)?;
+                let page = browser.new_page_in(&context, "about:blank", until).await?;
+                let page = PageId::new(page.target_id().as_str());
+                return Ok(Self { browser, page, ending: Ending::Context(context), egress: None });
+            }
         };
         options.withheld_variables.extend(environment::confidential());
         let (browser, egress) = match containment {
@@ -265,6 +276,9 @@ impl Tab {
                     }
                 }
                 Ok(())
+            }
+            Ending::Context(context) => {
+                Ok(self.browser.dispose(&context, until).await.map_err(PageError::from)?)
             }
             Ending::Nothing => Ok(()),
         }

@@ -25,7 +25,7 @@
 //! [`repair::Controller`] over [`repair::Layers`], as the agent does.
 //!
 //! Features: `models` (planners over Ollama, OpenAI and Anthropic) and `fetch` (the action of that name), on by default;
-//! without both, no HTTP client is built. `keyring` (secrets in the system's keyring) is off by default.
+//! without both, no HTTP client is built. `eval` ([agents for evaluations](measured)) and `keyring` (secrets in the system's keyring) are off by default.
 //!
 //! Invariants:
 //! - Every step of an agent goes through the controller: checked, bound, logged before input, judged, repaired.
@@ -41,6 +41,8 @@ pub mod environment;
 mod error;
 pub mod fresh;
 mod keeping;
+#[cfg(feature = "eval")]
+pub mod measured;
 #[cfg(feature = "models")]
 mod models;
 mod planners;
@@ -55,6 +57,8 @@ pub use planners::{Engine, PlannerConfig, PlannerConfigError};
 
 pub use cuebook_cdp as cdp;
 pub use cuebook_datalayer as datalayer;
+#[cfg(feature = "eval")]
+pub use cuebook_eval as eval;
 pub use cuebook_executor as executor;
 pub use cuebook_grammar as grammar;
 pub use cuebook_lexical as lexical;

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod doctor;
 pub(crate) mod dry_run;
+pub(crate) mod eval;
 pub(crate) mod exec;
 pub(crate) mod export;
 pub(crate) mod judge;

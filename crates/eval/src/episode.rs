@@ -1,0 +1,197 @@
+//! One episode: a task with a seed, once, and what came of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cuebook_grammar::record::StepOrigin;
+use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
+use serde::{Deserialize, Serialize};
+
+use crate::stage::Judgement;
+use crate::suite::{Suite, Task};
+
+/// The longest message of a result, in characters.
+const MESSAGE: usize = 400;
+
+/// What is measured once.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Episode {
+    /// The suite.
+    pub suite: Arc<Suite>,
+    /// The task.
+    pub task: Arc<Task>,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Episode {
+    /// What identifies it.
+    #[must_use]
+    pub fn key(&self) -> EpisodeKey {
+        EpisodeKey { suite: self.suite.name.clone(), task: self.task.name.clone(), seed: self.seed }
+    }
+}
+
+/// What identifies an episode among the results of an evaluation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EpisodeKey {
+    /// The name of the suite.
+    pub suite: String,
+    /// The name of the task.
+    pub task: String,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl fmt::Display for EpisodeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} seed {}", self.suite, self.task, self.seed)
+    }
+}
+
+/// How an episode ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The task is done, and nothing else.
+    Solved,
+    /// It is not, and the agent says so.
+    Failed,
+    /// It is not, and the agent says that it is.
+    SilentlyWrong,
+    /// Nothing can be said of the agent: the application or its judge failed, or the agent could not be made.
+    Broken,
+}
+
+/// The result of an episode: a line of `episodes.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct EpisodeResult {
+    /// The name of the suite.
+    pub suite: String,
+    /// The name of the task.
+    pub task: String,
+    /// The seed.
+    pub seed: u64,
+    /// The part of the suite.
+    pub split: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The task is done, but the agent reports a failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denied: bool,
+    /// What changed in the application and should not have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unwanted: Vec<String>,
+    /// Steps that ran.
+    pub steps: u64,
+    /// Repairs of them.
+    pub repairs: u64,
+    /// Calls of the planner.
+    pub planner_calls: u64,
+    /// Tokens read by a model.
+    pub input_tokens: u64,
+    /// Tokens written by a model.
+    pub output_tokens: u64,
+    /// How long the agent took, without the opening of its page and its judges.
+    pub duration_ms: u64,
+    /// Why the agent says that it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<ErrorCode>,
+    /// What is wrong, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The directory of the run's log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_dir: Option<String>,
+    /// Failures of steps by cause.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub causes: BTreeMap<String, u64>,
+}
+
+impl EpisodeResult {
+    /// An episode of which nothing can be said, and why.
+    pub(crate) fn broken(episode: &Episode, why: &str, took: Duration) -> Self {
+        Self {
+            suite: episode.suite.name.clone(),
+            task: episode.task.name.clone(),
+            seed: episode.seed,
+            split: episode.task.split.clone(),
+            outcome: Outcome::Broken,
+            denied: false,
+            unwanted: Vec::new(),
+            steps: 0,
+            repairs: 0,
+            planner_calls: 0,
+            input_tokens: 0,
+            output_tokens: 0,
+            duration_ms: millis(took),
+            code: None,
+            why: Some(clipped(why)),
+            run_dir: None,
+            causes: BTreeMap::new(),
+        }
+    }
+
+    /// An episode that was judged.
+    pub(crate) fn of(episode: &Episode, report: &RunReport, judgement: Judgement, took: Duration) -> Self {
+        let claims = report.result == RunResult::Ok;
+        let outcome = match (judgement.is_solved, claims) {
+            (true, _) => Outcome::Solved,
+            (false, true) => Outcome::SilentlyWrong,
+            (false, false) => Outcome::Failed,
+        };
+        let own = report.error.as_ref().map(|error| error.message.clone());
+        let wrong = judgement.missing.iter().chain(&judgement.unwanted).cloned();
+        let why: Vec<String> = if outcome == Outcome::Solved { Vec::new() } else { wrong.chain(own).collect() };
+        let mut causes = BTreeMap::new();
+        for failure in report.steps.iter().filter_map(|step| step.failure.as_ref()) {
+            *causes.entry(failure.cause.as_str().to_owned()).or_default() += 1;
+        }
+        let inserted = report.steps.iter().filter(|step| step.origin == StepOrigin::Repair).count() as u64;
+        let retried: u64 = report.steps.iter().map(|step| u64::from(step.repairs)).sum();
+        Self {
+            outcome,
+            denied: judgement.is_solved && !claims,
+            unwanted: judgement.unwanted,
+            steps: report.steps.len() as u64,
+            repairs: retried.max(inserted),
+            planner_calls: report.usage.planner_calls,
+            input_tokens: report.usage.input_tokens,
+            output_tokens: report.usage.output_tokens,
+            code: report.error.as_ref().map(|error| error.code),
+            why: (!why.is_empty()).then(|| clipped(&why.join("; "))),
+            run_dir: report.run_dir.clone(),
+            causes,
+            ..Self::broken(episode, "", took)
+        }
+    }
+
+    /// Which episode it is of.
+    #[must_use]
+    pub fn key(&self) -> EpisodeKey {
+        EpisodeKey { suite: self.suite.clone(), task: self.task.clone(), seed: self.seed }
+    }
+
+    /// Whether it was solved.
+    #[must_use]
+    pub fn is_solved(&self) -> bool {
+        self.outcome == Outcome::Solved
+    }
+}
+
+fn clipped(text: &str) -> String {
+    match text.char_indices().nth(MESSAGE) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,70 @@
+//! Why nothing can be measured.
+
+use std::path::PathBuf;
+
+use crate::subject::BoxError;
+
+/// Why an evaluation cannot run, or its results cannot be kept. What an agent does is never one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvalError {
+    /// The file of a suite is not understood.
+    #[error("{}: {message}", path.display())]
+    Suite {
+        /// The file.
+        path: PathBuf,
+        /// What was expected and seen, with its line.
+        message: String,
+    },
+    /// A file or directory.
+    #[error("{}", path.display())]
+    File {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A result of an earlier evaluation cannot be read.
+    #[error("{} line {line} is not the result of an episode", path.display())]
+    Result {
+        /// The file.
+        path: PathBuf,
+        /// 1-based.
+        line: usize,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// An episode has two results.
+    #[error("{key} has two results: {} and another one", path.display())]
+    Twice {
+        /// The episode.
+        key: String,
+        /// The second file.
+        path: PathBuf,
+    },
+    /// The application of a suite does not start.
+    #[error("the application of the suite {suite}")]
+    Server {
+        /// The suite.
+        suite: String,
+        /// Why.
+        source: BoxError,
+    },
+}
+
+/// Why one episode could not be judged.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Broken {
+    /// A command of the suite.
+    #[error("{command}: {message}")]
+    Command { command: &'static str, message: String },
+    /// The page of a task did not report.
+    #[error("the page of the task did not report {0}")]
+    Silent(&'static str),
+    /// A placeholder of a task.
+    #[error("{{{0}}} is not in the state of the application")]
+    Placeholder(String),
+    /// The agent could not be made, opened or asked.
+    #[error("{0}")]
+    Subject(String),
+}

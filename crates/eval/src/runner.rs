@@ -1,0 +1,331 @@
+//! Runs episodes: in parallel, each once, with results that survive whatever ends the evaluation.
+//!
+//! Invariants:
+//! - A result is on disk before the next episode of its worker begins. What was interrupted has none and is run again.
+//! - Which episodes a part has depends on their names and seeds alone.
+
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::episode::{Episode, EpisodeKey, EpisodeResult};
+use crate::error::EvalError;
+use crate::stage::Stage;
+use crate::subject::{Assignment, Subject as _, Subjects};
+use crate::suite::Suite;
+use crate::summary::EvalResults;
+
+/// The file of results in the directory of an evaluation.
+const RESULTS: &str = "episodes.jsonl";
+/// Attempts of an episode of which nothing can be said.
+const ATTEMPTS: usize = 2;
+
+/// What is run, and how.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The seeds of each task.
+    pub seeds: Range<u64>,
+    /// Names of tasks, or parts of them; all if empty.
+    pub tasks: Vec<String>,
+    /// The split whose tasks are run; all if `None`.
+    pub split: Option<String>,
+    /// Episodes at a time.
+    pub jobs: usize,
+    /// Time limit of an episode.
+    pub limit: Duration,
+    /// The 1-based part of the episodes, and the number of parts.
+    pub shard: Option<(u32, u32)>,
+    /// Where results are kept, in `episodes.jsonl`. Episodes that have one there are not run again.
+    pub out: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let limit = Duration::from_secs(180);
+        Self { seeds: 0..10, tasks: Vec::new(), split: None, jobs: 1, limit, shard: None, out: None }
+    }
+}
+
+impl Options {
+    fn wants(&self, episode: &Episode) -> bool {
+        let task = &episode.task;
+        let is_named = self.tasks.is_empty() || self.tasks.iter().any(|name| task.name.contains(name.as_str()));
+        let is_split = self.split.as_ref().is_none_or(|split| task.split == *split);
+        is_named && is_split && self.shard.is_none_or(|(part, of)| part_of(&episode.key(), of) == part)
+    }
+}
+
+/// Hears of an evaluation as it goes on.
+pub trait Progress: Send + Sync {
+    /// An episode ended: its result, how many have one now, and how many there are.
+    fn ended(&self, result: &EpisodeResult, done: usize, of: usize);
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn ended(&self, _: &EpisodeResult, _: usize, _: usize) {}
+}
+
+/// The 1-based part that an episode belongs to: the same on every machine and in every version.
+fn part_of(key: &EpisodeKey, of: u32) -> u32 {
+    // FNV-1a of 64 bits.
+    let text = key.to_string();
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    // The low bits of neighbouring seeds differ in a pattern; the high ones do not.
+    u32::try_from((hash ^ (hash >> 32)) % u64::from(of.max(1))).unwrap_or_default() + 1
+}
+
+/// Runs the episodes of some suites, and returns the results of all that have one.
+///
+/// # Errors
+/// [`EvalError::Server`] if an application does not start; [`EvalError::File`], [`EvalError::Result`] and
+/// [`EvalError::Twice`] if results cannot be kept or read. Results that were written stay.
+pub async fn run<S: Subjects>(
+    subjects: &S,
+    suites: &[Suite],
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<EvalResults, EvalError> {
+    let began = Instant::now();
+    let mut ledger = Ledger::open(options.out.as_deref())?;
+    let mut wanted: Vec<Episode> = Vec::new();
+    for suite in suites {
+        let suite = Arc::new(suite.clone());
+        for task in &suite.tasks {
+            let of = |seed| Episode { suite: suite.clone(), task: task.clone(), seed };
+            wanted.extend(options.seeds.clone().map(of).filter(|episode| options.wants(episode)));
+        }
+    }
+    let keys: BTreeSet<EpisodeKey> = wanted.iter().map(Episode::key).collect();
+    let resumed = ledger.results.iter().filter(|result| keys.contains(&result.key())).count();
+    let all = wanted.len();
+    wanted.retain(|episode| !ledger.done.contains(&episode.key()));
+    wanted.reverse();
+    let queue = Mutex::new(wanted);
+    let ledger_lock = Mutex::new(&mut ledger);
+    let failed: Mutex<Option<EvalError>> = Mutex::new(None);
+    // Episodes of a suite follow each other, so that a worker keeps its application.
+    let seats = Semaphore::new(options.jobs.max(1));
+    let worker = async |number: usize| {
+        let _seat = seats.acquire().await;
+        let mut stages: HashMap<String, Stage> = HashMap::new();
+        loop {
+            let is_over = lock(&failed).is_some();
+            let Some(episode) = lock(&queue).pop().filter(|_| !is_over) else { return };
+            if !stages.contains_key(&episode.suite.name) {
+                // An application that is no longer needed costs memory.
+                stages.clear();
+            }
+            let stage = match stages.entry(episode.suite.name.clone()) {
+                Entry::Occupied(stage) => stage.into_mut(),
+                Entry::Vacant(place) => match Stage::open(episode.suite.clone(), number).await {
+                    Ok(stage) => place.insert(stage),
+                    Err(source) => {
+                        let suite = episode.suite.name.clone();
+                        lock(&failed).get_or_insert(EvalError::Server { suite, source });
+                        return;
+                    }
+                },
+            };
+            let mut result = attempt(subjects, stage, &episode, number, options.limit).await;
+            for _ in 1..ATTEMPTS {
+                if result.outcome == crate::Outcome::Broken {
+                    result = attempt(subjects, stage, &episode, number, options.limit).await;
+                }
+            }
+            let mut ledger = lock(&ledger_lock);
+            if let Err(error) = ledger.add(result) {
+                lock(&failed).get_or_insert(error);
+                return;
+            }
+            if let Some(result) = ledger.results.last() {
+                progress.ended(result, ledger.fresh + resumed, all);
+            }
+        }
+    };
+    futures(options.jobs.max(1), &worker).await;
+    if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let fresh = ledger.fresh as u64;
+    let results = ledger.results.into_iter().filter(|result| keys.contains(&result.key())).collect();
+    Ok(EvalResults::new(results).having_run(fresh, began.elapsed()))
+}
+
+/// Runs `jobs` workers on this task: they share what it has borrowed.
+async fn futures(jobs: usize, worker: &impl AsyncFn(usize)) {
+    let mut workers: Vec<_> = (0..jobs).map(|number| Box::pin(worker(number))).collect();
+    std::future::poll_fn(|context| {
+        workers.retain_mut(|worker| worker.as_mut().poll(context).is_pending());
+        if workers.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+}
+
+async fn attempt<S: Subjects>(
+    subjects: &S,
+    stage: &mut Stage,
+    episode: &Episode,
+    worker: usize,
+    limit: Duration,
+) -> EpisodeResult {
+    let began = Instant::now();
+    let running = play(subjects, stage, episode, worker);
+    let result = match timeout(limit, running).await {
+        Ok(Ok(result)) => return result,
+        Ok(Err(why)) => EpisodeResult::broken(episode, &why, began.elapsed()),
+        Err(_) => {
+            let why = format!("it did not end within {} s", limit.as_secs());
+            EpisodeResult::broken(episode, &why, began.elapsed())
+        }
+    };
+    subjects.distrust(worker).await;
+    result
+}
+
+async fn play<S: Subjects>(
+    subjects: &S,
+    stage: &mut Stage,
+    episode: &Episode,
+    worker: usize,
+) -> Result<EpisodeResult, String> {
+    let broken = |error: crate::error::Broken| error.to_string();
+    let opening = stage.begin(&episode.task, episode.seed).await.map_err(broken)?;
+    let assignment = Assignment {
+        worker,
+        suite: stage.suite().clone(),
+        task: episode.task.clone(),
+        seed: episode.seed,
+        url: opening.url.clone(),
+        grants: stage.suite().grants.iter().map(|class| format!("{class}@{}", opening.origin)).collect(),
+        allow: stage.suite().allow.iter().map(|origin| origin.replace("{port}", &opening.port)).collect(),
+        script: opening.script.clone(),
+    };
+    let in_words = |error: crate::subject::BoxError| with_sources(error.as_ref());
+    let mut subject = subjects.subject(&assignment).await.map_err(in_words)?;
+    subject.open(&opening.url).await.map_err(in_words)?;
+    let instruction = stage.instruction(&episode.task, &opening).await.map_err(broken)?;
+    let began = Instant::now();
+    let report = subject.run(&instruction).await;
+    let took = began.elapsed();
+    let judgement = stage.judge(&episode.task, episode.seed, &opening, &report, &mut subject).await.map_err(broken)?;
+    subject.close().await.map_err(in_words)?;
+    Ok(EpisodeResult::of(episode, &report, judgement, took))
+}
+
+fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
+    let sources = std::iter::successors(Some(error), |error| error.source());
+    sources.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The results so far, in memory and on disk.
+struct Ledger {
+    file: Option<(PathBuf, File)>,
+    results: Vec<EpisodeResult>,
+    done: BTreeSet<EpisodeKey>,
+    fresh: usize,
+}
+
+impl Ledger {
+    fn open(out: Option<&Path>) -> Result<Self, EvalError> {
+        let mut ledger = Self { file: None, results: Vec::new(), done: BTreeSet::new(), fresh: 0 };
+        let Some(out) = out else { return Ok(ledger) };
+        let failed = |source| EvalError::File { path: out.to_owned(), source };
+        std::fs::create_dir_all(out).map_err(failed)?;
+        let path = out.join(RESULTS);
+        if path.exists() {
+            for result in read_results(&path)? {
+                ledger.remember(result, &path)?;
+            }
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
+        // A line that was cut off by a crash is not continued.
+        ledger.file = Some((path, file));
+        if let Some((path, file)) = &mut ledger.file
+            && !ends_with_newline(path)
+        {
+            file.write_all(b"\n").map_err(failed)?;
+        }
+        Ok(ledger)
+    }
+
+    fn remember(&mut self, result: EpisodeResult, path: &Path) -> Result<(), EvalError> {
+        if !self.done.insert(result.key()) {
+            return Err(EvalError::Twice { key: result.key().to_string(), path: path.to_owned() });
+        }
+        self.results.push(result);
+        Ok(())
+    }
+
+    fn add(&mut self, result: EpisodeResult) -> Result<(), EvalError> {
+        let path = self.file.as_ref().map_or_else(PathBuf::new, |(path, _)| path.clone());
+        if let Some((path, file)) = &mut self.file {
+            let failed = |source: std::io::Error| EvalError::File { path: path.clone(), source };
+            let mut line = serde_json::to_vec(&result).map_err(|error| failed(error.into()))?;
+            line.push(b'\n');
+            file.write_all(&line).and_then(|()| file.sync_data()).map_err(failed)?;
+        }
+        self.fresh += 1;
+        self.remember(result, &path)
+    }
+}
+
+fn ends_with_newline(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| bytes.last().is_none_or(|last| *last == b'\n'))
+}
+
+/// The results in a file, or in `episodes.jsonl` of a directory. A last line that a crash cut off is left out: its episode
+/// has no result.
+pub(crate) fn read_results(path: &Path) -> Result<Vec<EpisodeResult>, EvalError> {
+    let path = if path.is_dir() { path.join(RESULTS) } else { path.to_owned() };
+    let failed = |source| EvalError::File { path: path.clone(), source };
+    let lines: Result<Vec<String>, _> = BufReader::new(File::open(&path).map_err(failed)?).lines().collect();
+    let lines = lines.map_err(failed)?;
+    let mut results = Vec::new();
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str(line) {
+            Ok(result) => results.push(result),
+            Err(error) if error.is_eof() => tracing::warn!(line = index + 1, "a result was cut off"),
+            Err(source) => return Err(EvalError::Result { path: path.clone(), line: index + 1, source }),
+        }
+    }
+    Ok(results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(seed: u64) -> EpisodeKey {
+        EpisodeKey { suite: "site".to_owned(), task: "log in".to_owned(), seed }
+    }
+
+    #[test]
+    fn parts_are_disjoint_stable_and_alike_in_size() {
+        let mut sizes = [0; 4];
+        for seed in 0..1_000 {
+            sizes[usize::try_from(part_of(&key(seed), 4)).unwrap() - 1] += 1;
+        }
+        assert!(sizes.iter().all(|size| (200..300).contains(size)), "{sizes:?}");
+        assert_eq!(part_of(&key(0), 1), 1);
+    }
+}

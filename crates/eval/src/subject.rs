@@ -1,0 +1,64 @@
+//! What is measured: an agent for each episode, from whoever makes them.
+
+use std::sync::Arc;
+
+use cuebook_grammar::plan::PlanDraft;
+use cuebook_grammar::report::RunReport;
+
+use crate::oracle::Script;
+use crate::suite::{Suite, Task};
+
+/// Any error of an agent.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What an agent is made for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Assignment {
+    /// 0-based number of the worker: it has one episode at a time.
+    pub worker: usize,
+    /// The suite.
+    pub suite: Arc<Suite>,
+    /// The task.
+    pub task: Arc<Task>,
+    /// The seed.
+    pub seed: u64,
+    /// The page to start on.
+    pub url: String,
+    /// The consents of the suite, as `CLASS@ORIGIN`.
+    pub grants: Vec<String>,
+    /// Further origins that may be acted on.
+    pub allow: Vec<String>,
+    /// How the task is done, for the planner `oracle`. `None` if the suite does not state it.
+    pub script: Option<Script>,
+}
+
+/// An agent that is measured. It has one episode.
+pub trait Subject: Send {
+    /// Opens the page to start on, before the agent is told anything.
+    fn open(&mut self, url: &str) -> impl Future<Output = Result<(), BoxError>>;
+
+    /// Carries out the task.
+    fn run(&mut self, instruction: &str) -> impl Future<Output = RunReport>;
+
+    /// Runs a plan of the suite: the conditions that the page must meet in the end.
+    fn follow(&mut self, plan: PlanDraft) -> impl Future<Output = RunReport>;
+
+    /// Ends it, and everything that belongs to it.
+    fn close(self) -> impl Future<Output = Result<(), BoxError>>;
+}
+
+/// Makes agents.
+pub trait Subjects: Send + Sync {
+    /// The agents.
+    type Subject: Subject;
+
+    /// Makes the agent of an episode.
+    fn subject(&self, assignment: &Assignment) -> impl Future<Output = Result<Self::Subject, BoxError>>;
+
+    /// An episode of the worker broke or ran out of time: what its next agent shares with the last one is suspect.
+    fn distrust(&self, worker: usize) -> impl Future<Output = ()> {
+        let _ = worker;
+        async {}
+    }
+}
