@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use cuebook_network::drift::{Drift, DriftKind, Drifter};
-use cuebook_tests::{Person, Shop, Stage};
-use serde_json::{Value, json};
+use cuebook_tests::{Person, Stage};
+use serde_json::json;
 
 fn soon() -> Instant {
     Instant::now() + Duration::from_secs(30)
@@ -127,5 +127,67 @@ async fn a_person_works_under_mixed_drift() -> Result<()> {
     for seed in 1..=4 {
         does_everything_under(Drift::mixed(seed)).await.context(format!("seed {seed}"))?;
     }
+    Ok(())
+}
+
+/// The document as it is when `is_ready` is true of it, or four seconds later.
+async fn document(stage: &Stage, person: &Person, path: &str, is_ready: impl Fn(&str) -> bool) -> Result<String> {
+    person.opens(&stage.url(path)).await?;
+    let until = Instant::now() + Duration::from_secs(4);
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let seen = person.reads("document.readyState === 'complete' && document.documentElement.outerHTML").await;
+        let html = seen.unwrap_or_default().as_str().map(|html| html.replace(&stage.url("/"), "/")).unwrap_or_default();
+        if !html.is_empty() && (is_ready(&html) || Instant::now() >= until) {
+            return Ok(html);
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_kind_changes_a_page_or_its_requests() -> Result<()> {
+    const PAGE: &str = "/orders?confirm=dialog";
+    let stage = Stage::open().await?;
+    let person = Person::at(stage.tab().context("no tab")?);
+    let plain = document(&stage, &person, PAGE, |_| true).await?;
+    for kind in DriftKind::ALL {
+        let mut changed = false;
+        // One seed alone may leave this page out.
+        for seed in 1..=4 {
+            person.opens("about:blank").await?;
+            let drifter = Drifter::begin(stage.browser(), Drift::of(&[kind], seed), soon()).await?;
+            changed = match kind {
+                DriftKind::SlowRequests | DriftKind::FailingRequests => {
+                    document(&stage, &person, PAGE, |_| true).await?;
+                    drifter.drifted().delayed + drifter.drifted().failed > 0
+                }
+                _ => document(&stage, &person, PAGE, |html| html != plain).await? != plain,
+            };
+            if changed {
+                break;
+            }
+        }
+        ensure!(changed, "{kind} changes nothing");
+    }
+    assert_eq!(document(&stage, &person, PAGE, |html| html == plain).await?, plain, "a drift that is dropped ends");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_same_seed_gives_the_same_document() -> Result<()> {
+    let stage = Stage::open().await?;
+    let person = Person::at(stage.tab().context("no tab")?);
+    let mut seen = Vec::new();
+    for seed in [1, 1, 2] {
+        person.opens("about:blank").await?;
+        let kinds: Vec<DriftKind> = DriftKind::ALL.into_iter().filter(|kind| *kind != DriftKind::MovedTargets).collect();
+        let drifter = Drifter::begin(stage.browser(), Drift::of(&kinds, seed), soon()).await?;
+        person.opens(&stage.url("/login")).await?;
+        person.reads("sessionStorage.clear()").await?;
+        seen.push(document(&stage, &person, "/shop", |_| false).await?);
+        drop(drifter);
+    }
+    assert_eq!(seen[0], seen[1]);
+    assert_ne!(seen[0], seen[2]);
     Ok(())
 }

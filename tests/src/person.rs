@@ -54,13 +54,18 @@ impl Person {
         loop {
             let seen = self.looks(&json!([kind, name, near])).await.unwrap_or_default();
             if !seen["at"].is_null() && steady.as_ref() == Some(&seen["at"]) {
-                return self.presses(&seen["at"], times).await;
+                // Some things move away from the pointer.
+                self.points(&seen["at"]).await?;
+                if self.looks(&json!([kind, name, near])).await.unwrap_or_default()["at"] == seen["at"] {
+                    return self.presses(&seen["at"], times).await;
+                }
             }
             if !seen["close"].is_null() {
                 self.presses(&seen["close"], 1).await?;
             }
             if Instant::now() >= until {
-                bail!("a person finds no {kind} {name} [{near}]: {seen}");
+                let page = self.reads("`${location.href} ${document.body?.innerText}`").await?;
+                bail!("a person finds no {kind} {name} [{near}]: {seen} on {page}");
             }
             // What moves is waited for.
             steady = seen.get("at").cloned();
@@ -103,7 +108,8 @@ impl Person {
         let tree = self.call("Page.getFrameTree", json!({})).await?;
         let frame = tree["frameTree"]["frame"]["id"].clone();
         let world = self.call("Page.createIsolatedWorld", json!({ "frameId": frame, "worldName": "person" })).await?;
-        let params = json!({ "expression": expression, "contextId": world["executionContextId"], "returnByValue": true });
+        let params =
+            json!({ "expression": expression, "contextId": world["executionContextId"], "returnByValue": true });
         let reply = self.call("Runtime.evaluate", params).await?;
         Ok(reply["result"]["value"].clone())
     }
@@ -113,16 +119,18 @@ impl Person {
     }
 
     async fn presses(&self, at: &Value, times: u32) -> Result<()> {
-        let mouse = |kind: &str, count: u32| {
-            let button = if kind == "mouseMoved" { "none" } else { "left" };
-            json!({ "type": kind, "x": at[0], "y": at[1], "button": button, "clickCount": count })
-        };
-        self.call("Input.dispatchMouseEvent", mouse("mouseMoved", 0)).await?;
+        let mouse = |kind: &str, count: u32| json!({ "type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": count });
+        self.points(at).await?;
         for count in 1..=times {
             self.call("Input.dispatchMouseEvent", mouse("mousePressed", count)).await?;
             self.call("Input.dispatchMouseEvent", mouse("mouseReleased", count)).await?;
         }
         Ok(())
+    }
+
+    async fn points(&self, at: &Value) -> Result<()> {
+        let moved = json!({ "type": "mouseMoved", "x": at[0], "y": at[1] });
+        self.call("Input.dispatchMouseEvent", moved).await.map(drop)
     }
 
     async fn call(&self, method: &'static str, params: Value) -> Result<Value> {

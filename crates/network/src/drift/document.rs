@@ -117,9 +117,9 @@ fn declaring(kind: &str, body: &[u8]) -> String {
 fn admitting(policy: &str, nonce: &str) -> String {
     let mut directives: Vec<String> = policy.split(';').map(|one| one.trim().to_owned()).collect();
     let named = |wanted: &str| {
-        directives.iter().position(|one| {
-            one.split_ascii_whitespace().next().is_some_and(|name| name.eq_ignore_ascii_case(wanted))
-        })
+        directives
+            .iter()
+            .position(|one| one.split_ascii_whitespace().next().is_some_and(|name| name.eq_ignore_ascii_case(wanted)))
     };
     let governing = named("script-src-elem").or_else(|| named("script-src")).or_else(|| named("default-src"));
     let Some(index) = governing else { return policy.to_owned() };

@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn every_kind_is_mixed_in_now_and_then() {
-        let mut seen: Vec<DriftKind> = (0..100).flat_map(|seed| Drift::mixed(seed).kinds().collect::<Vec<_>>()).map(|it| it.0).collect();
+        let mut seen: Vec<DriftKind> =
+            (0..100).flat_map(|seed| Drift::mixed(seed).kinds().collect::<Vec<_>>()).map(|it| it.0).collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen, DriftKind::ALL);

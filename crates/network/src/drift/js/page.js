@@ -17,7 +17,7 @@ const native = {
   closest: Element.prototype.closest,
   insert: Node.prototype.insertBefore,
   remove: Element.prototype.remove,
-  replace: Element.prototype.replaceWith,
+  replace: Node.prototype.replaceChild,
   clone: Node.prototype.cloneNode,
   create: Document.prototype.createElement,
   contains: Node.prototype.contains,
@@ -43,7 +43,7 @@ export const fits = (element, selector) => apply(native.matches, element, [selec
 export const around = (element, selector) => apply(native.closest, element, [selector]);
 export const insert = (parent, node, before) => apply(native.insert, parent, [node, before]);
 export const takeOut = (element) => apply(native.remove, element, []);
-export const replace = (element, by) => apply(native.replace, element, [by]);
+export const replace = (node, by) => apply(native.replace, parentOf(node), [by, node]);
 export const clone = (element) => apply(native.clone, element, [true]);
 export const make = (tag) => apply(native.create, document, [tag]);
 export const holds = (outer, inner) => apply(native.contains, outer, [inner]);
