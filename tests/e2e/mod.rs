@@ -3,6 +3,7 @@
 mod cases;
 mod consents;
 mod contract;
+mod drift;
 mod durability;
 mod egress;
 mod engines;

@@ -2,6 +2,7 @@
 
 pub mod faults;
 pub mod hostile;
+mod person;
 mod script;
 mod stage;
 
@@ -15,6 +16,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+pub use person::Person;
 pub use script::Script;
 pub use stage::Stage;
 

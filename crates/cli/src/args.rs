@@ -11,6 +11,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgGroup, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use cuebook::network::drift::Drifts;
 use cuebook::{Containment, Engine};
 use cuebook_datalayer::traffic::Setting;
 use cuebook_decoding::emit::Target;
@@ -214,6 +215,12 @@ pub(crate) struct RunOptions {
     /// with their timers, UTC and en-US
     #[arg(long, conflicts_with = "cdp")]
     pub(crate) record_network: bool,
+    /// Change what pages get, for experiments: mixed, all, or kinds of drift such as changed-texts,overlays
+    #[arg(long, value_name = "KINDS")]
+    pub(crate) drift: Option<Drifts>,
+    /// What the drift is drawn from
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "drift")]
+    pub(crate) drift_seed: u64,
     /// Do not repair failed steps
     #[arg(long)]
     pub(crate) no_repair: bool,

@@ -35,7 +35,7 @@ use crate::interrupt::interrupt_on_signals;
 use crate::planner::AnyPlanner;
 use crate::progress::{self, Narrator};
 use crate::text::{plain, plain_lines, with_sources};
-use crate::traffic::{Offline, Traffic};
+use crate::traffic::{self, Offline, Traffic};
 use crate::wait_for::WaitFor;
 
 fn budgets(options: &RunOptions) -> Budgets {
@@ -175,13 +175,14 @@ pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Res
     let fixtures = job.fixtures.as_ref().map(|(dir, rules)| (dir, rules.clone()));
     let traffic = Traffic::new(&mut options, fixtures, &ready.dir, ready.redactor.clone())?;
     let tab = open_contained(&options, reach(&policy, &job.work)).await?;
-    let ended = match traffic.begin(&tab).await {
-        Ok(running) => {
+    let drifter = traffic::drift(&options, &tab).await;
+    let ended = match (traffic.begin(&tab).await, drifter) {
+        (Ok(running), Ok(_drifter)) => {
             let mut ended = perform(job, ready, &tab, tab.page.clone(), policy, interrupt, &options, output).await;
             ended.offline = running.end(output.quiet).await;
             Ok(ended)
         }
-        Err(refusal) => Err(refusal),
+        (Err(refusal), _) | (_, Err(refusal)) => Err(refusal),
     };
     close_tab(tab).await;
     ended

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cuebook::network::drift::Drifter;
 use cuebook::network::traffic::{Recorder, Replayer};
 use cuebook::{Tab, fresh};
 use cuebook_datalayer::RunDir;
@@ -102,6 +103,16 @@ impl Traffic {
                 .map(|replayer| Running::Replaying(replayer, fixtures)),
         };
         begun.map_err(|error| Refusal::unusable(ErrorCode::NoBrowser, with_sources(&error)))
+    }
+}
+
+/// Begins the drift that the flags ask for, until it is dropped.
+pub(crate) async fn drift(options: &RunOptions, tab: &Tab) -> Result<Option<Drifter>, Refusal> {
+    let Some(drifts) = &options.drift else { return Ok(None) };
+    let drift = drifts.seeded(options.drift_seed);
+    match Drifter::begin(&tab.browser, drift, Instant::now() + BEGIN).await {
+        Ok(drifter) => Ok(Some(drifter)),
+        Err(error) => Err(Refusal::unusable(ErrorCode::NoBrowser, with_sources(&error))),
     }
 }
 

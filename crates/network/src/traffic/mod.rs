@@ -39,23 +39,40 @@ pub fn page_script(seed: u32, epoch_ms: u64) -> Arc<str> {
 }
 
 /// A session that holds requests.
-struct Holding {
+pub(crate) struct Holding {
     browser: Arc<Browser>,
     session: Session,
 }
 
 impl Holding {
-    async fn begin(browser: &Arc<Browser>, stage: &str, until: Instant) -> Result<(Self, EventQueue), CallError> {
+    /// Holds all requests, at this stage.
+    pub(crate) async fn begin(
+        browser: &Arc<Browser>,
+        stage: &str,
+        until: Instant,
+    ) -> Result<(Self, EventQueue), CallError> {
+        Self::of(browser, json!([{ "urlPattern": "*", "requestStage": stage }]), until).await
+    }
+
+    /// Holds those that fit one of the patterns.
+    pub(crate) async fn of(
+        browser: &Arc<Browser>,
+        patterns: Value,
+        until: Instant,
+    ) -> Result<(Self, EventQueue), CallError> {
         let session = browser.begin_session(until).await?;
         let queue = session.events(&["Fetch.requestPaused"], CAPACITY);
         let holding = Self { browser: browser.clone(), session };
-        let params = json!({ "patterns": [{ "urlPattern": "*", "requestStage": stage }] });
-        holding.session.call_raw("Fetch.enable", params, until).await?;
+        holding.session.call_raw("Fetch.enable", json!({ "patterns": patterns }), until).await?;
         Ok((holding, queue))
     }
 
+    pub(crate) const fn session(&self) -> &Session {
+        &self.session
+    }
+
     /// Sends an answer. A request that is gone needs none.
-    fn answer(session: &Session, method: &'static str, params: Value) {
+    pub(crate) fn answer(session: &Session, method: &'static str, params: Value) {
         drop(session.call_raw(method, params, Instant::now() + ANSWER));
     }
 }
@@ -82,7 +99,7 @@ async fn each_tab<W: Future<Output = ()> + Send + 'static>(browser: Arc<Browser>
 }
 
 /// The next request of a queue; `None` once the browser is gone.
-async fn next(queue: &mut EventQueue) -> Option<PausedRequest> {
+pub(crate) async fn next(queue: &mut EventQueue) -> Option<PausedRequest> {
     loop {
         match queue.next().await? {
             Delivery::Event(event) => match event.parse::<PausedRequest>() {
