@@ -9,6 +9,7 @@ mod check_deps;
 mod circles;
 mod conformance;
 mod demo;
+mod eval;
 mod gen_schema;
 #[cfg(test)]
 mod house;
@@ -53,6 +54,11 @@ enum Chore {
     /// under a grammar is a plan (needs Python and a C++ compiler; the first build takes a while)
     #[command(disable_help_flag = true)]
     Engine(Measured),
+    /// Download the packages of the suites that are other people's (needs Python)
+    Fetch,
+    /// Measure an agent on suites: `cuebook eval`, where --suite also takes miniwob, django and all
+    #[command(disable_help_flag = true)]
+    Eval(Measured),
     /// Carry out other people's tests, in neutral form, and compare with the committed ratchet
     Conformance(conformance::Arguments),
     /// Kill cuebook again and again, and compare its log with what the server counted; or change pages under
@@ -88,6 +94,8 @@ fn main() -> ExitCode {
         Chore::Interop(arguments) => interop::run(&arguments),
         Chore::Bench(arguments) => measure("bench", &arguments),
         Chore::Engine(arguments) => measure("engine", &arguments),
+        Chore::Fetch => eval::fetch(),
+        Chore::Eval(arguments) => eval::run(&arguments.arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Soak(arguments) => measure("soak", &arguments),
     };

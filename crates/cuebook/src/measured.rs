@@ -23,6 +23,7 @@ use cuebook_eval::{Assignment, BoxError, Subject, Subjects};
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::RunReport;
+use cuebook_network::drift::{Drifter, Drifts};
 use tokio::sync::Mutex;
 
 use crate::agent::Agent;
@@ -40,6 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Agents<F> {
     options: LaunchOptions,
     layers: F,
+    drifts: Option<Drifts>,
     /// By worker, with the viewport that each was launched with.
     browsers: Mutex<HashMap<usize, Running>>,
 }
@@ -68,7 +70,13 @@ where
     /// In browsers that are launched with `options`, and the viewport of the suite.
     pub fn launching(mut options: LaunchOptions, layers: F) -> Self {
         options.withheld_variables.extend(environment::confidential());
-        Self { options, layers, browsers: Mutex::default() }
+        Self { options, layers, drifts: None, browsers: Mutex::default() }
+    }
+
+    /// Changes what the pages of an episode get, by its task and seed.
+    #[must_use]
+    pub fn under(self, drifts: Option<Drifts>) -> Self {
+        Self { drifts, ..self }
     }
 
     async fn browser(&self, assignment: &Assignment) -> Result<Arc<Browser>, BoxError> {
@@ -98,9 +106,9 @@ impl<F> Subjects for Agents<F>
 where
     F: Fn(AgentBuilder, &Assignment) -> Result<AgentBuilder, BoxError> + Send + Sync,
 {
-    type Subject = Agent;
+    type Subject = Measured;
 
-    async fn subject(&self, assignment: &Assignment) -> Result<Agent, BoxError> {
+    async fn subject(&self, assignment: &Assignment) -> Result<Measured, BoxError> {
         let browser = self.browser(assignment).await?;
         let mut policy = Policy::default().starting_at(&assignment.url)?;
         for origin in &assignment.allow {
@@ -109,8 +117,16 @@ where
         for grant in &assignment.grants {
             policy = policy.granting(grant)?;
         }
+        let drifter = match &self.drifts {
+            Some(drifts) => {
+                let drift = drifts.seeded(assignment.mixed_seed());
+                Some(Drifter::begin(&browser, drift, Instant::now() + PATIENCE).await?)
+            }
+            None => None,
+        };
         let builder = Agent::builder().browser(BrowserSource::Isolated(browser)).policy(policy);
-        Ok((self.layers)(builder, assignment)?.build().await?)
+        let agent = (self.layers)(builder, assignment)?.build().await?;
+        Ok(Measured { agent, _drifter: drifter })
     }
 
     /// The worker's browser may be what broke.
@@ -119,6 +135,13 @@ where
             browser.close(Instant::now() + PATIENCE).await.ok();
         }
     }
+}
+
+/// An agent, and what changes its pages.
+#[derive(Debug)]
+pub struct Measured {
+    agent: Agent,
+    _drifter: Option<Drifter>,
 }
 
 /// What cannot be opened for an agent.
@@ -130,24 +153,24 @@ enum OpeningError {
     Goto(String, #[source] GotoError),
 }
 
-impl Subject for Agent {
+impl Subject for Measured {
     async fn open(&mut self, url: &str) -> Result<(), BoxError> {
-        let target = TargetId::from(self.page().as_str());
-        let page = self.browser().and_then(|browser| browser.page(&target)).ok_or(OpeningError::NoPage)?;
+        let target = TargetId::from(self.agent.page().as_str());
+        let page = self.agent.browser().and_then(|browser| browser.page(&target)).ok_or(OpeningError::NoPage)?;
         let opened = page.goto(url, WaitUntil::Load, Instant::now() + PATIENCE).await;
         opened.map_err(|error| OpeningError::Goto(url.to_owned(), error))?;
         Ok(())
     }
 
     async fn run(&mut self, instruction: &str) -> RunReport {
-        Self::run(self, instruction).await
+        self.agent.run(instruction).await
     }
 
     async fn follow(&mut self, plan: PlanDraft) -> RunReport {
-        Self::follow(self, plan).await
+        self.agent.follow(plan).await
     }
 
     async fn close(self) -> Result<(), BoxError> {
-        Ok(Self::close(self).await?)
+        Ok(self.agent.close().await?)
     }
 }

@@ -19,8 +19,8 @@ use tokio::time::timeout;
 
 use crate::episode::{Episode, EpisodeKey, EpisodeResult};
 use crate::error::EvalError;
-use crate::stage::Stage;
-use crate::subject::{Assignment, Subject as _, Subjects};
+use crate::stage::{Opening, Stage};
+use crate::subject::{Assignment, Subject as _, Subjects, fnv};
 use crate::suite::Suite;
 use crate::summary::EvalResults;
 
@@ -81,11 +81,7 @@ impl Progress for Quiet {
 
 /// The 1-based part that an episode belongs to: the same on every machine and in every version.
 fn part_of(key: &EpisodeKey, of: u32) -> u32 {
-    // FNV-1a of 64 bits.
-    let text = key.to_string();
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = fnv(key.to_string().into_bytes(), 0);
     // The low bits of neighbouring seeds differ in a pattern; the high ones do not.
     u32::try_from((hash ^ (hash >> 32)) % u64::from(of.max(1))).unwrap_or_default() + 1
 }
@@ -212,8 +208,8 @@ async fn play<S: Subjects>(
         task: episode.task.clone(),
         seed: episode.seed,
         url: opening.url.clone(),
-        grants: stage.suite().grants.iter().map(|class| format!("{class}@{}", opening.origin)).collect(),
-        allow: stage.suite().allow.iter().map(|origin| origin.replace("{port}", &opening.port)).collect(),
+        grants: grants(stage.suite(), &opening),
+        allow: opening.allow.clone(),
         script: opening.script.clone(),
     };
     let in_words = |error: crate::subject::BoxError| with_sources(error.as_ref());
@@ -226,6 +222,12 @@ async fn play<S: Subjects>(
     let judgement = stage.judge(&episode.task, episode.seed, &opening, &report, &mut subject).await.map_err(broken)?;
     subject.close().await.map_err(in_words)?;
     Ok(EpisodeResult::of(episode, &report, judgement, took))
+}
+
+/// The consents of a suite, on the origin of its application and on the others that it names.
+fn grants(suite: &Suite, opening: &Opening) -> Vec<String> {
+    let origins: Vec<&String> = std::iter::once(&opening.origin).chain(&opening.allow).collect();
+    suite.grants.iter().flat_map(|class| origins.iter().map(move |origin| format!("{class}@{origin}"))).collect()
 }
 
 fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {

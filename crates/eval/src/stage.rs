@@ -44,7 +44,8 @@ enum Application {
 pub(crate) struct Opening {
     pub(crate) url: String,
     pub(crate) origin: String,
-    pub(crate) port: String,
+    /// Further origins that may be acted on.
+    pub(crate) allow: Vec<String>,
     pub(crate) script: Option<Script>,
     /// The state of the application before it.
     before: Value,
@@ -129,7 +130,8 @@ impl Stage {
         let script = task.script.as_ref().map(|script| script.filled(&before)).transpose()?;
         let (origin, port) = (url.origin().ascii_serialization(), url.port_or_known_default());
         let port = port.map_or_else(String::new, |port| port.to_string());
-        Ok(Opening { origin, port, url: url.to_string(), script, before, number })
+        let allow = self.suite.allow.iter().map(|origin| origin.replace("{port}", &port)).collect();
+        Ok(Opening { origin, allow, url: url.to_string(), script, before, number })
     }
 
     /// The instruction, once the page was opened.

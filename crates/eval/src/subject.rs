@@ -33,6 +33,21 @@ pub struct Assignment {
     pub script: Option<Script>,
 }
 
+impl Assignment {
+    /// A seed for what is drawn in this episode: another one for each task.
+    #[must_use]
+    pub fn mixed_seed(&self) -> u64 {
+        fnv(self.task.name.bytes(), self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+}
+
+/// FNV-1a of 64 bits, from another start.
+/// Source: Fowler, Noll, Vo and Eastlake, "The FNV Non-Cryptographic Hash Algorithm".
+pub(crate) fn fnv(bytes: impl IntoIterator<Item = u8>, start: u64) -> u64 {
+    let begun = 0xcbf2_9ce4_8422_2325 ^ start;
+    bytes.into_iter().fold(begun, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
 /// An agent that is measured. It has one episode.
 pub trait Subject: Send {
     /// Opens the page to start on, before the agent is told anything.

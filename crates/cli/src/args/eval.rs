@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use cuebook::network::drift::Drifts;
 
 use super::{BrowserArgs, EngineArgs, PlannerArg, duration, planner, shard};
 
@@ -71,6 +72,9 @@ pub(crate) struct EvalRunArgs {
     /// Start over: remove the results in --out first
     #[arg(long)]
     pub(crate) fresh: bool,
+    /// Change what pages get, by task and seed: mixed, all, or kinds of drift such as changed-texts,overlays
+    #[arg(long, value_name = "KINDS")]
+    pub(crate) drift: Option<Drifts>,
     /// Do not repair failed steps
     #[arg(long)]
     pub(crate) no_repair: bool,

@@ -42,6 +42,8 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     seeds: Option<(u64, u64)>,
     repair: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drift: Option<String>,
     #[serde(flatten)]
     summary: &'a Summary,
     /// Errors that were put into answers, and how many of them were refused before anything ran.
@@ -90,11 +92,11 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
                 planner,
                 errors: errors.clone(),
                 tally: tally.clone(),
-                state: Mutex::new(State::seeded(seed_of(assignment))),
+                state: Mutex::new(State::seeded(assignment.mixed_seed())),
             }),
         })
     };
-    let agents = Agents::launching(launch_options(&args.browser)?, layers);
+    let agents = Agents::launching(launch_options(&args.browser)?, layers).under(args.drift.clone());
     let narrator = Narrator::default();
     let listener: &dyn Progress = if output.quiet { &Quiet } else { &narrator };
     let results = evaluate(&agents, &suites, &options, listener).await;
@@ -108,6 +110,7 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
         planner: source.name(),
         seeds: Some((args.seeds.start, args.seeds.end)),
         repair: !args.no_repair,
+        drift: args.drift.as_ref().map(ToString::to_string),
         summary: &results.summary(),
         errors,
         metrics: Some(metrics(&results)),
@@ -199,14 +202,6 @@ impl Source {
     }
 }
 
-/// The seed of a planner's errors: another one for each task.
-fn seed_of(assignment: &Assignment) -> u64 {
-    let bytes = assignment.task.name.bytes();
-    bytes.fold(assignment.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
 /// What the logs of the episodes say. A log that cannot be read is left out with a note.
 fn metrics(results: &EvalResults) -> Metrics {
     let mut collector = Collector::default();
@@ -246,6 +241,7 @@ fn merge(parts: &[std::path::PathBuf], out: &Path, output: Output) -> Result<Exi
         planner: "merged".to_owned(),
         seeds: None,
         repair: true,
+        drift: None,
         summary: &results.summary(),
         errors: BTreeMap::new(),
         metrics: Some(metrics(&results)),

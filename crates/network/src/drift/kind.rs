@@ -91,6 +91,15 @@ impl FromStr for Drifts {
     }
 }
 
+impl fmt::Display for Drifts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mixed => f.write_str("mixed"),
+            Self::Of(kinds) => f.write_str(&kinds.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
+        }
+    }
+}
+
 impl Drifts {
     /// The drift of a seed.
     #[must_use]

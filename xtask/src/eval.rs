@@ -1,0 +1,100 @@
+//! Fetches what other people's suites need, and measures an agent on them: `cuebook eval`, with the suites by name.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Result, bail, ensure};
+use xtask::chrome;
+use xtask::commands::{BuildProfile, build_executable, python, root, stage};
+
+/// The suites that have a name here, and their files. The built-in one has none.
+const SUITES: [(&str, Option<&str>); 3] =
+    [("site", None), ("miniwob", Some("eval/miniwob.toml")), ("django", Some("eval/django/suite.toml"))];
+
+const MINIWOB: &str = "miniwob==1.1.0";
+const DJANGO: &str = "django>=5.2,<5.3";
+
+/// Downloads the packages of the suites `miniwob` and `django` from their registry, once.
+///
+/// # Errors
+/// If there is no Python, or a package cannot be had.
+pub(crate) fn fetch() -> Result<()> {
+    let (python, work) = (python()?, root().join("target/eval"));
+    std::fs::create_dir_all(&work)?;
+    if !package().is_dir() {
+        let mut download = Command::new(&python);
+        download.args(["-m", "pip", "download", "--quiet", "--no-deps", "--dest"]).arg(&work).arg(MINIWOB);
+        stage("MiniWoB++", &mut download)?;
+        let wheel = std::fs::read_dir(&work)?.filter_map(Result::ok).map(|entry| entry.path());
+        let Some(wheel) = wheel.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl")) else {
+            bail!("expected a wheel of {MINIWOB} in {}, saw none", work.display());
+        };
+        let mut unpack = Command::new(&python);
+        unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(work.join("miniwob"));
+        stage("unpack MiniWoB++", &mut unpack)?;
+    }
+    let venv = root().join("target/interop/venv");
+    if !venv.is_dir() {
+        stage("a virtual environment", Command::new(&python).args(["-m", "venv"]).arg(&venv))?;
+    }
+    let mut install = Command::new(venv.join("bin/python"));
+    stage("Django", install.args(["-m", "pip", "install", "--quiet", DJANGO]))
+}
+
+fn package() -> PathBuf {
+    root().join("target/eval/miniwob/miniwob/html")
+}
+
+/// Runs `cuebook eval` with these arguments, where a suite is a file, `all`, or one of the names.
+///
+/// # Errors
+/// If a suite is not fetched, or results are worse than a baseline.
+pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
+    let arguments = named(arguments)?;
+    if arguments.iter().any(|argument| argument == "eval/miniwob.toml") {
+        ensure!(package().is_dir(), "the package of MiniWoB++ is not there: run `cargo xtask fetch` once");
+    }
+    let chrome = chrome::find_or_install()?;
+    let cuebook = build_executable("cuebook-cli", "cuebook", BuildProfile::Release)?;
+    let mut command = Command::new(cuebook);
+    command.current_dir(root()).env("CHROME", chrome).arg("eval").args(arguments);
+    let status = command.status()?;
+    ensure!(status.success(), "cuebook eval: {status}");
+    Ok(())
+}
+
+/// The arguments with the names of suites replaced by their files.
+fn named(arguments: &[OsString]) -> Result<Vec<OsString>> {
+    let mut out = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        if argument != "--suite" {
+            out.push(argument.clone());
+            continue;
+        }
+        let Some(name) = rest.next() else { bail!("--suite needs a name or a file") };
+        for (own, file) in SUITES.iter().filter(|(own, _)| name == "all" || name == own) {
+            out.extend(["--suite".into(), file.unwrap_or(own).into()]);
+        }
+        if name != "all" && !SUITES.iter().any(|(own, _)| name == own) {
+            out.extend(["--suite".into(), name.clone()]);
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_suites_are_their_files() {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        let read = |given: &[&str]| named(&words(given)).unwrap();
+        assert_eq!(read(&["--suite", "miniwob", "--json"]), words(&["--suite", "eval/miniwob.toml", "--json"]));
+        assert_eq!(read(&["--suite", "own.toml"]), words(&["--suite", "own.toml"]));
+        assert_eq!(read(&["--suite", "all"]).len(), 2 * SUITES.len());
+        assert!(named(&words(&["--suite"])).is_err());
+    }
+}
