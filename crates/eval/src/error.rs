@@ -42,6 +42,12 @@ pub enum EvalError {
         /// The second file.
         path: PathBuf,
     },
+    /// The queue of episodes.
+    #[error("the queue: {message}")]
+    Queue {
+        /// Why, in the words of the store.
+        message: String,
+    },
     /// The application of a suite does not start.
     #[error("the application of the suite {suite}")]
     Server {

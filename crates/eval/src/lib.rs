@@ -12,7 +12,8 @@
 //! # }
 //! ```
 //!
-//! Costs what the agents cost; a result is some 500 bytes.
+//! Costs what the agents cost; a result is some 500 bytes. The feature `queue` lets several machines share the episodes
+//! through an object store.
 //!
 //! Invariants:
 //! - An episode has exactly one result, whatever its agent does: an agent that breaks or hangs fails its episode only.
@@ -27,6 +28,8 @@ mod miniwob;
 mod oracle;
 mod paths;
 mod process;
+#[cfg(feature = "queue")]
+mod queue;
 mod runner;
 mod stage;
 mod statistics;
@@ -38,6 +41,8 @@ pub use compare::{Change, Comparison};
 pub use episode::{Episode, EpisodeKey, EpisodeResult, Outcome};
 pub use error::EvalError;
 pub use oracle::{Oracle, Script};
+#[cfg(feature = "queue")]
+pub use queue::Queue;
 pub use runner::{Options, Progress, Quiet, run};
 pub use statistics::{Interval, paired, wilson};
 pub use subject::{Assignment, BoxError, Subject, Subjects};

@@ -80,17 +80,27 @@ fn replaced(value: &Value, find: &impl Fn(&str) -> Option<String>) -> Option<Val
 
 /// Plans by a script.
 #[derive(Clone, Debug)]
-pub struct Oracle(Script);
+pub struct Oracle {
+    script: Script,
+    alike: Vec<Vec<String>>,
+}
 
 impl Oracle {
     /// A planner for one task.
     #[must_use]
     pub const fn new(script: Script) -> Self {
-        Self(script)
+        Self { script, alike: Vec::new() }
+    }
+
+    /// The names of each group mean the same.
+    #[must_use]
+    pub fn knowing(self, groups: &[Vec<String>]) -> Self {
+        let plain = |group: &Vec<String>| group.iter().map(|name| normal(name)).collect();
+        Self { alike: groups.iter().map(plain).collect(), ..self }
     }
 
     fn plan_now(&self, request: &PlanRequest<'_>) -> PlanReply {
-        let steps = &self.0.0;
+        let steps = &self.script.0;
         let memory = Memory::of(request.state);
         let done = memory.done(request.history, steps.len());
         if done == steps.len() {
@@ -100,7 +110,7 @@ impl Oracle {
         if request.failure.is_some_and(|failure| failure.evidence.input_sent) && !is_repeatable(&steps[done]) {
             return PlanReply::of(said(json!({ "type": "fail", "reason": "a step failed after its input was sent" })));
         }
-        let find = |described: &str| best(described, request.observation).map(|candidate| candidate.id.to_string());
+        let find = |described: &str| best(described, &self.alike, request.observation).map(|candidate| candidate.id.to_string());
         let rest = steps[done..].iter().take(STEPS);
         // What follows a new page is found there.
         let last = rest.clone().position(leads_away).map_or(STEPS, |last| last + 1);
@@ -206,7 +216,7 @@ impl Memory {
 }
 
 /// The candidate that a description means: the only one of its role, or by far the most similar.
-fn best<'o>(described: &str, observation: &'o Observation) -> Option<&'o Candidate> {
+fn best<'o>(described: &str, groups: &[Vec<String>], observation: &'o Observation) -> Option<&'o Candidate> {
     let (target, context) = match described.split_once('|') {
         Some((target, context)) => (target.trim(), Some(normal(context))),
         None => (described.trim(), None),
@@ -217,7 +227,7 @@ fn best<'o>(described: &str, observation: &'o Observation) -> Option<&'o Candida
         .candidates
         .iter()
         .filter(|candidate| candidate.role.as_str() == role)
-        .map(|candidate| (likeness(&name, candidate), candidate))
+        .map(|candidate| (likeness(&name, groups, candidate), candidate))
         .filter(|(grade, _)| *grade >= ALIKE)
         .collect();
     if let Some(wanted) = context {
@@ -246,12 +256,17 @@ fn best<'o>(described: &str, observation: &'o Observation) -> Option<&'o Candida
 }
 
 /// 1 if a name is the one that is wanted, or none is.
-fn likeness(wanted: &str, candidate: &Candidate) -> f64 {
+fn likeness(wanted: &str, groups: &[Vec<String>], candidate: &Candidate) -> f64 {
     if wanted.is_empty() {
         return 1.0;
     }
     let names = [Some(&candidate.name), candidate.label.as_ref(), candidate.placeholder.as_ref()];
-    names.into_iter().flatten().map(|name| alike(wanted, &normal(name))).fold(0.0, f64::max)
+    let means_the_same = |seen: &String| {
+        let both = |group: &&Vec<String>| group.iter().any(|own| own == wanted) && group.contains(seen);
+        groups.iter().any(|group| both(&group))
+    };
+    let grade = |seen: String| if means_the_same(&seen) { 0.98 } else { alike(wanted, &seen) };
+    names.into_iter().flatten().map(|name| grade(normal(name))).fold(0.0, f64::max)
 }
 
 fn alike(wanted: &str, seen: &str) -> f64 {

@@ -28,6 +28,8 @@ use crate::summary::EvalResults;
 const RESULTS: &str = "episodes.jsonl";
 /// Attempts of an episode of which nothing can be said.
 const ATTEMPTS: usize = 2;
+/// The wait before an episode that somebody else has is looked at again.
+const POLL: Duration = Duration::from_secs(1);
 
 /// What is run, and how.
 #[derive(Clone, Debug)]
@@ -45,6 +47,9 @@ pub struct Options {
     pub limit: Duration,
     /// The 1-based part of the episodes, and the number of parts.
     pub shard: Option<(u32, u32)>,
+    /// The store that several machines take the episodes from, each one once. The results are those of all of them.
+    #[cfg(feature = "queue")]
+    pub queue: Option<crate::queue::Queue>,
     /// Where results are kept, in `episodes.jsonl`. Episodes that have one there are not run again.
     pub out: Option<PathBuf>,
 }
@@ -52,7 +57,17 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let limit = Duration::from_secs(180);
-        Self { seeds: 0..10, tasks: Vec::new(), split: None, jobs: 1, limit, shard: None, out: None }
+        Self {
+            seeds: 0..10,
+            tasks: Vec::new(),
+            split: None,
+            jobs: 1,
+            limit,
+            shard: None,
+            #[cfg(feature = "queue")]
+            queue: None,
+            out: None,
+        }
     }
 }
 
@@ -62,6 +77,58 @@ impl Options {
         let is_named = self.tasks.is_empty() || self.tasks.iter().any(|name| task.name.contains(name.as_str()));
         let is_split = self.split.as_ref().is_none_or(|split| task.split == *split);
         is_named && is_split && self.shard.is_none_or(|(part, of)| part_of(&episode.key(), of) == part)
+    }
+}
+
+/// Whether an episode is run here.
+enum Taking {
+    Ours,
+    /// Not now: somebody else is at it.
+    Later,
+    Done,
+}
+
+#[cfg(feature = "queue")]
+impl Options {
+    async fn takes(&self, episode: &Episode) -> Result<Taking, EvalError> {
+        let Some(queue) = &self.queue else { return Ok(Taking::Ours) };
+        Ok(match queue.claim(&episode.key()).await? {
+            crate::queue::Claim::Ours => Taking::Ours,
+            crate::queue::Claim::Taken => Taking::Later,
+            crate::queue::Claim::Done => Taking::Done,
+        })
+    }
+
+    /// Whether the result counts.
+    async fn hands_in(&self, result: &EpisodeResult) -> Result<bool, EvalError> {
+        match &self.queue {
+            Some(queue) => queue.deliver(result).await,
+            None => Ok(true),
+        }
+    }
+
+    /// The results of all machines.
+    async fn everyone(&self, own: Vec<EpisodeResult>) -> Result<Vec<EpisodeResult>, EvalError> {
+        match &self.queue {
+            Some(queue) => queue.results().await,
+            None => Ok(own),
+        }
+    }
+}
+
+#[cfg(not(feature = "queue"))]
+#[expect(clippy::unused_async, clippy::unused_self, reason = "as with the feature `queue`")]
+impl Options {
+    async fn takes(&self, _: &Episode) -> Result<Taking, EvalError> {
+        Ok(Taking::Ours)
+    }
+
+    async fn hands_in(&self, _: &EpisodeResult) -> Result<bool, EvalError> {
+        Ok(true)
+    }
+
+    async fn everyone(&self, own: Vec<EpisodeResult>) -> Result<Vec<EpisodeResult>, EvalError> {
+        Ok(own)
     }
 }
 
@@ -123,6 +190,20 @@ pub async fn run<S: Subjects>(
         loop {
             let is_over = lock(&failed).is_some();
             let Some(episode) = lock(&queue).pop().filter(|_| !is_over) else { return };
+            match options.takes(&episode).await {
+                Ok(Taking::Ours) => {}
+                Ok(Taking::Done) => continue,
+                Ok(Taking::Later) => {
+                    // Somebody is at it, and may die: it is looked at again after all others.
+                    lock(&queue).insert(0, episode);
+                    tokio::time::sleep(POLL).await;
+                    continue;
+                }
+                Err(error) => {
+                    lock(&failed).get_or_insert(error);
+                    return;
+                }
+            }
             if !stages.contains_key(&episode.suite.name) {
                 // An application that is no longer needed costs memory.
                 stages.clear();
@@ -144,6 +225,15 @@ pub async fn run<S: Subjects>(
                     result = attempt(subjects, stage, &episode, number, options.limit).await;
                 }
             }
+            match options.hands_in(&result).await {
+                Ok(true) => {}
+                // Somebody else took it after our lease, and was first.
+                Ok(false) => continue,
+                Err(error) => {
+                    lock(&failed).get_or_insert(error);
+                    return;
+                }
+            }
             let mut ledger = lock(&ledger_lock);
             if let Err(error) = ledger.add(result) {
                 lock(&failed).get_or_insert(error);
@@ -159,7 +249,8 @@ pub async fn run<S: Subjects>(
         return Err(error);
     }
     let fresh = ledger.fresh as u64;
-    let results = ledger.results.into_iter().filter(|result| keys.contains(&result.key())).collect();
+    let results = options.everyone(ledger.results).await?;
+    let results = results.into_iter().filter(|result| keys.contains(&result.key())).collect();
     Ok(EvalResults::new(results).having_run(fresh, began.elapsed()))
 }
 
@@ -315,10 +406,157 @@ pub(crate) fn read_results(path: &Path) -> Result<Vec<EpisodeResult>, EvalError>
 
 #[cfg(test)]
 mod tests {
+    use cuebook_grammar::plan::PlanDraft;
+    use cuebook_grammar::report::{RunReport, RunResult};
+
     use super::*;
+    use crate::episode::Outcome;
+    use crate::subject::BoxError;
+    use crate::subject::Subject;
 
     fn key(seed: u64) -> EpisodeKey {
         EpisodeKey { suite: "site".to_owned(), task: "log in".to_owned(), seed }
+    }
+
+    const SUITE: &str = "name = \"own\"\nurl = \"http://app.test/\"\n";
+
+    fn suite(tasks: &[&str]) -> Suite {
+        let task = |name: &&str| format!("[[task]]\nname = \"{name}\"\ninstruction = \"{name}\"\nanswer = \"yes\"\n");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.toml");
+        std::fs::write(&path, format!("{SUITE}{}", tasks.iter().map(task).collect::<String>())).unwrap();
+        Suite::read(&path).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Does what the name of the task says.
+    struct Fakes {
+        made: std::sync::atomic::AtomicUsize,
+        distrusted: std::sync::atomic::AtomicUsize,
+    }
+
+    impl Fakes {
+        const fn new() -> Self {
+            let zero = std::sync::atomic::AtomicUsize::new;
+            Self { made: zero(0), distrusted: zero(0) }
+        }
+
+        fn made(&self) -> usize {
+            self.made.load(std::sync::atomic::Ordering::Relaxed)
+        }
+    }
+
+    struct Fake;
+
+    impl Subject for Fake {
+        async fn open(&mut self, _: &str) -> Result<(), BoxError> {
+            Ok(())
+        }
+
+        async fn run(&mut self, instruction: &str) -> RunReport {
+            if instruction == "hang" {
+                std::future::pending::<()>().await;
+            }
+            let result = if instruction == "admit" { RunResult::Failed } else { RunResult::Ok };
+            let answer = if instruction == "solve" { "yes" } else { "no" };
+            RunReport { answer: Some(answer.to_owned()), ..RunReport::without_run(result, None) }
+        }
+
+        async fn follow(&mut self, _: PlanDraft) -> RunReport {
+            RunReport::without_run(RunResult::Ok, None)
+        }
+
+        async fn close(self) -> Result<(), BoxError> {
+            Ok(())
+        }
+    }
+
+    impl Subjects for Fakes {
+        type Subject = Fake;
+
+        async fn subject(&self, assignment: &Assignment) -> Result<Fake, BoxError> {
+            self.made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if assignment.task.name == "break" { Err("no browser".into()) } else { Ok(Fake) }
+        }
+
+        async fn distrust(&self, _: usize) {
+            self.distrusted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_episode_has_one_result_whatever_its_agent_does() {
+        let suites = [suite(&["solve", "admit", "lie", "hang", "break"])];
+        let options = Options { seeds: 0..3, jobs: 4, limit: Duration::from_millis(300), ..Options::default() };
+        let fakes = Fakes::new();
+        let results = run(&fakes, &suites, &options, &Quiet).await.unwrap();
+        let outcomes = |task: &str| -> Vec<Outcome> {
+            let of = results.episodes.iter().filter(|result| result.task == task);
+            of.map(|result| result.outcome).collect()
+        };
+        assert_eq!(outcomes("solve"), [Outcome::Solved; 3]);
+        assert_eq!(outcomes("admit"), [Outcome::Failed; 3]);
+        assert_eq!(outcomes("lie"), [Outcome::SilentlyWrong; 3]);
+        assert_eq!((outcomes("hang"), outcomes("break")), (vec![Outcome::Broken; 3], vec![Outcome::Broken; 3]));
+        let totals = results.summary().totals;
+        assert_eq!((totals.episodes, totals.broken, totals.silent_wrong), (9, 6, 3));
+        assert_eq!(fakes.distrusted.into_inner(), 12, "each attempt that broke");
+    }
+
+    #[tokio::test]
+    async fn what_has_a_result_is_not_run_again_and_a_cut_off_line_is() {
+        let (suites, out) = ([suite(&["solve", "admit"])], tempfile::tempdir().unwrap());
+        let options = Options { seeds: 0..2, out: Some(out.path().to_owned()), ..Options::default() };
+        let first = run(&Fakes::new(), &suites, &options, &Quiet).await.unwrap();
+        let again = Fakes::new();
+        let second = run(&again, &suites, &options, &Quiet).await.unwrap();
+        assert_eq!((again.made(), &second.episodes), (0, &first.episodes));
+        let path = out.path().join(RESULTS);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, &text[..text.len() - 10]).unwrap();
+        let third = Fakes::new();
+        let ended = run(&third, &suites, &options, &Quiet).await.unwrap();
+        assert_eq!((third.made(), ended.episodes.len()), (1, 4));
+        assert_eq!(EvalResults::read([out.path()]).unwrap().episodes.len(), 4);
+    }
+
+    #[tokio::test]
+    async fn parts_have_every_episode_once() {
+        let (suites, out) = ([suite(&["solve", "admit"])], tempfile::tempdir().unwrap());
+        let mut folders = Vec::new();
+        for part in 1..=3 {
+            let folder = out.path().join(part.to_string());
+            let options =
+                Options { seeds: 0..20, shard: Some((part, 3)), out: Some(folder.clone()), ..Options::default() };
+            run(&Fakes::new(), &suites, &options, &Quiet).await.unwrap();
+            folders.push(folder);
+        }
+        let whole = EvalResults::read(folders.iter().map(PathBuf::as_path)).unwrap();
+        assert_eq!(whole.episodes.len(), 40);
+        folders.push(out.path().join("1"));
+        assert!(EvalResults::read(folders.iter().map(PathBuf::as_path)).is_err(), "one part twice");
+    }
+
+    #[cfg(feature = "queue")]
+    #[tokio::test]
+    async fn machines_share_the_episodes_of_a_queue() {
+        let (suites, folder) = ([suite(&["solve", "admit", "lie"])], tempfile::tempdir().unwrap());
+        let url = url::Url::from_directory_path(folder.path()).unwrap();
+        let options = || {
+            let queue = crate::queue::Queue::open(&url, [], Duration::from_secs(60)).unwrap();
+            Options { seeds: 0..10, jobs: 2, queue: Some(queue), ..Options::default() }
+        };
+        let machines = [Fakes::new(), Fakes::new(), Fakes::new()];
+        let (first, second, third) = (options(), options(), options());
+        let (first, second, third) = tokio::join!(
+            run(&machines[0], &suites, &first, &Quiet),
+            run(&machines[1], &suites, &second, &Quiet),
+            run(&machines[2], &suites, &third, &Quiet),
+        );
+        let made: usize = machines.iter().map(Fakes::made).sum();
+        assert_eq!(made, 30, "each episode was run once");
+        for results in [first, second, third] {
+            assert_eq!(results.unwrap().episodes.len(), 30);
+        }
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub struct Suite {
     pub allow: Vec<String>,
     /// The command of a planner that can do the tasks without a model, after `exec:`.
     pub planner: Option<Vec<String>>,
+    /// Names that mean the same to a person, for the planner `oracle`.
+    pub alike: Vec<Vec<String>>,
     /// Run before each episode.
     pub reset: Option<Vec<String>>,
     /// Run after each episode: exit code 0 if it was solved, 1 if not.
@@ -107,6 +109,8 @@ struct RawSuite {
     #[serde(default)]
     allow: Vec<String>,
     planner: Option<Vec<String>>,
+    #[serde(default)]
+    alike: Vec<Vec<String>>,
     reset: Option<Vec<String>>,
     oracle: Option<Vec<String>>,
     #[serde(default)]
@@ -201,6 +205,7 @@ impl Suite {
             grants: raw.grants,
             allow: raw.allow,
             planner: raw.planner,
+            alike: raw.alike,
             reset: raw.reset,
             oracle: raw.oracle,
             ignore: raw.ignore,

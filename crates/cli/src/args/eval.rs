@@ -66,6 +66,10 @@ pub(crate) struct EvalRunArgs {
     /// Run one part of the episodes, such as 1/4; `eval merge` joins the parts
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(crate) shard: Option<(u32, u32)>,
+    /// Share the episodes with other machines through s3://, gs://, az:// or file:///: each is run once, and one that a
+    /// dead machine had begun is run by another after twice the time limit of an episode
+    #[arg(long, value_name = "URL", conflicts_with = "shard")]
+    pub(crate) queue: Option<url::Url>,
     /// Directory for results and logs. An evaluation that was interrupted goes on where it stopped
     #[arg(long, value_name = "DIR", default_value = "cuebook-eval", env = "CUEBOOK_EVAL_OUT")]
     pub(crate) out: PathBuf,

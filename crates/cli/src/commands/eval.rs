@@ -81,6 +81,7 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
     options.limit = args.limit;
     options.shard = args.shard;
     options.out = Some(args.out.clone());
+    set_queue(&mut options, args)?;
     let tally = Tally::default();
     let (runs, budgets) = (args.out.join("runs"), budgets(args.no_repair));
     let layers = |builder: AgentBuilder, assignment: &Assignment| -> Result<AgentBuilder, BoxError> {
@@ -119,6 +120,23 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
     let is_worse = document.comparison.as_ref().is_some_and(Comparison::is_worse);
     finish(&document, &results, &args.out, output)?;
     Ok(if is_worse { Exit::FAILED } else { Exit::OK })
+}
+
+#[cfg(feature = "remote")]
+fn set_queue(options: &mut Options, args: &EvalRunArgs) -> Result<(), Refusal> {
+    if let Some(url) = &args.queue {
+        let settings = cuebook::environment::variables(&["AWS_", "GOOGLE_", "AZURE_"]);
+        options.queue = Some(cuebook_eval::Queue::open(url, settings, args.limit * 2).map_err(refused)?);
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "remote"))]
+fn set_queue(_: &mut Options, args: &EvalRunArgs) -> Result<(), Refusal> {
+    match args.queue {
+        Some(_) => Err(Refusal::invalid(ErrorCode::Usage, "--queue needs a build with the feature `remote`")),
+        None => Ok(()),
+    }
 }
 
 fn budgets(no_repair: bool) -> Budgets {
@@ -175,7 +193,7 @@ impl Source {
     fn planner(&self, assignment: &Assignment) -> Result<Box<dyn BoxedPlanner>, BoxError> {
         match (self, &assignment.script, &assignment.suite.planner) {
             (Self::Config(config), _, _) => Ok(config.planner()?),
-            (Self::Oracle, Some(script), _) => Ok(Box::new(Oracle::new(script.clone()))),
+            (Self::Oracle, Some(script), _) => Ok(Box::new(Oracle::new(script.clone()).knowing(&assignment.suite.alike))),
             (Self::Oracle, None, Some(words)) => {
                 let mut config = PlannerConfig::new(Engine::Process);
                 let directory = &assignment.suite.directory;
@@ -282,11 +300,12 @@ fn refused(error: EvalError) -> Refusal {
     let code = match &error {
         EvalError::Suite { .. } | EvalError::Result { .. } | EvalError::Twice { .. } => ErrorCode::Malformed,
         EvalError::File { .. } => ErrorCode::Unreadable,
+        EvalError::Queue { .. } => ErrorCode::CannotWrite,
         _ => ErrorCode::SiteUnavailable,
     };
     let message = plain(&with_sources(&error));
     match error {
-        EvalError::Server { .. } => Refusal::unusable(code, message),
+        EvalError::Server { .. } | EvalError::Queue { .. } => Refusal::unusable(code, message),
         _ => Refusal::invalid(code, message),
     }
 }
