@@ -160,7 +160,8 @@ fn typing_slowly_helps_where_a_field_drops_keys() -> Result<()> {
         f.addEventListener('keydown', (event) => { if (event.timeStamp - last < 25 || !f.dataset.slow && !last) \
         event.preventDefault(); last = event.timeStamp });\
         f.addEventListener('beforeinput', (event) => { if (!event.data || event.data.length > 1) event.preventDefault() });\
-        f.addEventListener('keydown', () => { if (!f.seen) { f.seen = 1; setTimeout(() => { if (f.value !== 'Ann') f.value = '' }, 60) } });\
+        f.addEventListener('keydown', () => { if (f.seen) return; f.seen = 1;\
+        setTimeout(() => { if (f.value !== 'Ann') f.value = '' }, 60) });\
         f.addEventListener('input', () => { if (f.value === 'Ann') did('Ann') })</script>";
     let step = json!({ "type": "type", "targetRef": "it", "text": "Ann", "timeoutMs": 4_000 });
     only_helps("retype", PAGE, &json!({ "strategy": "byLabel", "text": "Name" }), &step, &["Ann"])?;
