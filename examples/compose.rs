@@ -44,7 +44,7 @@ async fn main() -> anyhow::Result<()> {
             MemoryArtifacts::default(),
             ExecutorOptions::default(),
         ),
-        repair: Ladder,
+        repair: Ladder::default(),
         log: MemoryLog::default(),
         confirm: NobodyConfirms,
     };

@@ -25,6 +25,7 @@ mod processes;
 mod questions;
 mod repairs;
 mod replay;
+mod rungs;
 mod scripts;
 mod secrets;
 mod sharing;

@@ -1,5 +1,6 @@
 //! What the end-to-end tests share: the built-in site in this process, and `cuebook` as a user runs it.
 
+pub mod drifts;
 pub mod faults;
 pub mod hostile;
 mod person;

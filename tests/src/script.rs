@@ -64,7 +64,7 @@ impl Script {
             .history
             .iter()
             .filter(|entry| entry.failure.is_none())
-            .filter_map(|entry| said(entry).strip_prefix("line ")?.parse::<usize>().ok())
+            .filter_map(|entry| said(entry).strip_prefix("line ")?.split(';').next()?.parse::<usize>().ok())
             .max();
         let next = spoken.map_or(0, |line| line + 1);
         let Some(line) = self.lines.get(next) else {

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor};
 use cuebook_grammar::id::{PageId, RunId};
+use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::report::{RunReport, RunResult};
 use cuebook_grammar::seam::{Confirm, NoSecrets, NobodyConfirms};
@@ -94,6 +95,11 @@ impl Stage {
         all.into_iter().rev().find(|said| said["form"] == form).map(|said| said["fields"].clone()).unwrap_or_default()
     }
 
+    /// Has the site forget everything and start over from a seed.
+    pub fn reset(&self, seed: u64) {
+        self.site.reset(seed);
+    }
+
     /// Waits until something comes true: what a page reported may still be on its way.
     ///
     /// # Errors
@@ -137,7 +143,24 @@ impl Stage {
     /// If no tab opens, or the policy refuses the site.
     pub async fn play_beside(&self, path: &str, steps: &Value) -> Result<RunReport> {
         let tab = self.browser.new_page("about:blank", Instant::now() + PATIENCE).await?;
-        self.play_in(&PageId::new(tab.target_id().as_str()), path, steps).await
+        let report = self.play_in(&PageId::new(tab.target_id().as_str()), path, steps).await;
+        tab.close(Instant::now() + PATIENCE).await?;
+        report
+    }
+
+    /// Executes a plan of an operator's in its own tab and layers.
+    ///
+    /// # Errors
+    /// If no tab opens, or the policy refuses the site.
+    pub async fn exec_beside(&self, path: &str, plan: &Value) -> Result<RunReport> {
+        let tab = self.browser.new_page("about:blank", Instant::now() + PATIENCE).await?;
+        let page = PageId::new(tab.target_id().as_str());
+        let draft = PlanDraft::read_value(plan.clone(), Author::Operator).map_err(|why| anyhow!("{why:?}"))?;
+        let url = self.site.url(path);
+        let policy = self.policy(&url)?;
+        let report = self.work(&page, url, policy, Work::Plan(Box::new(draft)), &Value::Null, NobodyConfirms).await;
+        tab.close(Instant::now() + PATIENCE).await?;
+        Ok(report)
     }
 
     /// Plays a script from a URL on under a policy, with nobody to ask.
@@ -168,15 +191,21 @@ impl Stage {
 
     async fn play_in(&self, page: &PageId, path: &str, steps: &Value) -> Result<RunReport> {
         let url = self.site.url(path);
+        let policy = self.policy(&url)?;
+        Ok(self.play_from(page, url, policy, steps, NobodyConfirms).await)
+    }
+
+    /// Everything of the site is granted.
+    fn policy(&self, url: &str) -> Result<Policy> {
         let folder = self.files.path().to_str().context("expected a temporary folder with a name in UTF-8")?;
         let readable = Outside { read_roots: vec![folder.to_owned()], ..Outside::default() };
-        let mut policy = Policy::default().starting_at(&url)?.allowing(self.site.second_origin())?.opening(readable);
+        let mut policy = Policy::default().starting_at(url)?.allowing(self.site.second_origin())?.opening(readable);
         for origin in [self.site.origin(), self.site.second_origin()] {
             for class in ["credential", "send", "money", "destructive"] {
                 policy = policy.granting(&format!("{class}@{origin}"))?;
             }
         }
-        Ok(self.play_from(page, url, policy, steps, NobodyConfirms).await)
+        Ok(policy)
     }
 
     async fn play_from(
@@ -184,6 +213,18 @@ impl Stage {
         page: &PageId,
         url: String,
         policy: Policy,
+        steps: &Value,
+        confirm: impl Confirm,
+    ) -> RunReport {
+        self.work(page, url, policy, Work::Task("play".to_owned()), steps, confirm).await
+    }
+
+    async fn work(
+        &self,
+        page: &PageId,
+        url: String,
+        policy: Policy,
+        work: Work,
         steps: &Value,
         confirm: impl Confirm,
     ) -> RunReport {
@@ -195,14 +236,14 @@ impl Stage {
             modeler: LivePageModeler::new(self.browser.clone(), key.clone(), ModelerOptions::default()),
             planner: Arc::new(Script::new(steps)),
             executor: LiveExecutor::new(self.browser.clone(), key.clone(), NoSecrets, artifacts, options),
-            repair: Ladder,
+            repair: Ladder::default(),
             log: MemoryLog::default(),
             confirm,
         };
         let request = RunRequest {
             run_id: RunId::new("stage"),
             run_dir: None,
-            work: Work::Task("play".to_owned()),
+            work,
             policy,
             start_url: Some(url),
             page: page.clone(),

@@ -7,6 +7,7 @@
 //! - What a killed process left behind is looked for after the next start that ends normally.
 //! - A broken promise does not stop the others from being tried; all of them are reported.
 
+mod drifts;
 mod faults;
 mod hostile;
 mod ledger;
@@ -53,6 +54,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "200",
         conflicts_with_all = ["kills", "races", "plans", "hostile", "urls"])]
     faults: Option<u32>,
+    /// How many runs under drift of pages and requests instead (1,000 unless stated)
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000",
+        conflicts_with_all = ["kills", "races", "plans", "hostile", "urls", "faults"])]
+    drifts: Option<u32>,
     /// Kill this `cuebook` instead of one that is built
     #[arg(long, value_name = "FILE")]
     cuebook: Option<PathBuf>,
@@ -62,8 +67,8 @@ pub(crate) struct Arguments {
 }
 
 /// Kills, compares, and writes `target/soak/kills.json`; races, and writes `bench/races.json`; decodes, and writes
-/// `bench/plans.json`; misleads, and writes `bench/hostile.json`; reads addresses, and writes `bench/urls.json`; or breaks
-/// what is beneath, and writes `bench/faults.json`.
+/// `bench/plans.json`; misleads, and writes `bench/hostile.json`; reads addresses, and writes `bench/urls.json`; breaks
+/// what is beneath, and writes `bench/faults.json`; or works under drift, and writes `bench/drifts.json`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Some(count) = arguments.races {
         return races::run(count, arguments.seed.unwrap_or_else(seed_of_now), &fresh_folder()?);
@@ -79,6 +84,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if let Some(count) = arguments.faults {
         return faults::run(count, arguments.seed.unwrap_or_else(seed_of_now));
+    }
+    if let Some(count) = arguments.drifts {
+        return drifts::run(count, arguments.seed.unwrap_or_else(seed_of_now));
     }
     let chrome = chrome::find_or_install()?;
     let cuebook = match &arguments.cuebook {

@@ -23,6 +23,7 @@ use cuebook_grammar::policy::{BadCommand, Gate, command_words};
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use cuebook_planner::OpenAiMode;
+use cuebook_repair::Rungs;
 use cuebook_repair::Sight;
 
 pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, ModelError};
@@ -224,6 +225,9 @@ pub(crate) struct RunOptions {
     /// Do not repair failed steps
     #[arg(long)]
     pub(crate) no_repair: bool,
+    /// Repair by these rungs only: wait, scroll, fingerprint, locators, candidates, dismiss, frames, retype, replan
+    #[arg(long, value_name = "RUNGS", conflicts_with = "no_repair")]
+    pub(crate) repair_rungs: Option<Rungs>,
     #[command(flatten)]
     pub(crate) containment: ContainmentArgs,
     #[command(flatten)]

@@ -239,7 +239,7 @@ pub(crate) async fn perform(
         )
         .with_redactor(redactor.clone())
         .with_denials(tab.denials()),
-        repair: recall,
+        repair: recall.with(options.repair_rungs.clone().unwrap_or_default()),
         log,
         confirm: Terminal::new(output.json),
     };

@@ -273,7 +273,7 @@ impl AgentBuilder {
             modeler,
             planner: Arc::new(self.planner.unwrap_or_else(|| Box::new(Lexical))),
             executor,
-            repair: self.repair.unwrap_or_else(|| Box::new(Ladder)),
+            repair: self.repair.unwrap_or_else(|| Box::new(Ladder::default())),
             log: self.log.unwrap_or_else(|| Box::new(MemoryLog::default())),
             confirm: self.confirm.unwrap_or_else(|| Box::new(NobodyConfirms)),
         };

@@ -60,7 +60,8 @@ impl Run<'_> {
                 read_at: Instant::now(),
             });
             if let Some(obstacle) = answer.fail {
-                return Err(self.obstructed(obstacle, answer.by));
+                let is_main = self.is_main(&FrameId::from(key.frame.as_str()));
+                return Err(self.obstructed(Obstruction::of(obstacle, answer, is_main)));
             }
             let local = Point { x: answer.x, y: answer.y };
             let receiver = answer.receiver.unwrap_or(key.node);
@@ -70,7 +71,7 @@ impl Run<'_> {
             }
             match self.through_owners(&frame, local, need).await? {
                 Ok(point) => return Ok(ready(Spot { point, rect: answer.rect, receiver, world, clock })),
-                Err((obstacle, blocker)) if Instant::now() >= by => return Err(self.obstructed(obstacle, blocker)),
+                Err(obstruction) if Instant::now() >= by => return Err(self.obstructed(obstruction)),
                 Err(_) => self.pause(Stage::Actionability, tries.rest()).await?,
             }
         }
@@ -97,22 +98,17 @@ impl Run<'_> {
     }
 
     /// Maps a point out of its frame, through all owners; each must be stable and be hit there.
-    async fn through_owners(
-        &mut self,
-        frame: &FrameId,
-        local: Point,
-        need: Need,
-    ) -> Part<Result<Point, (Obstacle, Option<String>)>> {
+    async fn through_owners(&mut self, frame: &FrameId, local: Point, need: Need) -> Part<Result<Point, Obstruction>> {
         let mut chain = Vec::new();
         let mut current = frame.clone();
         while let Some(parent) = self.page.frame(&current).and_then(|frame| frame.parent) {
             chain.push((parent.clone(), current));
             current = parent;
             if chain.len() > 64 {
-                return Ok(Err((Obstacle::Stale, None)));
+                return Ok(Err(Obstacle::Stale.into()));
             }
         }
-        let (probe, until) = (self.probe.clone(), self.until);
+        let (probe, until, main) = (self.probe.clone(), self.until, self.page.main_frame().id);
         let still = Need { visible: true, stable: need.stable, ..Need::default() };
         let followed = async move {
             let mut owners = Vec::new();
@@ -123,27 +119,29 @@ impl Run<'_> {
                 let answer: Readiness =
                     world.call("(cb, id, need, ms) => cb.act.ready(id, need, ms)", &args, until).await?;
                 if let Some(obstacle) = answer.fail {
-                    return Ok(Err((obstacle, answer.by)));
+                    return Ok(Err(Obstruction::of(obstacle, answer, false)));
                 }
                 owners.push((parent.clone(), owner, world));
             }
             let Some(innermost) = chain.first().map(|(_, child)| child.clone()) else { return Ok(Ok(local)) };
             let Some(placed) = projections(&probe, &innermost, until).await? else {
-                return Ok(Err((Obstacle::NotVisible, None)));
+                return Ok(Err(Obstacle::NotVisible.into()));
             };
             let point = placed.first().map_or(local, |(_, projection)| projection.point(local));
             for (parent, owner, world) in &owners {
                 let back = placed.iter().find(|(frame, _)| frame == parent).and_then(|(_, there)| there.inverse());
-                let Some(back) = back else { return Ok(Err((Obstacle::NotVisible, None))) };
+                let Some(back) = back else { return Ok(Err(Obstacle::NotVisible.into())) };
                 let there = back.point(point);
                 let args = [owner.node.into(), there.x.into(), there.y.into()];
                 let answer: Readiness = world.call("(cb, id, x, y) => cb.act.ownerAt(id, x, y)", &args, until).await?;
                 match answer.fail {
                     Some(Obstacle::NotInView) => {
                         world.call::<bool>("(cb, id) => cb.act.reveal(id)", &args[..1], until).await?;
-                        return Ok(Err((Obstacle::NotInView, None)));
+                        return Ok(Err(Obstacle::NotInView.into()));
                     }
-                    Some(obstacle) if need.hit => return Ok(Err((obstacle, answer.by))),
+                    Some(obstacle) if need.hit => {
+                        return Ok(Err(Obstruction::of(obstacle, answer, *parent == main)));
+                    }
                     _ => {}
                 }
             }
@@ -151,7 +149,7 @@ impl Run<'_> {
         };
         match self.race(Stage::Actionability, followed).await? {
             Ok(answer) => Ok(answer),
-            Err(ProbeError::Gone) => Ok(Err((Obstacle::Stale, None))),
+            Err(ProbeError::Gone) => Ok(Err(Obstacle::Stale.into())),
             Err(error) => Err(probe_stop(error, Stage::Actionability)),
         }
     }
@@ -172,7 +170,7 @@ impl Run<'_> {
             .map_err(|error| probe_stop(error, stage))
     }
 
-    fn obstructed(&self, obstacle: Obstacle, blocker: Option<String>) -> Stop {
+    fn obstructed(&self, Obstruction { obstacle, blocker, cover }: Obstruction) -> Stop {
         let target = self.step.action().target().cloned();
         let name = target.as_ref().map_or_else(|| "the target".to_owned(), ToString::to_string);
         let (cause, message) = match obstacle {
@@ -190,6 +188,28 @@ impl Run<'_> {
         let mut failure = StepFailure::new(Stage::Actionability, cause, message);
         failure.facts.target = target;
         failure.facts.blocker = blocker;
+        failure.facts.cover = cover;
         failure.into()
+    }
+}
+
+/// Why a target is not ready.
+struct Obstruction {
+    obstacle: Obstacle,
+    blocker: Option<String>,
+    /// The box of the blocker, where it is known in the tab's viewport.
+    cover: Option<Rect>,
+}
+
+impl Obstruction {
+    fn of(obstacle: Obstacle, answer: Readiness, is_main: bool) -> Self {
+        let is_known = is_main && matches!(obstacle, Obstacle::Covered) && answer.rect.has_area();
+        Self { obstacle, blocker: answer.by, cover: is_known.then_some(answer.rect) }
+    }
+}
+
+impl From<Obstacle> for Obstruction {
+    fn from(obstacle: Obstacle) -> Self {
+        Self { obstacle, blocker: None, cover: None }
     }
 }

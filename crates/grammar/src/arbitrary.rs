@@ -241,7 +241,7 @@ structs! {
         recent, texts, sketch, dialog, tabs, truncated, delta, fingerprint,
     }
 
-    FailureFacts { target, blocker, matches, expected, seen, rule, grant, status, conditions, }
+    FailureFacts { target, blocker, matches, expected, seen, rule, grant, status, conditions, cover = Just(None), }
     Judged { condition, verdict, vacuous, default, latency_ms, }
     MutationSummary { added, removed, attributes, texts, notable, background, }
     EffectRecord {

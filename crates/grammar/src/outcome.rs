@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::condition::Condition;
 use crate::facts::{DialogFact, DownloadFact, Facts, RequestFact};
+use crate::geometry::Rect;
 use crate::id::{PageId, TargetRef};
 use crate::policy::Rule;
 use crate::verdict::Verdict;
@@ -106,6 +107,10 @@ pub struct FailureFacts {
     /// What covers the target, such as `div#overlay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocker: Option<String>,
+    /// The box of what covers the target, in the tab's viewport. Not serialised: it is a hint for what closes it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub cover: Option<Rect>,
     /// What matched instead of one thing, the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,

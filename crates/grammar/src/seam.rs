@@ -579,6 +579,11 @@ pub struct RepairCase<'a> {
 pub trait RepairPolicy: Send {
     /// The next repair; `Abandon` or `Replan` once the budget is used up.
     fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair;
+
+    /// What the last repair is called in the log, such as `dismiss`; nothing unless the policy says.
+    fn rung(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A question to a person.

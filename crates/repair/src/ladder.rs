@@ -13,59 +13,111 @@ use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::Sample;
 use cuebook_grammar::id::{CandidateId, TargetRef};
+use cuebook_grammar::locator::Strategy;
 use cuebook_grammar::observation::{Challenge, Observation, Scope};
 use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::plan::{BoundTarget, ViolationCode};
 use cuebook_grammar::role::Role;
 use cuebook_grammar::seam::{Repair, RepairBudget, RepairCase, RepairPolicy};
 use cuebook_grammar::step::Step;
+use cuebook_grammar::text_match::TextPattern;
 use cuebook_grammar::wire::Millis;
 
-/// The deterministic rungs that need no model.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Ladder;
+use crate::rungs::{Rung, Rungs};
 
-impl RepairPolicy for Ladder {
-    fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair {
-        let last = if budget.can_replan { Repair::Replan } else { Repair::Abandon };
-        if budget.step_attempts_left == 0 || budget.run_repairs_left == 0 {
-            return last;
-        }
-        let repeatable = case.step.effect() <= EffectClass::Idempotent;
-        if case.failure.evidence.input_sent && !repeatable && !is_text_entry(case) && !is_asked_to_wait(case) {
-            return last;
-        }
-        rung(case, observation).unwrap_or(last)
+/// The deterministic rungs that need no model.
+#[derive(Clone, Debug, Default)]
+pub struct Ladder {
+    rungs: Rungs,
+    last: Option<Rung>,
+}
+
+impl Ladder {
+    /// With these rungs only.
+    #[must_use]
+    pub const fn with(rungs: Rungs) -> Self {
+        Self { rungs, last: None }
+    }
+
+    /// Whether this rung may be used.
+    pub(crate) fn allows(&self, rung: Rung) -> bool {
+        self.rungs.allow(rung)
     }
 }
 
-fn rung(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
-    let settle = || Repair::Insert(vec![settle_step()]);
-    match (case.failure.cause, case.attempt) {
-        (Cause::TargetStale | Cause::NotStable, _) if is_by_position(case) => None,
+impl RepairPolicy for Ladder {
+    fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair {
+        let may_replan = budget.can_replan && self.rungs.allow(Rung::Replan);
+        let last = if may_replan { (Some(Rung::Replan), Repair::Replan) } else { (None, Repair::Abandon) };
+        let has_budget = budget.step_attempts_left > 0 && budget.run_repairs_left > 0;
+        let repeatable = case.step.effect() <= EffectClass::Idempotent;
+        let may_repeat =
+            !case.failure.evidence.input_sent || repeatable || is_text_entry(case) || is_asked_to_wait(case);
+        let found = if has_budget && may_repeat { self.rung(case, observation) } else { None };
+        let (rung, repair) = found.map_or(last, |(rung, repair)| (Some(rung), repair));
+        self.last = rung;
+        repair
+    }
+
+    fn rung(&self) -> Option<&'static str> {
+        self.last.map(Rung::name)
+    }
+}
+
+/// What a rung makes of a failure.
+type Way = fn(&RepairCase<'_>, &Observation) -> Option<Repair>;
+
+impl Ladder {
+    /// The first rung that has something for this failure, of those that come at this attempt.
+    fn rung(&self, case: &RepairCase<'_>, observation: &Observation) -> Option<(Rung, Repair)> {
+        let ways = ways(case);
+        let allowed = ways.iter().filter(|(rung, _)| self.rungs.allow(*rung));
+        allowed.filter_map(|(rung, way)| Some((*rung, way(case, observation)?))).next()
+    }
+}
+
+const SETTLE: (Rung, Way) = (Rung::Wait, |_, _| Some(Repair::Insert(vec![settle_step()])));
+const SCROLL_ON: (Rung, Way) = (Rung::Scroll, |_, observation| scroll_on(observation));
+const SCROLL_TO: (Rung, Way) = (Rung::Scroll, |case, _| scroll_to_target(case));
+const FOLLOW: (Rung, Way) = (Rung::Fingerprint, retarget);
+const LOCATORS: (Rung, Way) = (Rung::Locators, by_other_locators);
+const ALTERNATIVE: (Rung, Way) = (Rung::Candidates, alternative);
+const DISMISS: (Rung, Way) = (Rung::Dismiss, dismiss);
+const FRAMES: (Rung, Way) = (Rung::Frames, |_, _| Some(Repair::Reobserve(Scope::Full)));
+const RETYPE: (Rung, Way) = (Rung::Retype, |case, _| enter_again(case));
+
+/// The rungs for a failure at an attempt, in order.
+fn ways(case: &RepairCase<'_>) -> Vec<(Rung, Way)> {
+    let attempt = case.attempt;
+    match (case.failure.cause, attempt) {
+        (Cause::TargetStale | Cause::NotStable, _) if is_by_position(case) => vec![],
         // What a list has not rendered yet. An observed target was there once, so it is looked for first.
-        (Cause::TargetNotFound, 0..=2) if is_declared(case) && scroll_on(observation).is_some() => {
-            scroll_on(observation)
-        }
-        (Cause::TargetStale | Cause::TargetNotFound, 0) => retarget(case, observation).or_else(|| Some(settle())),
-        (Cause::TargetStale | Cause::TargetNotFound, 1) => Some(Repair::Reobserve(Scope::Full)),
-        (Cause::TargetStale | Cause::TargetNotFound, 2) => retarget(case, observation),
-        (Cause::TargetAmbiguous, 0) => retarget(case, observation),
-        (Cause::NotInView | Cause::NotVisible, 0) => scroll_to_target(case).or_else(|| Some(settle())),
-        (Cause::NotInView | Cause::NotVisible, 1) => Some(settle()),
-        (Cause::NotInView | Cause::NotVisible, 2) => dismiss(case, observation),
-        (Cause::NotStable | Cause::NotEnabled | Cause::NotEditable, 0 | 1) => Some(settle()),
-        (Cause::Covered, 0 | 1) => dismiss(case, observation).or_else(|| (case.attempt == 0).then(settle)),
-        (Cause::PreconditionFailed, 0) => scroll_to_target(case).or_else(|| Some(settle())),
-        (Cause::PreconditionFailed, 1 | 2) if is_declared(case) => {
-            dismiss(case, observation).or_else(|| scroll_on(observation)).or_else(|| (case.attempt == 1).then(settle))
-        }
-        (Cause::PreconditionFailed, 1) => dismiss(case, observation).or_else(|| Some(settle())),
-        (Cause::PostconditionFailed, 0 | 1) if is_text_entry(case) && is_as_before(case) => enter_again(case),
+        (Cause::TargetNotFound | Cause::TargetStale, 0..=2) if is_declared(case) => match (case.failure.cause, attempt)
+        {
+            (Cause::TargetNotFound, 0) => vec![LOCATORS, SCROLL_ON, SETTLE],
+            (Cause::TargetNotFound, _) => vec![LOCATORS, SCROLL_ON, FRAMES],
+            (_, 0) => vec![SETTLE],
+            _ => vec![LOCATORS, FRAMES],
+        },
+        (Cause::TargetStale | Cause::TargetNotFound, 0) => vec![FOLLOW, SETTLE, LOCATORS, ALTERNATIVE],
+        (Cause::TargetStale | Cause::TargetNotFound, 1) => vec![FRAMES, FOLLOW, LOCATORS, ALTERNATIVE],
+        (Cause::TargetStale | Cause::TargetNotFound, _) => vec![FOLLOW, LOCATORS, ALTERNATIVE],
+        (Cause::TargetAmbiguous, 0) => vec![FOLLOW],
+        (Cause::NotInView | Cause::NotVisible, 0) => vec![SCROLL_TO, SETTLE],
+        (Cause::NotInView | Cause::NotVisible, 1) => vec![SETTLE, DISMISS],
+        (Cause::NotInView | Cause::NotVisible, 2) => vec![DISMISS],
+        (Cause::NotStable | Cause::NotEnabled | Cause::NotEditable, 0 | 1) => vec![SETTLE],
+        (Cause::Covered, 0) => vec![DISMISS, SETTLE],
+        (Cause::Covered, _) => vec![DISMISS],
+        (Cause::PreconditionFailed, 0) => vec![SCROLL_TO, SETTLE],
+        (Cause::PreconditionFailed, 1) if is_declared(case) => vec![DISMISS, SCROLL_ON, SETTLE],
+        (Cause::PreconditionFailed, 2) if is_declared(case) => vec![DISMISS, SCROLL_ON],
+        (Cause::PreconditionFailed, 1) => vec![DISMISS, SETTLE],
+        (Cause::PostconditionFailed, 0 | 1) if is_text_entry(case) && is_as_before(case) => vec![RETYPE],
         // The controller waits as long as the server asks for, before the step runs again.
-        (_, 0) if is_asked_to_wait(case) => Some(Repair::Reobserve(Scope::View)),
-        (Cause::PostconditionFailed | Cause::EffectUnknown, 0) if !case.failure.evidence.input_sent => Some(settle()),
-        _ => None,
+        (_, 0) if is_asked_to_wait(case) => vec![(Rung::Wait, |_, _| Some(Repair::Reobserve(Scope::View)))],
+        (Cause::PostconditionFailed | Cause::EffectUnknown, 0) if !case.failure.evidence.input_sent => vec![SETTLE],
+        _ => vec![],
     }
 }
 
@@ -145,6 +197,78 @@ fn retarget(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> 
     (to.id != candidate.id).then(|| Repair::Retarget { from: name.clone(), to: to.id })
 }
 
+/// A text without case and signs: what a person hears of it.
+fn plain(text: &str) -> String {
+    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+}
+
+fn retarget_to(case: &RepairCase<'_>, observation: &Observation, fits: impl Fn(&Candidate) -> bool) -> Option<Repair> {
+    if case.step.effect() == EffectClass::Destructive || case.failure.evidence.input_sent {
+        return None;
+    }
+    let (name, bound) = case.step.main_target()?;
+    let mut all = observation.candidates.iter().filter(|candidate| fits(candidate));
+    let (only, None) = (all.next()?, all.next()) else { return None };
+    let is_another = bound.candidate().is_none_or(|former| former.id != only.id);
+    (is_another && !only.ambiguous).then(|| Repair::Retarget { from: name.clone(), to: only.id })
+}
+
+/// The one candidate that another locator of the target is about: an observed one's test id, or its label or name but for
+/// case and signs in the same context; what a declared locator says, but for case and signs.
+fn by_other_locators(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
+    match case.step.main_target()?.1 {
+        BoundTarget::Observed(former) => retarget_to(case, observation, |candidate| {
+            let is_alike = candidate.role == former.role
+                && candidate.frame == former.frame
+                && candidate.fingerprint.context == former.fingerprint.context;
+            let same = |own: &Option<String>, other: &Option<String>| own.is_some() && own == other;
+            let is_called = !plain(&former.name).is_empty() && plain(&candidate.name) == plain(&former.name);
+            is_alike
+                && (same(&candidate.test_id, &former.test_id) || is_called || same(&candidate.label, &former.label))
+        }),
+        BoundTarget::Declared(locator) => {
+            let is_narrowed = locator.within.is_some()
+                || locator.has.is_some()
+                || locator.has_not.is_some()
+                || locator.has_text.is_some()
+                || locator.has_not_text.is_some()
+                || !locator.frame.is_empty()
+                || locator.turns_on_position();
+            let Some((TextPattern::Literal(text), _)) = locator.strategy.text() else { return None };
+            let wanted = plain(text.as_str());
+            if is_narrowed || wanted.is_empty() {
+                return None;
+            }
+            let role = if let Strategy::Role(by) = &locator.strategy { Some(by.role) } else { None };
+            retarget_to(case, observation, |candidate| {
+                let said = [Some(&candidate.name), candidate.label.as_ref(), candidate.placeholder.as_ref()];
+                role.is_none_or(|role| role == candidate.role)
+                    && candidate.frame == 0
+                    && said.into_iter().flatten().any(|said| plain(said) == wanted)
+            })
+        }
+    }
+}
+
+/// The one candidate that does the same: a link to the same address, the only button that sends the same form.
+fn alternative(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
+    let BoundTarget::Observed(former) = case.step.main_target()?.1 else { return None };
+    retarget_to(case, observation, |candidate| {
+        let is_alike = candidate.role == former.role
+            && candidate.frame == former.frame
+            && candidate.fingerprint.context == former.fingerprint.context;
+        let leads_there = former.destination.is_some() && candidate.destination == former.destination;
+        let sends_it = former.role == Role::Button
+            && former.activation.method.is_some()
+            && former.activation.url.is_some()
+            && (&candidate.activation.method, &candidate.activation.url)
+                == (&former.activation.method, &former.activation.url)
+            && candidate.form == former.form;
+        is_alike && (leads_there || sends_it)
+    })
+}
+
 fn scroll_to_target(case: &RepairCase<'_>) -> Option<Repair> {
     let (name, _) = case.step.main_target()?;
     let scroll = action::Scroll { target_ref: Some(name.clone()), direction: None, delta_y: None, delta_x: None };
@@ -154,7 +278,7 @@ fn scroll_to_target(case: &RepairCase<'_>) -> Option<Repair> {
 }
 
 /// Names of controls that only close their own dialog or banner.
-const DISMISS: &[&str] = &[
+const CLOSES: &[&str] = &[
     "close",
     "dismiss",
     "×",
@@ -187,6 +311,8 @@ const REFUSE: &[&str] = &[
     "refuse all",
     "deny",
     "deny all",
+    "reject cookies",
+    "decline cookies",
     "only necessary",
     "necessary only",
     "necessary cookies only",
@@ -200,9 +326,12 @@ const REFUSE: &[&str] = &[
     "rifiuta tutto",
 ];
 
-fn refuses_cookies(candidate: &Candidate, observation: &Observation) -> bool {
+fn refuses_cookies(case: &RepairCase<'_>, candidate: &Candidate, observation: &Observation) -> bool {
     let name = candidate.name.trim().to_lowercase();
-    observation.sketch.challenge == Some(Challenge::CookieWall) && REFUSE.contains(&name.as_str())
+    let by = case.failure.facts.blocker.as_deref().unwrap_or_default().to_lowercase();
+    let asks = observation.sketch.challenge == Some(Challenge::CookieWall)
+        || ["cookie", "consent", "gdpr"].iter().any(|word| by.contains(word));
+    asks && REFUSE.contains(&name.as_str())
 }
 
 /// Clicks the one control that closes what covers the target: the dialog's or the banner's own.
@@ -212,9 +341,10 @@ fn dismiss(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
         .candidates
         .iter()
         .filter(|candidate| Some(candidate.id) != target && may_dismiss(candidate))
+        .filter(|candidate| is_of_cover(case, candidate, observation))
         .filter_map(|candidate| {
             // A question about cookies is refused before anything else is closed, and never agreed to.
-            let refuses = refuses_cookies(candidate, observation).then_some(0);
+            let refuses = refuses_cookies(case, candidate, observation).then_some(0);
             let rank = refuses.or_else(|| dismiss_rank(&candidate.name).map(|rank| rank + 1))?;
             Some((candidate, rank))
         })
@@ -225,6 +355,19 @@ fn dismiss(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
         (Some((only, _)), None) => Some(Repair::Insert(vec![click(only.id)])),
         _ => None,
     }
+}
+
+/// Whether a control is part of what covers the target: it lies in the box of the cover, and nothing over it. Where that
+/// box is not known, it is the control of a dialog, or of a wall that asks about cookies.
+fn is_of_cover(case: &RepairCase<'_>, candidate: &Candidate, observation: &Observation) -> bool {
+    if let Some(cover) = &case.failure.facts.cover {
+        return candidate.frame == 0
+            && candidate.rect.is_some_and(|rect| rect.share_within(cover) > 0.5)
+            && candidate.occlusion.is_none();
+    }
+    let path = &candidate.fingerprint.path;
+    let is_dialog = path.split(['>', ' ', '/']).any(|part| part.contains("dialog"));
+    is_dialog || observation.sketch.challenge == Some(Challenge::CookieWall)
 }
 
 fn may_dismiss(candidate: &Candidate) -> bool {
@@ -241,10 +384,10 @@ fn may_dismiss(candidate: &Candidate) -> bool {
 
 fn dismiss_rank(name: &str) -> Option<usize> {
     let name = name.trim().to_lowercase();
-    let exact = DISMISS.iter().position(|word| name == *word);
+    let exact = CLOSES.iter().position(|word| name == *word);
     exact.or_else(|| {
-        let starts = DISMISS.iter().position(|word| word.len() > 1 && name.starts_with(&format!("{word} ")));
-        starts.map(|position| DISMISS.len() + position)
+        let starts = CLOSES.iter().position(|word| word.len() > 1 && name.starts_with(&format!("{word} ")));
+        starts.map(|position| CLOSES.len() + position)
     })
 }
 
@@ -300,6 +443,8 @@ pub(crate) const fn cause_of(code: ViolationCode) -> Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cuebook_grammar::candidate::Occlusion;
+    use cuebook_grammar::geometry::Rect;
     use cuebook_grammar::id::PageId;
     use cuebook_grammar::outcome::{Stage, StepFailure};
     use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
@@ -313,6 +458,7 @@ mod tests {
             .map(|(id, role, name)| {
                 let control = if *role == "textbox" { "text" } else { "plain" };
                 json!({ "id": id, "role": role, "name": name, "control": control,
+                        "box": { "x": 10.0, "y": 10.0, "width": 80.0, "height": 30.0 },
                         "fingerprint": { "role": role, "name": name, "path": "main" } })
             })
             .collect();
@@ -329,8 +475,10 @@ mod tests {
     fn next(step: &BoundStep, cause: Cause, input_sent: bool, attempt: u32, page: &Observation) -> Repair {
         let mut failure = StepFailure::new(Stage::Act, cause, "test");
         failure.evidence.input_sent = input_sent;
+        let all = Rect { x: 0.0, y: 0.0, width: 1_280.0, height: 720.0 };
+        failure.facts.cover = (cause == Cause::Covered).then_some(all);
         let budget = RepairBudget { step_attempts_left: 3, run_repairs_left: 3, can_replan: false };
-        Ladder.next(&RepairCase { step, failure: &failure, attempt }, page, &budget)
+        Ladder::default().next(&RepairCase { step, failure: &failure, attempt }, page, &budget)
     }
 
     #[test]
@@ -341,6 +489,63 @@ mod tests {
             panic!("expected an insertion")
         };
         assert_eq!(steps[0].action.target().map(ToString::to_string).as_deref(), Some("c2"));
+    }
+
+    #[test]
+    fn what_closes_something_else_is_not_pressed() {
+        let mut page = page(&[("c1", "button", "Continue"), ("c2", "button", "Close")]);
+        let step = bound(&page, json!({ "type": "click", "targetRef": "c1" }));
+        page.candidates[1].rect = Some(Rect { x: 10.0, y: 800.0, width: 80.0, height: 30.0 });
+        assert_eq!(next(&step, Cause::Covered, false, 1, &page), Repair::Abandon, "it lies beside the cover");
+        page.candidates[1].rect = Some(Rect { x: 10.0, y: 10.0, width: 80.0, height: 30.0 });
+        page.candidates[1].occlusion = Some(Occlusion { ratio: 0.2, by: "div".to_owned() });
+        assert_eq!(next(&step, Cause::Covered, false, 1, &page), Repair::Abandon, "it is covered itself");
+        page.candidates[1].occlusion = None;
+        assert_ne!(next(&step, Cause::Covered, false, 1, &page), Repair::Abandon);
+        assert_eq!(next(&step, Cause::NotVisible, false, 2, &page), Repair::Abandon, "it is of no dialog");
+    }
+
+    #[test]
+    fn another_locator_of_an_observed_target_finds_it_again() {
+        let before = page(&[("c1", "button", "Save")]);
+        let step = bound(&before, json!({ "type": "click", "targetRef": "c1" }));
+        let retarget = |after: &Observation| next(&step, Cause::TargetStale, false, 2, after);
+        let from = step.action().target().unwrap().clone();
+        let found = Repair::Retarget { from, to: CandidateId(7) };
+        let mut after = page(&[("c7", "button", "SAVE \u{2192}")]);
+        after.candidates[0].fingerprint.path = "somewhere else entirely".to_owned();
+        assert_eq!(retarget(&after), found);
+        after.candidates[0].fingerprint.context = Some("row: bob".to_owned());
+        assert_eq!(retarget(&after), Repair::Abandon, "it is in a row");
+        assert_eq!(retarget(&page(&[("c7", "button", "Save as")])), Repair::Abandon);
+        assert_eq!(retarget(&page(&[("c7", "button", "SAVE!"), ("c8", "button", "SAVE?")])), Repair::Abandon);
+        let only = |rungs: &[Rung], after: &Observation| {
+            let failure = StepFailure::new(Stage::Resolve, Cause::TargetStale, "test");
+            let budget = RepairBudget { step_attempts_left: 3, run_repairs_left: 3, can_replan: false };
+            let case = RepairCase { step: &step, failure: &failure, attempt: 2 };
+            Ladder::with(Rungs::only(rungs)).next(&case, after, &budget)
+        };
+        let mut renamed = page(&[("c7", "button", "SAVE \u{2192}")]);
+        renamed.candidates[0].fingerprint.path = "somewhere else entirely".to_owned();
+        assert_eq!(only(&[Rung::Locators], &renamed), found);
+        assert_eq!(only(&[Rung::Wait, Rung::Candidates, Rung::Frames], &renamed), Repair::Abandon);
+    }
+
+    #[test]
+    fn what_does_the_same_stands_in_for_a_target_that_is_gone() {
+        let link = |id: &str, name: &str, to: &str| {
+            let mut page = page(&[(id, "link", name)]);
+            page.candidates[0].destination = Some(to.to_owned());
+            page.candidates[0].fingerprint.path = format!("path of {id}");
+            page
+        };
+        let step =
+            bound(&link("c1", "Orders", "https://shop.test/orders"), json!({ "type": "click", "targetRef": "c1" }));
+        let from = step.action().target().unwrap().clone();
+        let found = Repair::Retarget { from, to: CandidateId(7) };
+        let after = |to: &str| next(&step, Cause::TargetStale, false, 2, &link("c7", "Invoices", to));
+        assert_eq!(after("https://shop.test/orders"), found);
+        assert_eq!(after("https://shop.test/orders/all"), Repair::Abandon);
     }
 
     #[test]
@@ -481,7 +686,7 @@ mod tests {
         failure.evidence.input_sent = true;
         failure.facts.conditions = Some(serde_json::from_value(facts).unwrap());
         let budget = RepairBudget { step_attempts_left: 3, run_repairs_left: 3, can_replan: false };
-        Ladder.next(&RepairCase { step, failure: &failure, attempt: 0 }, page, &budget)
+        Ladder::default().next(&RepairCase { step, failure: &failure, attempt: 0 }, page, &budget)
     }
 
     #[test]
@@ -491,8 +696,8 @@ mod tests {
         let failure = StepFailure::new(Stage::Act, Cause::NotStable, "test");
         let case = RepairCase { step: &step, failure: &failure, attempt: 0 };
         let mut budget = RepairBudget { step_attempts_left: 0, run_repairs_left: 3, can_replan: true };
-        assert_eq!(Ladder.next(&case, &page, &budget), Repair::Replan);
+        assert_eq!(Ladder::default().next(&case, &page, &budget), Repair::Replan);
         budget.can_replan = false;
-        assert_eq!(Ladder.next(&case, &page, &budget), Repair::Abandon);
+        assert_eq!(Ladder::default().next(&case, &page, &budget), Repair::Abandon);
     }
 }

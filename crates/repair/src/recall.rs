@@ -16,6 +16,7 @@ use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::seam::{Repair, RepairBudget, RepairCase, RepairPolicy};
 
 use crate::ladder::Ladder;
+use crate::rungs::{Rung, Rungs};
 
 /// Looks for a lost target by its fingerprint, then by its locators in order; leaves everything else to the ladder.
 /// Without knowledge it is the ladder.
@@ -23,6 +24,7 @@ use crate::ladder::Ladder;
 pub struct Recall {
     known: BTreeMap<TargetRef, Known>,
     ladder: Ladder,
+    is_recalled: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -32,6 +34,13 @@ struct Known {
 }
 
 impl Recall {
+    /// With these rungs only.
+    #[must_use]
+    pub fn with(mut self, rungs: Rungs) -> Self {
+        self.ladder = Ladder::with(rungs);
+        self
+    }
+
     /// Adds what is known of a declared target, beside the locator that the plan declares.
     #[must_use]
     pub fn knowing(mut self, target: TargetRef, fingerprint: Option<Fingerprint>, locators: Vec<Locator>) -> Self {
@@ -72,9 +81,15 @@ impl Known {
 
 impl RepairPolicy for Recall {
     fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair {
-        let may_repair = budget.step_attempts_left > 0 && budget.run_repairs_left > 0;
+        let may_repair =
+            budget.step_attempts_left > 0 && budget.run_repairs_left > 0 && self.ladder.allows(Rung::Locators);
         let found = if may_repair { self.found(case, observation) } else { None };
+        self.is_recalled = found.is_some();
         found.unwrap_or_else(|| self.ladder.next(case, observation, budget))
+    }
+
+    fn rung(&self) -> Option<&'static str> {
+        if self.is_recalled { Some(Rung::Locators.name()) } else { RepairPolicy::rung(&self.ladder) }
     }
 }
 

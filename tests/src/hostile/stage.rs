@@ -245,7 +245,7 @@ impl Stage {
                 meant: (!case.is_benign()).then(Mutex::default),
             }),
             executor,
-            repair: Ladder,
+            repair: Ladder::default(),
             log: MemoryLog::default(),
             confirm: NobodyConfirms,
         };

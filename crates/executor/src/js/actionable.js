@@ -7,7 +7,7 @@ import {
 } from "./reads.js";
 import { boxOf, fragmentsOf, hasArea, isThere } from "./boxes.js";
 import {
-  blockerOf, draggableWithin, element, frame, hitAt, isPartOfLabel, labelAround, later, pointedWithin, reaches,
+  blockerOf, coverOf, draggableWithin, element, frame, hitAt, isPartOfLabel, labelAround, later, pointedWithin, reaches,
   receives,
 } from "./common.js";
 
@@ -59,8 +59,13 @@ const pointsOn = (found, position, effort) => {
 /**
  * The result of a search for a point. `unsure`: something within the element may take the event, to judge by its looks
  * alone.
- * @typedef {{ fail?: string, by?: any, point?: { x: number, y: number }, unsure?: boolean }} Tried
+ * @typedef {{ fail?: string, by?: any, box?: any, point?: { x: number, y: number }, unsure?: boolean }} Tried
  */
+/** What lies over an element, and where. @returns {Tried} */
+const coveredBy = (hit, found) =>
+  hit
+    ? { fail: "covered", by: blockerOf(hit, found), box: boxOf(coverOf(hit, found)) }
+    : { fail: "covered", by: "the edge of the page" };
 /**
  * The first of these points that receives the event. `effort`: `middle` of the element, of what is `shown` of it, or
  * `any` point.
@@ -82,7 +87,7 @@ const tryPoints = (found, need, effort) => {
       continue;
     }
     if (failed.fail !== "covered")
-      failed = { fail: "covered", by: hit ? blockerOf(hit, found) : "the edge of the page" };
+      failed = coveredBy(hit, found);
   }
   return unsure ?? failed;
 };
@@ -236,7 +241,7 @@ act.ownerAt = (id, x, y) => {
   if (!owner) return { fail: "stale" };
   if (!inView({ x, y })) return { fail: "notInView" };
   const hit = hitAt(x, y);
-  return hit === owner ? { ok: true } : { fail: "covered", by: hit ? blockerOf(hit, owner) : "the edge of the page" };
+  return hit === owner ? { ok: true } : coveredBy(hit, owner);
 };
 act.reveal = (id) => {
   const found = element(id);

@@ -35,15 +35,16 @@ export const describe = (found) => {
   return cb.cut(tagOf(found) + (id ? `#${id}` : name ? `.${name}` : ""), 200);
 };
 /** What stands in the way: of what was hit, the outermost part that does not hold the target. */
-export const blockerOf = (hit, target) => {
+export const coverOf = (hit, target) => {
   let blocker = hit;
   for (let up = hit; up && !cb.contains(up, target); up = cb.parentOf(up)) {
     blocker = up;
     const role = cb.roleOf(up);
     if (role === "dialog" || role === "alertdialog") break;
   }
-  return describe(blocker);
+  return blocker;
 };
+export const blockerOf = (hit, target) => describe(coverOf(hit, target));
 
 export const labelAround = (inner) => {
   for (let up = inner; up; up = cb.composedParentOf(up)) if (up instanceof HTMLLabelElement) return up;

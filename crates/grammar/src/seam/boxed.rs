@@ -222,4 +222,8 @@ impl<T: RepairPolicy + ?Sized> RepairPolicy for Box<T> {
     fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair {
         (**self).next(case, observation, budget)
     }
+
+    fn rung(&self) -> Option<&'static str> {
+        (**self).rung()
+    }
 }

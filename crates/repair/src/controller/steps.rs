@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use cuebook_grammar::action::Owner;
+use cuebook_grammar::action::{self, Action, Owner};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::id::TargetRef;
+use cuebook_grammar::observation::Scope;
 use cuebook_grammar::plan::Plan;
 use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::report::StepReport;
@@ -83,7 +84,8 @@ impl<S: Seams> Controller<S> {
             }
             self.listener.event(RunEvent::Repairing(&repair));
             repairs += 1;
-            let why = format!("repair {repairs} of step {step_index}, which failed: {}", failure.cause.as_str());
+            let rung = self.layers.repair().rung().map_or_else(String::new, |rung| format!("; rung: {rung}"));
+            let why = format!("repair {repairs} of step {step_index}, which failed: {}{rung}", failure.cause.as_str());
             run.repairs_left -= 1;
             plan = match self.apply(run, &plan, index, repair, &why).await? {
                 Some(plan) => plan,
@@ -116,11 +118,20 @@ impl<S: Seams> Controller<S> {
                 let Some(checked) = plan.steps().get(index) else { return Ok(None) };
                 let mut step = checked.step.clone();
                 step.retarget(&|target| if *target == from { TargetRef::from(to) } else { target.clone() });
+                step.explanation = Some(ShortText::cut(&match &step.explanation {
+                    Some(own) => format!("{}; {why}", own.as_str()),
+                    None => why.to_owned(),
+                }));
                 Ok(plan.amend(index, step, &observation).ok())
             }
             Repair::Reobserve(scope) => {
                 run.widen(scope);
-                self.observe(run, run.scope).await?;
+                let observation = self.observe(run, run.scope).await?;
+                // The log has it as the step that looked at all frames again.
+                if scope == Scope::Full && observation.frames.len() > 1 {
+                    let looks = Step::from(Action::Snapshot(action::Snapshot { scope: Some(Scope::Full) }));
+                    self.insert(run, plan, vec![looks], why).await?;
+                }
                 Ok(Some(plan.clone()))
             }
             Repair::Replan | Repair::Abandon => Ok(None),

@@ -44,9 +44,14 @@ const button = (name, spoken, run) => {
   listen(element, "click", run);
   return element;
 };
-const FULL = "position: fixed; inset: 0; z-index: 2147483000; background: rgb(0 0 0 / .5); display: grid; place-items: center";
-const BOTTOM = "position: fixed; left: 0; right: 0; bottom: 0; z-index: 2147483000; background: #fff; border-top: 2px solid #555; padding: 18px; min-height: 34vh";
-const PANEL = "background: #fff; color: #222; padding: 28px 34px; max-width: 26rem; border-radius: 8px; position: relative; font: 16px sans-serif";
+const FULL =
+  "position: fixed; inset: 0; z-index: 2147483000; background: rgb(0 0 0 / .5); display: grid; place-items: center";
+const BOTTOM =
+  "position: fixed; left: 0; right: 0; bottom: 0; z-index: 2147483000; background: #fff; " +
+  "border-top: 2px solid #555; padding: 18px; min-height: 34vh";
+const PANEL =
+  "background: #fff; color: #222; padding: 28px 34px; max-width: 26rem; border-radius: 8px; " +
+  "position: relative; font: 16px sans-serif";
 
 const showOffer = () => {
   if (remembered("offer-seen") || !document.body) return;
@@ -62,7 +67,12 @@ const showOffer = () => {
     setAttribute(cover, "aria-label", "Special offer");
     if (isFull) setAttribute(cover, "aria-modal", "true");
   }
-  panel.append(box("font-weight: bold; margin-bottom: 8px", pick(["Summer sale", "Stay in touch", "Good news"], "overlays", "title")));
+  panel.append(
+    box(
+      "font-weight: bold; margin-bottom: 8px",
+      pick(["Summer sale", "Stay in touch", "Good news"], "overlays", "title"),
+    ),
+  );
   panel.append(box("margin-bottom: 12px", "Everything for the garden is cheaper until Sunday."));
   if (draw("overlays", "way") < 0.3) {
     after(1500 + draw("overlays", "leaves") * 2500, close);
@@ -75,7 +85,12 @@ const showOffer = () => {
   insert(document.body, cover, null);
 };
 
-const CHOICES = [["Accept all", "Reject all"], ["Accept all cookies", "Only necessary"], ["Allow all", "Decline all"], ["Accept cookies", "Reject cookies"]];
+const CHOICES = [
+  ["Accept all", "Reject all"],
+  ["Accept all cookies", "Only necessary"],
+  ["Allow all", "Decline all"],
+  ["Accept cookies", "Reject cookies"],
+];
 const askForConsent = () => {
   if (remembered("consent-given") || !document.body) return;
   const isFull = draw("consent-banners", "full") < 0.4;
@@ -84,7 +99,12 @@ const askForConsent = () => {
   setAttribute(cover, "id", "cookie-consent");
   setAttribute(cover, "role", isFull ? "dialog" : "region");
   setAttribute(cover, "aria-label", "Cookie consent");
-  panel.append(box("margin-bottom: 10px", "We use cookies to remember your choices and to measure what is read. Which may we set?"));
+  panel.append(
+    box(
+      "margin-bottom: 10px",
+      "We use cookies to remember your choices and to measure what is read. Which may we set?",
+    ),
+  );
   const answer = () => {
     remember("consent-given");
     takeOut(cover);

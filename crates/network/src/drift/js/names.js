@@ -9,7 +9,10 @@ import { attribute, attributes, isElement, isOurs, listen, setAttribute, withId,
 const SVG = "http://www.w3.org/2000/svg";
 /** Attributes that hold ids. */
 const REFERENCES = new Set(
-  "for form list headers popovertarget commandfor aria-labelledby aria-describedby aria-controls aria-owns aria-activedescendant aria-errormessage aria-details aria-flowto".split(" "),
+  (
+    "for form list headers popovertarget commandfor aria-labelledby aria-describedby aria-controls aria-owns " +
+    "aria-activedescendant aria-errormessage aria-details aria-flowto"
+  ).split(" "),
 );
 export const NAMING = ["id", "class", ...REFERENCES];
 
@@ -27,7 +30,12 @@ const renamed = (kind, name) => {
   old.set(other, name);
   return other;
 };
-const listRenamed = (kind, text) => text.split(/\s+/).filter(Boolean).map((name) => renamed(kind, name)).join(" ");
+const listRenamed = (kind, text) =>
+  text
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((name) => renamed(kind, name))
+    .join(" ");
 const listBefore = (text) => (text.trim() ? text.replace(/\S+/g, (name) => old.get(name) ?? name) : text);
 
 const publish = (name, other) => {
@@ -58,7 +66,7 @@ const ATTRIBUTE = /^\[\s*([\w-]+)\s*(~?=)\s*(?:"([^"]*)"|'([^']*)'|([\w-]+))\s*\
 /** A selector that means the new names as well. @param {string} text */
 const selecting = (text) => {
   let made = "";
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const rest = text.slice(at);
     const letter = text[at];
     const quoted = letter === '"' || letter === "'" ? /^(["'])(?:\\.|(?!\1).)*\1/.exec(rest) : null;
@@ -133,70 +141,125 @@ const foreign = (link) => {
 const wrapLookups = () => {
   const { apply } = Reflect;
   for (const proto of [Document.prototype, DocumentFragment.prototype])
-    wrap(proto, "getElementById", (before) => function (id) {
-      const other = renamed("id", String(id));
-      return apply(before, this, [other]) ?? apply(before, this, [id]);
-    });
+    wrap(
+      proto,
+      "getElementById",
+      (before) =>
+        function (id) {
+          const other = renamed("id", String(id));
+          return apply(before, this, [other]) ?? apply(before, this, [id]);
+        },
+    );
   for (const proto of [Document.prototype, DocumentFragment.prototype, Element.prototype]) {
     for (const name of ["querySelector", "querySelectorAll", "matches", "closest", "webkitMatchesSelector"])
-      wrap(proto, name, (before) => function (...args) {
-        return apply(before, this, args.length ? [selector(args[0])] : args);
-      });
-    wrap(proto, "getElementsByClassName", (before) => function (...args) {
-      return apply(before, this, args.length ? [listRenamed("class", String(args[0]))] : args);
-    });
+      wrap(
+        proto,
+        name,
+        (before) =>
+          function (...args) {
+            return apply(before, this, args.length ? [selector(args[0])] : args);
+          },
+      );
+    wrap(
+      proto,
+      "getElementsByClassName",
+      (before) =>
+        function (...args) {
+          return apply(before, this, args.length ? [listRenamed("class", String(args[0]))] : args);
+        },
+    );
   }
-  wrap(Element.prototype, "getAttribute", (before) => function (name) {
-    const value = apply(before, this, [name]);
-    const key = String(name).toLowerCase();
-    return value !== null && (key === "id" || key === "class" || REFERENCES.has(key)) ? listBefore(value) : value;
-  });
+  wrap(
+    Element.prototype,
+    "getAttribute",
+    (before) =>
+      function (name) {
+        const value = apply(before, this, [name]);
+        const key = String(name).toLowerCase();
+        return value !== null && (key === "id" || key === "class" || REFERENCES.has(key)) ? listBefore(value) : value;
+      },
+  );
   for (const [proto, name] of [
     [Element.prototype, "id"],
     [Element.prototype, "className"],
     [HTMLLabelElement.prototype, "htmlFor"],
   ])
-    wrapGetter(proto, name, (before) => function () {
-      const value = apply(before, this, []);
-      return typeof value === "string" ? listBefore(value) : value;
-    });
+    wrapGetter(
+      proto,
+      name,
+      (before) =>
+        function () {
+          const value = apply(before, this, []);
+          return typeof value === "string" ? listBefore(value) : value;
+        },
+    );
 };
 
 const wrapLists = () => {
   const { apply } = Reflect;
   const lists = new WeakSet();
-  wrapGetter(Element.prototype, "classList", (before) => function () {
-    const list = apply(before, this, []);
-    lists.add(list);
-    return list;
-  });
+  wrapGetter(
+    Element.prototype,
+    "classList",
+    (before) =>
+      function () {
+        const list = apply(before, this, []);
+        lists.add(list);
+        return list;
+      },
+  );
   const { contains, add, remove } = DOMTokenList.prototype;
   const both = (name) => [renamed("class", String(name)), String(name)];
   const has = (list, name) => both(name).some((one) => apply(contains, list, [one]));
-  wrap(DOMTokenList.prototype, "contains", (before) => function (name) {
-    return lists.has(this) ? has(this, name) : apply(before, this, [name]);
-  });
-  wrap(DOMTokenList.prototype, "add", (before) => function (...names) {
-    return apply(before, this, lists.has(this) ? names.map((name) => both(name)[0]) : names);
-  });
-  wrap(DOMTokenList.prototype, "remove", (before) => function (...names) {
-    return apply(before, this, lists.has(this) ? names.flatMap(both) : names);
-  });
-  wrap(DOMTokenList.prototype, "replace", (before) => function (from, to) {
-    if (!lists.has(this)) return apply(before, this, [from, to]);
-    if (!has(this, from)) return false;
-    apply(remove, this, both(from));
-    apply(add, this, [both(to)[0]]);
-    return true;
-  });
-  wrap(DOMTokenList.prototype, "toggle", (before) => function (...args) {
-    if (!lists.has(this)) return apply(before, this, args);
-    const [name, force] = args;
-    const wanted = force === undefined ? !has(this, name) : Boolean(force);
-    apply(remove, this, both(name));
-    if (wanted) apply(add, this, [both(name)[0]]);
-    return wanted;
-  });
+  wrap(
+    DOMTokenList.prototype,
+    "contains",
+    (before) =>
+      function (name) {
+        return lists.has(this) ? has(this, name) : apply(before, this, [name]);
+      },
+  );
+  wrap(
+    DOMTokenList.prototype,
+    "add",
+    (before) =>
+      function (...names) {
+        return apply(before, this, lists.has(this) ? names.map((name) => both(name)[0]) : names);
+      },
+  );
+  wrap(
+    DOMTokenList.prototype,
+    "remove",
+    (before) =>
+      function (...names) {
+        return apply(before, this, lists.has(this) ? names.flatMap(both) : names);
+      },
+  );
+  wrap(
+    DOMTokenList.prototype,
+    "replace",
+    (before) =>
+      function (from, to) {
+        if (!lists.has(this)) return apply(before, this, [from, to]);
+        if (!has(this, from)) return false;
+        apply(remove, this, both(from));
+        apply(add, this, [both(to)[0]]);
+        return true;
+      },
+  );
+  wrap(
+    DOMTokenList.prototype,
+    "toggle",
+    (before) =>
+      function (...args) {
+        if (!lists.has(this)) return apply(before, this, args);
+        const [name, force] = args;
+        const wanted = force === undefined ? !has(this, name) : Boolean(force);
+        apply(remove, this, both(name));
+        if (wanted) apply(add, this, [both(name)[0]]);
+        return wanted;
+      },
+  );
 };
 
 /** Scrolls to what a fragment names: the address keeps the old name. */
@@ -209,12 +272,17 @@ export const startNames = () => {
   if (!isRenaming()) return;
   wrapLookups();
   wrapLists();
-  wrap(CSSStyleSheet.prototype, "insertRule", (before) => function (...args) {
-    const at = Reflect.apply(before, this, args);
-    styled.delete(this);
-    restyle(this);
-    return at;
-  });
+  wrap(
+    CSSStyleSheet.prototype,
+    "insertRule",
+    (before) =>
+      function (...args) {
+        const at = Reflect.apply(before, this, args);
+        styled.delete(this);
+        restyle(this);
+        return at;
+      },
+  );
   listen(document, "load", restyleAll, true);
   listen(globalThis, "load", toFragment);
   listen(globalThis, "hashchange", toFragment);

@@ -5,22 +5,63 @@
 // nobody is at work in them. What was entered, chosen and scrolled stays.
 import { draw, isHit, strength } from "./draw.js";
 import {
-  after, all, around, attribute, attributes, childrenOf, clone, dataOf, dropAttribute, fits, isElement, isInUse, isMovable,
-  isOurs, nodesOf, parentOf, replace, setAttribute, setData, textOf, wrap,
+  after,
+  all,
+  around,
+  attribute,
+  attributes,
+  childrenOf,
+  clone,
+  dataOf,
+  dropAttribute,
+  fits,
+  isElement,
+  isInUse,
+  isMovable,
+  isOurs,
+  nodesOf,
+  parentOf,
+  replace,
+  setAttribute,
+  setData,
+  textOf,
+  wrap,
 } from "./page.js";
 
 const HELD = new WeakSet();
 const hold = (found) => {
   if (isElement(found)) HELD.add(found);
-  else if (found && typeof found === "object" && "length" in found) for (const one of Array.from(found)) if (isElement(one)) HELD.add(one);
+  else if (found && typeof found === "object" && "length" in found)
+    for (const one of Array.from(found)) if (isElement(one)) HELD.add(one);
   return found;
 };
-const HANDLERS = ["onclick", "onchange", "oninput", "onsubmit", "onkeydown", "onkeyup", "onmousedown", "onmouseup", "onfocus", "onblur", "onmouseover", "onpointerdown"];
-const isHeld = (element) => HELD.has(element) || HANDLERS.some((name) => element[name] && attribute(element, name) === null);
+const HANDLERS = [
+  "onclick",
+  "onchange",
+  "oninput",
+  "onsubmit",
+  "onkeydown",
+  "onkeyup",
+  "onmousedown",
+  "onmouseup",
+  "onfocus",
+  "onblur",
+  "onmouseover",
+  "onpointerdown",
+];
+const isHeld = (element) =>
+  HELD.has(element) || HANDLERS.some((name) => element[name] && attribute(element, name) === null);
 const isFree = (element) => {
-  for (let at = element; at && at !== document.body && at !== document.documentElement; at = parentOf(at)) if (isHeld(at)) return false;
-  return !all("*", element).some(isHeld) && isMovable(element) && !isInUse(element) && !isOurs(element)
-    && !all("input[type=file], script, style, details", element).length && !fits(element, "script, style, details, input[type=file]");
+  for (let at = element; at && at !== document.body && at !== document.documentElement; at = parentOf(at))
+    if (isHeld(at)) return false;
+  return (
+    !all("*", element).some(isHeld) &&
+    isMovable(element) &&
+    !isInUse(element) &&
+    !isOurs(element) &&
+    !all("input[type=file], script, style, details", element).length &&
+    !fits(element, "script, style, details, input[type=file]")
+  );
 };
 
 const FIELDS = "input, textarea, select";
@@ -36,7 +77,8 @@ const enter = (field, { value, checked, chosen }) => {
   if (checked !== undefined && field.checked !== checked) field.checked = checked;
 };
 
-const UNITS = "main button, main a[href], main input, main select, main label, main li, main tr, main form, main p, nav a, form, tr, li";
+const UNITS =
+  "main button, main a[href], main input, main select, main label, main li, main tr, main form, main p, nav a, form, tr, li";
 const redraw = (time) => {
   for (const element of all(UNITS)) {
     const key = `${element.localName} ${textOf(element).slice(0, 40)} ${attribute(element, "name") ?? ""}`;
@@ -50,13 +92,21 @@ const redraw = (time) => {
   }
 };
 
-const shapeOf = (element) => `${element.localName}${nodesOf(element).filter((node) => node.nodeType !== 8).map((node) => (isElement(node) ? shapeOf(node) : "t")).join("")};`;
+const shapeOf = (element) =>
+  `${element.localName}${nodesOf(element)
+    .filter((node) => node.nodeType !== 8)
+    .map((node) => (isElement(node) ? shapeOf(node) : "t"))
+    .join("")};`;
 const swap = (a, b) => {
   const names = new Set([...attributes(a), ...attributes(b)]);
   for (const name of names) {
     const [one, two] = [attribute(a, name), attribute(b, name)];
     if (one === two) continue;
-    for (const [element, value] of [[a, two], [b, one]]) value === null ? dropAttribute(element, name) : setAttribute(element, name, value);
+    for (const [element, value] of [
+      [a, two],
+      [b, one],
+    ])
+      value === null ? dropAttribute(element, name) : setAttribute(element, name, value);
   }
   const [mine, others] = [a, b].map((element) => nodesOf(element).filter((node) => node.nodeType !== 8));
   mine.forEach((node, index) => {
@@ -75,7 +125,13 @@ const recycle = (time) => {
     if (rows.length < 2 || rows.length > 200) continue;
     const at = Math.floor(draw("recycled-nodes", "row", time, rows.length) * (rows.length - 1));
     const [one, two] = [rows[at], rows[at + 1]];
-    if (!isHit("recycled-nodes", 0.8, "rows", time, rows.length) || shapeOf(one) !== shapeOf(two) || !isFree(one) || !isFree(two)) continue;
+    if (
+      !isHit("recycled-nodes", 0.8, "rows", time, rows.length) ||
+      shapeOf(one) !== shapeOf(two) ||
+      !isFree(one) ||
+      !isFree(two)
+    )
+      continue;
     const fields = [one, two].map((row) => fieldsOf(row));
     const values = fields.map((of) => of.map(entered));
     swap(one, two);
@@ -87,21 +143,44 @@ const recycle = (time) => {
 export const startNodes = () => {
   if (!strength("recycled-nodes")) return;
   const { apply } = Reflect;
-  const holding = (before) => function (...args) {
-    return hold(apply(before, this, args));
-  };
+  const holding = (before) =>
+    function (...args) {
+      return hold(apply(before, this, args));
+    };
   for (const proto of [Document.prototype, DocumentFragment.prototype, Element.prototype])
-    for (const name of ["getElementById", "querySelector", "querySelectorAll", "getElementsByClassName", "getElementsByTagName", "getElementsByName", "closest", "createElement", "createElementNS", "importNode", "elementFromPoint"])
+    for (const name of [
+      "getElementById",
+      "querySelector",
+      "querySelectorAll",
+      "getElementsByClassName",
+      "getElementsByTagName",
+      "getElementsByName",
+      "closest",
+      "createElement",
+      "createElementNS",
+      "importNode",
+      "elementFromPoint",
+    ])
       wrap(proto, name, holding);
   wrap(Node.prototype, "cloneNode", holding);
-  wrap(EventTarget.prototype, "addEventListener", (before) => function (...args) {
-    if (isElement(this)) HELD.add(this);
-    return apply(before, this, args);
-  });
-  wrap(MutationObserver.prototype, "observe", (before) => function (...args) {
-    if (isElement(args[0]) && args[0] !== document.body) HELD.add(args[0]);
-    return apply(before, this, args);
-  });
+  wrap(
+    EventTarget.prototype,
+    "addEventListener",
+    (before) =>
+      function (...args) {
+        if (isElement(this)) HELD.add(this);
+        return apply(before, this, args);
+      },
+  );
+  wrap(
+    MutationObserver.prototype,
+    "observe",
+    (before) =>
+      function (...args) {
+        if (isElement(args[0]) && args[0] !== document.body) HELD.add(args[0]);
+        return apply(before, this, args);
+      },
+  );
 };
 /** Once the document is parsed. */
 export const recycleAll = () => {

@@ -6,11 +6,28 @@
 // wrappers.
 import { draw, isHit, pick, shuffled, strength } from "./draw.js";
 import {
-  after, all, around, attribute, childrenOf, dataOf, fits, insert, isInUse, isMovable, isOurs, make,
-  nodesOf, parentOf, replace, textOf, wrap, wrapGetter,
+  after,
+  all,
+  around,
+  attribute,
+  childrenOf,
+  dataOf,
+  fits,
+  insert,
+  isInUse,
+  isMovable,
+  isOurs,
+  make,
+  nodesOf,
+  parentOf,
+  replace,
+  textOf,
+  wrap,
+  wrapGetter,
 } from "./page.js";
 
-const ORDERED = "ol, select, dl, svg, [role=tablist], [role=menu], [role=listbox], [role=radiogroup], [role=tree], [role=toolbar]";
+const ORDERED =
+  "ol, select, dl, svg, [role=tablist], [role=menu], [role=listbox], [role=radiogroup], [role=tree], [role=toolbar]";
 const WRAPPERS = new WeakSet();
 const label = (element) => textOf(element).slice(0, 60);
 
@@ -26,7 +43,8 @@ const place = (nodes, order) => {
 const keepingFocus = (run) => {
   const focused = document.activeElement;
   run();
-  if (focused && focused !== document.activeElement && focused !== document.body) focused.focus({ preventScroll: true });
+  if (focused && focused !== document.activeElement && focused !== document.body)
+    focused.focus({ preventScroll: true });
 };
 const hasOnlyElements = (parent) => !nodesOf(parent).some((node) => node.nodeType === 3 && dataOf(node).trim());
 const SENDS = "button:not([type]), button[type=submit], input[type=submit], input[type=image]";
@@ -108,23 +126,50 @@ const hideWrappers = () => {
     return at && parentOf(at) === parent ? at : child;
   };
   for (const name of ["parentNode", "parentElement"])
-    wrapGetter(Node.prototype, name, (before) => function () {
-      return beyond(apply(before, this, []));
-    });
+    wrapGetter(
+      Node.prototype,
+      name,
+      (before) =>
+        function () {
+          return beyond(apply(before, this, []));
+        },
+    );
   for (const name of ["nextSibling", "previousSibling"])
-    wrapGetter(Node.prototype, name, (before) => function () {
-      const parent = parentOf(this);
-      return apply(before, parent && WRAPPERS.has(parent) ? within(beyond(parent), this) : this, []);
-    });
-  wrap(Node.prototype, "removeChild", (before) => function (child) {
-    return apply(before, parentOf(child) === this || !(child instanceof Node) ? this : (parentOf(child) ?? this), [child]);
-  });
-  wrap(Node.prototype, "insertBefore", (before) => function (node, child) {
-    return apply(before, this, [node, child ? within(this, child) : child]);
-  });
-  wrap(Node.prototype, "replaceChild", (before) => function (node, child) {
-    return apply(before, WRAPPERS.has(parentOf(child)) ? parentOf(child) : this, [node, child]);
-  });
+    wrapGetter(
+      Node.prototype,
+      name,
+      (before) =>
+        function () {
+          const parent = parentOf(this);
+          return apply(before, parent && WRAPPERS.has(parent) ? within(beyond(parent), this) : this, []);
+        },
+    );
+  wrap(
+    Node.prototype,
+    "removeChild",
+    (before) =>
+      function (child) {
+        return apply(before, parentOf(child) === this || !(child instanceof Node) ? this : (parentOf(child) ?? this), [
+          child,
+        ]);
+      },
+  );
+  wrap(
+    Node.prototype,
+    "insertBefore",
+    (before) =>
+      function (node, child) {
+        return apply(before, this, [node, child ? within(this, child) : child]);
+      },
+  );
+  wrap(
+    Node.prototype,
+    "replaceChild",
+    (before) =>
+      function (node, child) {
+        return apply(before, WRAPPERS.has(parentOf(child)) ? parentOf(child) : this, [node, child]);
+      },
+  );
 };
 
 const cellOf = (row, column) => {
@@ -138,12 +183,15 @@ const sortOnce = (list, when) => {
   const key = `${when} ${childrenOf(rows[0]).length}`;
   const column = Math.floor(draw("sorted-lists", "column", key) * 4);
   const sign = draw("sorted-lists", "sign", key) < 0.5 ? 1 : -1;
-  const sorted = [...rows].sort((a, b) => sign * cellOf(a, column).localeCompare(cellOf(b, column), "en", { numeric: true }));
+  const sorted = [...rows].sort(
+    (a, b) => sign * cellOf(a, column).localeCompare(cellOf(b, column), "en", { numeric: true }),
+  );
   place(rows, sorted);
 };
 const sortLists = (when) => {
   for (const list of all("main tbody, main ul, form ul, tbody"))
-    if (!around(list, ORDERED) && !isOurs(list) && isHit("sorted-lists", 1, when, label(list).length)) sortOnce(list, when);
+    if (!around(list, ORDERED) && !isOurs(list) && isHit("sorted-lists", 1, when, label(list).length))
+      sortOnce(list, when);
 };
 
 export const startOrder = () => {
@@ -154,15 +202,18 @@ export const reorderAll = () => {
   if (strength("reordered-elements")) {
     const isTurned = (element) => !around(element, ORDERED) && isHit("reordered-elements", 0.8, label(element));
     keepingFocus(() => {
-      for (const parent of all("nav, main, main div, main section, main p, form div")) if (isTurned(parent)) reorderAlike(parent);
+      for (const parent of all("nav, main, main div, main section, main p, form div"))
+        if (isTurned(parent)) reorderAlike(parent);
       for (const form of all("form")) if (isTurned(form)) reorderFields(form);
       for (const block of all(BLOCKS))
         if (isHit("reordered-elements", 0.5, "wrap", block.localName, label(block)) && !around(block, ORDERED)) {
           wrapOne(block, "div");
-          if (draw("reordered-elements", "twice", label(block)) < 0.4) wrapOne(block, pick(["div", "span"], "reordered-elements", "tag"));
+          if (draw("reordered-elements", "twice", label(block)) < 0.4)
+            wrapOne(block, pick(["div", "span"], "reordered-elements", "tag"));
         }
       for (const control of all(INLINE))
-        if (isHit("reordered-elements", 0.4, "wrap", label(control)) && !around(control, ORDERED)) wrapOne(control, "span");
+        if (isHit("reordered-elements", 0.4, "wrap", label(control)) && !around(control, ORDERED))
+          wrapOne(control, "span");
     });
   }
   if (strength("sorted-lists")) {

@@ -68,7 +68,8 @@ export const whenParsed = (run) => {
 /** Puts another function in the place of one. `make` gets the one before. */
 export const wrap = (proto, name, make) => {
   const known = Object.getOwnPropertyDescriptor(proto, name);
-  if (known && typeof known.value === "function") Object.defineProperty(proto, name, { ...known, value: make(known.value) });
+  if (known && typeof known.value === "function")
+    Object.defineProperty(proto, name, { ...known, value: make(known.value) });
 };
 /** Puts another getter in the place of one. */
 export const wrapGetter = (proto, name, make) => {
@@ -77,14 +78,16 @@ export const wrapGetter = (proto, name, make) => {
 };
 
 /** What loses more than its place when it is moved. */
-const FIXED = "iframe, object, embed, video, audio, canvas, frame, dialog[open], [contenteditable]:not([contenteditable=false])";
+const FIXED =
+  "iframe, object, embed, video, audio, canvas, frame, dialog[open], [contenteditable]:not([contenteditable=false])";
 export const isMovable = (element) => {
   if (fits(element, FIXED) || all(FIXED, element).length) return false;
   return ![element, ...all("*", element)].some((one) => one.localName.includes("-"));
 };
 /** Whether somebody is at work in it. */
 export const isInUse = (element) =>
-  fits(element, ":active, :focus-within") || (document.activeElement !== document.body && holds(element, document.activeElement));
+  fits(element, ":active, :focus-within") ||
+  (document.activeElement !== document.body && holds(element, document.activeElement));
 
 /** What this script put into the page: nothing in it drifts. */
 const OURS = new WeakSet();
@@ -99,4 +102,5 @@ export const isOurs = (node) => {
 
 /** Controls and what names them. */
 export const CONTROLS =
-  "button, a[href], input, select, textarea, summary, [role=button], [role=link], [role=menuitem], [role=tab], [role=checkbox], [role=radio], [role=switch], [role=option]";
+  "button, a[href], input, select, textarea, summary, [role=button], [role=link], [role=menuitem], [role=tab], " +
+  "[role=checkbox], [role=radio], [role=switch], [role=option]";

@@ -43,7 +43,10 @@ export const start = (config) => {
   startTiming();
   arrived(all("*"));
   new MutationObserver(observed).observe(document, {
-    subtree: true, childList: true, characterData: true, attributes: true,
+    subtree: true,
+    childList: true,
+    characterData: true,
+    attributes: true,
     attributeFilter: [...NAMING, "aria-label", "placeholder", "title"],
   });
   whenParsed(() => {

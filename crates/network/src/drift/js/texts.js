@@ -62,11 +62,17 @@ const WORDED = `${NAMED}, input, select, textarea`;
 const LABELS = "label, legend, th[scope=col]";
 const HEADINGS = "main h1, main section > h2";
 /** Texts in these are data or belong to somebody. */
-const DATA = "td, option, svg, pre, code, script, style, textarea, [contenteditable], [aria-live], [role=status], [role=alert], [role=option]";
+const DATA =
+  "td, option, svg, pre, code, script, style, textarea, [contenteditable], " +
+  "[aria-live], [role=status], [role=alert], [role=option]";
 const SPOKEN = ["aria-label", "placeholder", "title"];
 
 const isRewording = () => strength("changed-texts") > 0;
-const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+const plain = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
 /** What the page calls its controls, plainly. */
 const spoken = new Set();
 /** Role and plain text, to what it becomes. */
@@ -136,7 +142,9 @@ const reword = (element) => {
   const role = roleOf(element);
   const node = role && ownText(element);
   if (node) rewrite(node, role);
-  const spokenNames = fits(element, "input:is([type=submit], [type=button]):not([name])") ? [...SPOKEN, "value"] : SPOKEN;
+  const spokenNames = fits(element, "input:is([type=submit], [type=button]):not([name])")
+    ? [...SPOKEN, "value"]
+    : SPOKEN;
   if (!fits(element, WORDED)) return;
   for (const name of spokenNames) {
     const value = attribute(element, name);
@@ -176,7 +184,12 @@ export const startTexts = () => {
     [CharacterData.prototype, "data"],
     [HTMLElement.prototype, "innerText"],
   ])
-    wrapGetter(proto, name, (before) => function () {
-      return restored(this, Reflect.apply(before, this, []));
-    });
+    wrapGetter(
+      proto,
+      name,
+      (before) =>
+        function () {
+          return restored(this, Reflect.apply(before, this, []));
+        },
+    );
 };

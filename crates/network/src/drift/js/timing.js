@@ -3,11 +3,28 @@
 //
 // Invariant: what is late shows after 1.7 s at most, whatever else happens; nothing moves more often than it says here.
 import { draw, isHit, strength } from "./draw.js";
-import { after, all, around, claim, CONTROLS, dropAttribute, first, fits, insert, isElement, isOurs, listen, make, parentOf, setAttribute } from "./page.js";
+import {
+  after,
+  all,
+  around,
+  claim,
+  CONTROLS,
+  dropAttribute,
+  first,
+  fits,
+  insert,
+  isElement,
+  isOurs,
+  listen,
+  make,
+  parentOf,
+  setAttribute,
+} from "./page.js";
 
 const MARK = "data-pending";
 const HIDABLE = new Set(["section", "form", "article", "fieldset", "table", "nav", "ul", "button", "p"]);
-const NEVER = "[role=status], [role=alert], [aria-live], [role=listbox], [role=menu], [role=tooltip], dialog, output, td, label";
+const NEVER =
+  "[role=status], [role=alert], [aria-live], [role=listbox], [role=menu], [role=tooltip], dialog, output, td, label";
 const seen = new Map();
 let dynamic = 0;
 let isParsed = false;
@@ -25,12 +42,14 @@ export const delay = (element) => {
     // Documents are parsed in one order.
     const count = (seen.get(tag) ?? 0) + 1;
     seen.set(tag, count);
-    if (isHit("late-rendering", 0.35, tag, count)) hide(element, 200 + draw("late-rendering", "time", tag, count) * 1500);
+    if (isHit("late-rendering", 0.35, tag, count))
+      hide(element, 200 + draw("late-rendering", "time", tag, count) * 1500);
     return;
   }
   if (dynamic >= 6 || performance.now() > 10_000 || !(fits(element, CONTROLS) || all(CONTROLS, element).length)) return;
   dynamic += 1;
-  if (isHit("late-rendering", 0.5, "dynamic", dynamic)) hide(element, 200 + draw("late-rendering", "dynamic", dynamic) * 700);
+  if (isHit("late-rendering", 0.5, "dynamic", dynamic))
+    hide(element, 200 + draw("late-rendering", "dynamic", dynamic) * 700);
 };
 
 const spacer = () => {
@@ -53,13 +72,20 @@ const startMoving = () => {
   };
   const size = (what) => Math.round((24 + draw("moved-targets", what) * 110) * amount);
   after(80 + draw("moved-targets", "one") * 800, () => grow(size("first")));
-  after(900 + draw("moved-targets", "two") * 1300, () => grow(draw("moved-targets", "way") < 0.5 ? size("second") : -height));
+  after(900 + draw("moved-targets", "two") * 1300, () =>
+    grow(draw("moved-targets", "way") < 0.5 ? size("second") : -height),
+  );
   let isLeft = draw("moved-targets", "pointer") < 0.6;
-  listen(document, "pointerover", (event) => {
-    if (!isLeft || !event.isTrusted || !isElement(event.target) || !around(event.target, CONTROLS)) return;
-    isLeft = false;
-    grow(Math.round(40 * amount));
-  }, true);
+  listen(
+    document,
+    "pointerover",
+    (event) => {
+      if (!isLeft || !event.isTrusted || !isElement(event.target) || !around(event.target, CONTROLS)) return;
+      isLeft = false;
+      grow(Math.round(40 * amount));
+    },
+    true,
+  );
 };
 
 export const startTiming = () => {

@@ -165,7 +165,7 @@ impl Trial {
                 writes: Mutex::new(self.writes),
             }),
             executor: FakeExecutor { shop: shop.clone(), acts: self.acts },
-            repair: Ladder,
+            repair: Ladder::default(),
             log: fake(),
             confirm: fake(),
         };

@@ -76,7 +76,7 @@ async fn the_record_of_a_repair_says_why_it_ran() {
     let shop = lock(&shop);
     let why: Vec<_> =
         shop.records.iter().map(|record| record.action.explanation.as_ref().map(ToString::to_string)).collect();
-    assert_eq!(why, [None, Some("repair 1 of step 0, which failed: notStable".to_owned()), None]);
+    assert_eq!(why, [None, Some("repair 1 of step 0, which failed: notStable; rung: wait".to_owned()), None]);
 }
 
 #[tokio::test]
