@@ -27,6 +27,10 @@ async fn a_page_is_searched_and_its_elements_are_found() {
     let Finding::Data(found) = stage.explore(Query::Find(query)).await else { panic!("no data") };
     assert_eq!(found["total"], 2);
     assert!(found["elements"][0]["attributes"]["href"].as_str().unwrap().ends_with("/seven"), "{found}");
+    let query: FindElements = serde_json::from_value(json!({ "selector": "button" })).unwrap();
+    let Finding::Data(buttons) = stage.explore(Query::Find(query)).await else { panic!("no data") };
+    assert_eq!(buttons["elements"][0]["box"], json!(named(&seen, "Go").rect), "{buttons}");
+    assert_eq!(buttons["elements"][1].get("box"), None, "{buttons}");
     let resolve = |value: Value| -> ResolveSelector { serde_json::from_value(value).unwrap() };
     let go = named(&seen, "Go").id;
     assert_eq!(stage.explore(Query::Resolve(resolve(json!({ "css": "#go" })))).await, Finding::Candidate(go));
