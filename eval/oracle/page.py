@@ -59,7 +59,7 @@ class Page:
     items: list
     lines: list
     past: list
-    failure: dict | None
+    failure: str
     violations: list
     by_id: dict = field(default_factory=dict)
 
@@ -162,6 +162,12 @@ def unquote(text: str) -> str:
         return text[1:-1]
 
 
+def failure_in(request: dict) -> str:
+    """Why the last step failed; empty if it did not."""
+    stated = (request.get("failure") or {}).get("message")
+    return stated or (request["history"][-1].get("failure") if request["history"] else None) or ""
+
+
 def page_of(request: dict) -> Page:
     page = request["context"]["page"]
     return Page(
@@ -169,6 +175,6 @@ def page_of(request: dict) -> Page:
         items=[item_of(entry) for entry in page["interactables"]],
         lines=[line_of(raw) for raw in page["text"].split("\n")[1:] if raw.strip()],
         past=request["history"],
-        failure=request.get("failure"),
+        failure=failure_in(request),
         violations=request.get("violations") or [],
     )

@@ -18,7 +18,10 @@ def buttons(match, page):
 @rule(r"^Click button (\w+), wait (\d+) seconds?, then click button (\w+)")
 def buttons_with_a_pause(match, page):
     first, seconds, second = match.groups()
-    return [click(page.named(first, "button")), wait(int(seconds) * 1000), click(page.named(second, "button"))]
+    one = page.named(first, "button")
+    # The condition holds at once: without one, a click looks for an effect for most of a second.
+    clicked = click(one, post=[{"kind": "exists", "target": one.id}])
+    return [clicked, wait(int(seconds) * 1000 - 100), click(page.named(second, "button"))]
 
 
 @rule(r'^Click on the "(.+)" button\.$')
@@ -69,7 +72,8 @@ def cancel(_, page):
 @rule(r"^Click on the numbers in ascending order")
 def ascending(_, page):
     numbers = [item for item in page.items if re.fullmatch(r"-?\d+", item.name)]
-    return [click(item) for item in sorted(numbers, key=lambda item: int(item.name))]
+    # The numbers go with the first click: what is left of them is where they were.
+    return [click_at(*item.middle) for item in sorted(numbers, key=lambda item: int(item.name))]
 
 
 @rule(r"^Find and pick the card with the greatest number")
@@ -112,11 +116,11 @@ def ticket(match, page):
     return [click(best["item"])]
 
 
-@rule(r"^Buy (\w+) stock when the price is less than \$([\d.]+)")
+@rule(r"^Buy (\w+) stock when the price is less than \$(\d+\.\d+)")
 def stock(match, page):
     limit = float(match[2])
     for _ in range(200):
-        price = re.search(r"Stock price: \$([\d.]+)", page.words)
+        price = re.search(r"Stock price: \$(\d+\.\d+)", page.words)
         if price and float(price[1]) < limit:
             return [click(page.named("Buy", "button"))]
         page = yield [find("body")]

@@ -136,12 +136,12 @@ def blocks(_, page):
 @rule(r"^Search for (\w+) movies directed by (\w+) from year (\d+)")
 def movies(match, page):
     genre, director, year = match.groups()
-    wanted = {"genre": genre, "director": director, "year": year}
+    wanted = {"genre": genre, "director": director, "year": year, "released": year}
     steps = []
     for field in page.fields:
         label = (field.name or field.label).lower()
         steps += [put(field, value) for key, value in wanted.items() if key in label]
-    return [*steps, click(page.named("Submit") or page.named("Search"))]
+    return [*steps, click([item for item in page.items if item not in page.fields][-1])]
 
 
 @rule(r"^Select (.+) from the (scroll )?list and click Submit")

@@ -34,7 +34,7 @@ class Run:
         if page.failure:
             self.repairs += 1
             if self.repairs > MOST_REPAIRS:
-                return [plan.fail(f"failed again: {page.failure['message']}"[:900])]
+                return [plan.fail(f"failed again: {page.failure}"[:900])]
             # A rule reads all it needs from the page, so it can begin once more.
             self.begin(page)
             return self.advance(page, first=True)
@@ -60,10 +60,10 @@ def main(requests, answers) -> None:
     run = None
     for line in requests:
         page = page_of(json.loads(line))
-        # One process serves one run, but nothing forbids several goals.
-        if run is None or run.goal != page.goal:
-            run = Run(page)
         try:
+            # One process serves one run, but nothing forbids several goals.
+            if run is None or run.goal != page.goal:
+                run = Run(page)
             steps = run.answer(page)
         except (LookupError, AttributeError, TypeError, ValueError) as error:
             steps = [plan.fail(f"the page is not what the rule expects: {type(error).__name__}: {error}"[:900])]

@@ -173,8 +173,20 @@ fn twin(draft: &Draft<'_>) -> Twin {
     more("leads to", row.destination.as_ref());
     more("test id", row.test_id.as_ref());
     more("title", row.title.as_ref().filter(|title| **title != draft.name));
+    for id in written_ids(&row.path) {
+        more("id", Some(&id));
+    }
     more("frame", Some(&draft.frame.title));
     Twin { context, place: row.css.clone() }
+}
+
+/// The ids that somebody wrote by hand on an element and what is around it, nearest first.
+fn written_ids(path: &str) -> Vec<String> {
+    let id = |segment: &str| {
+        let (_, id) = segment.split_once('#')?;
+        Some(id.split('[').next().unwrap_or(id).to_owned())
+    };
+    path.rsplit('>').filter_map(id).collect()
 }
 
 fn scrubbed(text: &str, secrets: &[String]) -> String {
@@ -273,6 +285,12 @@ mod tests {
         let frame =
             FrameRows { rows, secrets: secrets.iter().map(|s| (*s).to_owned()).collect(), ..FrameRows::default() };
         candidates(&[frame], &mut Identities::default(), &DigestKey::new([1; 32]))
+    }
+
+    #[test]
+    fn ids_of_a_path_are_nearest_first_and_without_roles() {
+        assert_eq!(written_ids("html>body>div#wrap>ul#menu[menu]>li>div"), ["menu", "wrap"]);
+        assert!(written_ids("html>body>div").is_empty());
     }
 
     #[test]
