@@ -46,6 +46,10 @@ def select(item: Item, option) -> dict:
     return {"type": "select", "targetRef": item.id, "option": option}
 
 
+def hover(item: Item, **more) -> dict:
+    return {"type": "hover", "targetRef": item.id, **more}
+
+
 def check(item: Item) -> dict:
     return {"type": "check", "targetRef": item.id}
 

@@ -2,7 +2,7 @@
 
 import re
 
-from .plan import click, click_at, find, wait
+from .plan import click, click_at, find, hover, wait
 from .registry import rule
 
 @rule(r"^Click the button\.$")
@@ -153,3 +153,47 @@ def shades(match, page):
         now, steps = steps[:6], steps[6:]
         page = yield now
     return [click(page.submit)]
+
+
+@rule(r"^Find and click on the HOT area")
+def hot(_, page):
+    """Goes over the area point by point; what it says gets warmer near the right one."""
+
+    def area(page):
+        return max((item for item in page.items if not item.name), key=lambda item: item.box[3])
+
+    _, _, width, height = area(page).box
+
+    def warmth(page) -> int:
+        said = [line.text for line in page.lines] + [item.name for item in page.items]
+        return max((("ICE COLD", "COLD", "WARM", "HOT").index(t) for t in said if t in WARMTH), default=0)
+
+    def points(left, top, right, bottom, apart):
+        return [(a, b) for a in span(left, right, apart) for b in span(top, bottom, apart)]
+
+    best, near = None, points(4, 4, width - 4, height - 4, 36)
+    for apart in (36, 12, 5):
+        warmest = -1
+        for point in near:
+            page = yield [hover(area(page), position={"x": point[0], "y": point[1]})]
+            now = warmth(page)
+            if now > warmest:
+                warmest, best = now, point
+            if now == 3 or (now > 0 and apart == 36) or (now > 1 and apart == 12):
+                break
+        if warmest == 3:
+            return [click(area(page), position={"x": best[0], "y": best[1]})]
+        reach = {36: 40, 12: 10}.get(apart, 5)
+        near = points(
+            max(2, best[0] - reach), max(2, best[1] - reach), min(width - 2, best[0] + reach),
+            min(height - 2, best[1] + reach), {36: 12, 12: 5}.get(apart, 5),
+        )  # fmt: skip
+        near.sort(key=lambda point: abs(point[0] - best[0]) + abs(point[1] - best[1]))
+    raise LookupError("nothing is hot")
+
+
+WARMTH = ("ICE COLD", "COLD", "WARM", "HOT")
+
+
+def span(start: float, end: float, apart: float) -> list:
+    return [start + apart * at for at in range(int((end - start) / apart) + 1)]

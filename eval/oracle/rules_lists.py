@@ -2,7 +2,7 @@
 
 import re
 
-from .plan import click, find, keys, put
+from .plan import click, find, hover, keys, put, wait
 from .registry import rule
 
 MOST_TURNS = 40
@@ -13,7 +13,7 @@ def link_behind_tabs(match, page):
     titles = [item.name for item in page.all("tab")]
     for title in [None, *titles]:
         if title is not None and not page.named(title, "tab").on("expanded"):
-            page = yield [click(page.named(title, "tab"))]
+            page = yield [click(page.named(title, "tab")), wait(400)]
         wanted = [item for item in page.items if item.name == match[1] and item.role != "tab"]
         if wanted:
             return [click(wanted[0])]
@@ -26,7 +26,7 @@ def section(_, page):
         page = yield [click(page.one("tab"))]
     elif not page.all("tab", expanded=True):
         page = yield [click(page.one("tab"))]
-    return [click(page.one("button", "Submit") or page.submit)]
+    return [click(page.one("button", "Submit") or page.named("Submit"))]
 
 
 @rule(r'^Click the "Menu" button, and then find and click on the item (?:labeled "(.+)"|with the icon)')
@@ -52,11 +52,11 @@ def menu_of_icons(match, page):
     return []
 
 
-@rule(r"^Select ([^,]+(?:>[^,]+)*)$")
+@rule(r"^Select ([\w-]+(?:>[\w-]+)*)$")
 def menu(match, page):
     *parents, last = match[1].split(">")
     for name in parents:
-        page = yield [click(page.all("menuitem", name)[-1])]
+        page = yield [hover(page.all("menuitem", name)[-1]), wait(400)]
     return [click(page.all("menuitem", last)[-1])]
 
 

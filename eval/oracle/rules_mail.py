@@ -91,7 +91,7 @@ def mail_in_other_words(_, page):
     elif quoted:
         action, about = "reply", quoted[1]
     else:
-        receivers = re.findall(rf"\b(?:to|give|send|forward|for|let)\s+({NAME})\b(?!'s e-?mail)", goal, re.IGNORECASE)
+        receivers = re.findall(rf"(?i:\b(?:to|give|send|forward|for|let))\s+({NAME})\b(?!'s e-?mail)", goal)
         receivers = [name for name in receivers if name != sender]
         action, about = "forward", (receivers or others)[-1]
     return (yield from act_on_mail(page, sender, action, about))
@@ -124,11 +124,15 @@ def post(match, page):
         ready = [page.by_id[ids[picture]] for ids in posts_of(page, user) if len(ids) > picture]
         ready = [item for item in ready if item.in_view and not item.covered]
         if ready:
+            # Its picture is replaced under the pointer: a first click may find it being loaded.
             if action in PICTURES:
-                return [click(ready[0])]
-            page = yield [click(ready[0])]
-            page, entry = yield from seek(page, lambda item: item.name.lower().startswith(action))
-            return [click(entry)]
+                return [click(ready[0]), click(ready[0])]
+            for _ in range(3):
+                page = yield [click(ready[0])]
+                entry = next((item for item in page.items if item.name.lower().startswith(action)), None)
+                if entry:
+                    return [click(entry)]
+            raise LookupError("the menu does not open")
         page = yield [DOWN]
     return []
 
@@ -165,38 +169,27 @@ def order(match, page):
     left = len(wanted) or int(kind[1])
     done = set()
     for _ in range(MOST_TURNS):
-        chosen = None
-        for item in page.all(name="+"):
-            dish = re.sub(r"^(?:list )?item: ", "", item.context)
-            fits = any(dish.startswith(name) for name in wanted) if named else kind[2] in dish
-            if fits and item.id not in done:
-                chosen = item
+        for dish, kinds, plus in dishes(page):
+            if dish not in done and (dish in wanted if named else kind[2] in kinds):
+                done.add(dish)
+                page = yield [click(plus)]
                 break
-        if chosen is None:
-            chosen = dish_before(page, wanted, kind and kind[2], done)
-        if chosen is None:
+        else:
             page = yield [DOWN]
-            continue
-        done.add(chosen.id)
-        left -= 1
-        page = yield [click(chosen)]
-        if left == 0:
+        if len(done) == left:
             break
     page, button = yield from seek(page, lambda item: item.role == "button" and item.name.startswith("Order"))
     return [click(button)]
 
 
-def dish_before(page, wanted: list, kind: str | None, done: set):
-    """The `+` under a dish, by the lines above it: its name, and the pictures that say its kind."""
+def dishes(page):
+    """Name, kinds and `+` of each dish, by the lines above it: its name, and the pictures that say its kinds."""
     dish, kinds = "", ()
     for line in page.lines:
         plus = next((page.by_id[id] for id in line.ids if id in page.by_id and page.by_id[id].name == "+"), None)
         if plus:
-            fits = dish in wanted if wanted else kind in kinds
-            if fits and plus.id not in done:
-                return plus
+            yield dish, kinds, plus
         elif "(picture" in line.raw:
             kinds = line.texts
         elif line.texts and not line.ids:
             dish, kinds = line.text.strip(), ()
-    return None

@@ -94,7 +94,7 @@ def pie(match, page):
     for _ in range(4):
         slices = [item for item in page.items if item.name == match[1]]
         if slices:
-            return [click_at(*slices[0].middle)]
+            return [click(slices[0])]
         page = yield [{"type": "waitForIdle"}]
     raise LookupError("the slice does not appear")
 

@@ -93,7 +93,8 @@ pub fn candidates(frames: &[FrameRows], identities: &mut Identities, digest: &Di
     let mut contexts: Vec<(Option<String>, bool, Place)> =
         drafts.iter().map(|_| (None, false, Place { of: 1, index: 0 })).collect();
     for members in groups.values().filter(|members| members.len() > 1) {
-        let twins: Vec<Twin> = members.iter().filter_map(|index| drafts.get(*index)).map(twin).collect();
+        let mut twins: Vec<Twin> = members.iter().filter_map(|index| drafts.get(*index)).map(twin).collect();
+        drop_common_ids(&mut twins);
         for ((position, index), label) in members.iter().enumerate().zip(labels(&twins)) {
             let (context, ambiguous) = match label {
                 Label::Context(text) => (Some(text), false),
@@ -178,6 +179,16 @@ fn twin(draft: &Draft<'_>) -> Twin {
     }
     more("frame", Some(&draft.frame.title));
     Twin { context, place: row.css.clone() }
+}
+
+/// An id around all twins says nothing about any of them.
+fn drop_common_ids(twins: &mut [Twin]) {
+    let Some((first, others)) = twins.split_first_mut() else { return };
+    let is_common = |one: &(String, String)| one.0 == "id" && others.iter().all(|twin| twin.context.contains(one));
+    let common: Vec<_> = first.context.iter().filter(|one| is_common(one)).cloned().collect();
+    for twin in twins {
+        twin.context.retain(|one| !common.contains(one));
+    }
 }
 
 /// The ids that somebody wrote by hand on an element and what is around it, nearest first.

@@ -102,7 +102,7 @@ async fn ids_that_were_written_by_hand_distinguish_twins_and_numbered_ones_do_no
             "generic \"\" ambiguous",
         ],
         "map.id = 'map-1'",
-        &["generic \"\" [1 of 3]", "paragraph \"\"", "generic \"\" [2 of 3]", "generic \"\" [3 of 3]"],
+        &["generic \"\" ambiguous", "paragraph \"\"", "generic \"\" ambiguous", "generic \"\" ambiguous"],
     )
     .await;
 }
