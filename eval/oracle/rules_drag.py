@@ -204,7 +204,7 @@ def calendar(match, page):
         cells = cells_of(page)
         for start in range(first, last - count + 1):
             run = [cells.get(at) for at in range(start, start + count)]
-            if all(cell and not cell.covered and cell.in_view for cell in run):
+            if all(cell and not cell.covered and 55 < cell.box[1] < 175 for cell in run):
                 x, y, width, _ = run[0].box
                 end = run[-1].box
                 page = yield [drag_points((x + width / 3, y + 4), (x + width / 2, end[1] + end[3] - 6))]

@@ -137,11 +137,30 @@ def blocks(_, page):
 def movies(match, page):
     genre, director, year = match.groups()
     wanted = {"genre": genre, "director": director, "year": year, "released": year}
-    steps = []
-    for field in page.fields:
-        label = (field.name or field.label).lower()
-        steps += [put(field, value) for key, value in wanted.items() if key in label]
+    labels = labels_of(page)
+    steps = [
+        put(field, value)
+        for field, label in zip(page.fields, labels)
+        for key, value in wanted.items()
+        if key in label.lower()
+    ]
     return [*steps, click([item for item in page.items if item not in page.fields][-1])]
+
+
+def labels_of(page) -> list:
+    """What stands before each field, or after each where the first field comes first."""
+    fields, labels, first = {field.id for field in page.fields}, [], None
+    for line in page.lines:
+        if is_goal(page, line) or "Search" in line.text:
+            continue
+        if line.raw.lstrip().startswith("- textbox"):
+            first = first or "field"
+            if line.ids[0] in fields and line.text and first == "label" and not labels:
+                labels.append(line.text)
+        elif line.texts:
+            first = first or "label"
+            labels.append(line.text)
+    return labels
 
 
 @rule(r"^Select (.+) from the (scroll )?list and click Submit")
@@ -206,7 +225,7 @@ def autocomplete(match, page):
 
 @rule(r"^Generate (?:a number (less|greater) than (\d+)|an (odd|even) number)")
 def generate(match, page):
-    for _ in range(60):
+    for turn in range(40):
         shown = next((int(l.text) for l in page.lines if re.fullmatch(r"-?\d+", l.text)), None)
         if shown is not None:
             fits = {"less": lambda n: n < int(match[2]), "greater": lambda n: n > int(match[2])}.get(
@@ -214,7 +233,8 @@ def generate(match, page):
             )
             if fits(shown):
                 return [click(page.submit)]
-        page = yield [click(page.named("Generate", "button"))]
+        # Elsewhere in the button each time: a plan that comes back unchanged ends the run.
+        page = yield [click(page.named("Generate", "button"), position={"x": 10 + turn, "y": 10})]
     return []
 
 

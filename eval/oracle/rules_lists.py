@@ -4,8 +4,7 @@ import re
 
 from .plan import click, find, hover, keys, put, wait
 from .registry import rule
-
-MOST_TURNS = 40
+from .seeking import DOWN, MOST_TURNS, TOP, seek
 
 
 @rule(r'^(?:Switch between the tabs|Expand the sections below,) to find and click on the link "(.+)"')
@@ -137,17 +136,20 @@ def flight(match, page):
     page = yield [click(page.named("Search", "button"))]
     offers = {}
     for _ in range(MOST_TURNS):
+        before = len(offers)
         lasting = None
         for line in page.lines:
             duration = re.search(r"(\d+)h (\d+)m", line.text)
             lasting = int(duration[1]) * 60 + int(duration[2]) if duration else lasting
             price = re.search(r"\$(\d+)", line.text)
             if price and line.ids and lasting is not None:
-                offers[line.ids[0]] = (int(price[1]), lasting)
-        before = set(offers)
-        page = yield [{"type": "scroll", "direction": "down"}]
-        if before and not {line.ids[0] for line in page.lines if line.ids and "$" in line.text} - before:
+                offers[page.by_id[line.ids[0]].name] = (int(price[1]), lasting)
+                lasting = None
+        if len(offers) == before:
             break
+        page = yield [DOWN]
     by = 0 if match[1] == "cheapest" else 1
-    best = min(offers, key=lambda id: offers[id][by])
-    return [{"type": "click", "targetRef": best}]
+    best = min(offers, key=lambda name: offers[name][by])
+    page = yield [TOP]
+    _, button = yield from seek(page, lambda item: item.name == best)
+    return [click(button)]

@@ -2,26 +2,9 @@
 
 import re
 
-from .plan import click, click_at, into_view, put
+from .plan import click, click_at, find, into_view, put
 from .registry import rule
-
-MOST_TURNS = 40
-DOWN = {"type": "scroll", "direction": "down"}
-
-
-def seek(page, fits):
-    """Scrolls until an item fits; returns the page and the item, or the page and None at the end."""
-    seen = None
-    for _ in range(MOST_TURNS):
-        found = next((item for item in page.items if fits(item)), None)
-        if found:
-            return page, found
-        now = [(item.id, item.box) for item in page.items]
-        if now == seen:
-            break
-        seen = now
-        page = yield [DOWN]
-    return page, None
+from .seeking import DOWN, MOST_TURNS, seek
 
 
 def is_from(sender: str):
@@ -139,25 +122,30 @@ def post(match, page):
 
 @rule(r'^Click the "(\w+)" button on (all|\d+) posts? by @(\S+) and then click Submit')
 def posts(match, page):
-    action, count, user = match.groups()
-    picture = PICTURES[action.lower()]
-    left = MOST_TURNS if count == "all" else int(count)
-    done, seen = set(), None
+    action, count, user = match[1].lower(), match[2], match[3]
     for _ in range(MOST_TURNS):
-        items = [page.by_id[ids[picture]] for ids in posts_of(page, user) if len(ids) > picture]
-        ready = [item for item in items if item.id not in done and item.in_view and not item.covered][:left]
-        now = [(item.id, item.box) for item in page.items]
-        if ready:
-            done |= {item.id for item in ready}
-            left -= len(ready)
-            page = yield [click(item) for item in ready[:6]]
-        elif left == 0 or now == seen:
+        page = yield [find("span", "class")]
+        pictures = pictures_of(page.read["elements"], user, action)
+        left = (len(pictures) if count == "all" else int(count)) - sum(pressed for _, pressed in pictures)
+        ready = [point for point, pressed in pictures if not pressed and 60 < point[1] < 190]
+        if left == 0:
             break
-        else:
-            seen = now
-            page = yield [DOWN]
+        page = yield [click_at(*point) for point in ready[: min(left, 6)]] or [DOWN]
     page, button = yield from seek(page, lambda item: item.role == "button" and item.name == "Submit")
     return [click(button)]
+
+
+def pictures_of(elements: list, user: str, action: str) -> list:
+    """The pictures of one kind under a user's posts: where each is, and whether it is pressed."""
+    found, owner = [], None
+    for element in elements:
+        kinds = (element["attributes"]["class"] or "").split()
+        if element["text"].startswith("@"):
+            owner = element["text"].strip()
+        elif action in kinds and owner == "@" + user and element.get("box"):
+            box = element["box"]
+            found.append(((box["x"] + box["width"] / 2, box["y"] + box["height"] / 2), "active" in kinds))
+    return found
 
 
 @rule(r"^Order (.+)")
