@@ -368,13 +368,30 @@ const scrollWidth = getter(Element.prototype, "scrollWidth");
 const scrollHeight = getter(Element.prototype, "scrollHeight");
 const scrollByOffset = method(Element.prototype, "scrollBy");
 const holdsMore = (found) => scrollHeight(found) > clientHeight(found) || scrollWidth(found) > clientWidth(found);
-/** Scrolls the page or what `id` names. */
+/** What scrolls in the view, short of the page; the largest first. Many applications scroll a pane only. */
+const panes = () => {
+  const found = new Set();
+  for (const x of [1, 3, 5])
+    for (const y of [1, 3, 5]) {
+      const hit = cb.elementAt((globalThis.innerWidth * x) / 6, (globalThis.innerHeight * y) / 6);
+      if (hit && cb.lookOf(hit).scrolls && cb.overflows(hit)) found.add(hit);
+      else if (hit) found.add(cb.scrollerOf(hit));
+    }
+  const size = (pane) => clientWidth(pane) * clientHeight(pane);
+  return Array.from(found)
+    .filter((pane) => pane)
+    .sort((a, b) => size(b) - size(a));
+};
+/** Scrolls what `id` names, the page, or, where the page cannot move any further, the largest pane that can. */
 act.scrollBy = (id, how) => {
   const target = id === null ? (scrollingElement(document) ?? rootElement(document)) : element(id);
   if (!target || isLate()) return null;
-  const scroller =
-    id === null || holdsMore(target) ? target : (cb.scrollerOf(target) ?? scrollingElement(document) ?? target);
   watching?.begin();
+  if (id === null) return { moved: moveBy(target, how) || panes().some((pane) => moveBy(pane, how)) };
+  const scroller = holdsMore(target) ? target : (cb.scrollerOf(target) ?? scrollingElement(document) ?? target);
+  return { moved: moveBy(scroller, how) };
+};
+const moveBy = (scroller, how) => {
   const before = [scrollOffset.left(scroller), scrollOffset.top(scroller)];
   const page = scroller === scrollingElement(document);
   const width = page ? globalThis.innerWidth : clientWidth(scroller);
@@ -392,7 +409,7 @@ act.scrollBy = (id, how) => {
       top: (delta?.[1] ?? 0) + (how.y ?? 0),
       ...options,
     });
-  return { moved: scrollOffset.left(scroller) !== before[0] || scrollOffset.top(scroller) !== before[1] };
+  return scrollOffset.left(scroller) !== before[0] || scrollOffset.top(scroller) !== before[1];
 };
 /** What files given to a target go to: the file field, or the target itself. */
 act.taker = (id) => {

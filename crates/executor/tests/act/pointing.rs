@@ -53,3 +53,14 @@ async fn scrolling_moves_pages_containers_and_targets() {
     succeeded(lab.step(all, json!({"type": "scroll", "direction": "top"})).await);
     assert_eq!(lab.eval("scrollY").await, 0);
 }
+
+#[tokio::test]
+async fn what_scrolls_without_a_target_is_the_pane_where_the_page_cannot() {
+    let page = "<style>html, body { margin: 0; height: 100%; overflow: hidden }</style><div id=side style='position:absolute;right:0;width:20%;height:100%;overflow:auto'><div style='height:900px'></div></div><div id=pane style='width:80%;height:100%;overflow:auto'><div style='height:3000px'></div></div>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.step(json!({}), json!({"type": "scroll", "deltaY": 200})).await);
+    assert_eq!(lab.eval("pane.scrollTop").await, 200);
+    assert_eq!(lab.eval("side.scrollTop").await, 0);
+    succeeded(lab.step(json!({}), json!({"type": "scroll", "direction": "top"})).await);
+    assert_eq!(lab.eval("pane.scrollTop").await, 0);
+}

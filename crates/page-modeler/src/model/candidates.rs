@@ -93,7 +93,8 @@ pub fn candidates(frames: &[FrameRows], identities: &mut Identities, digest: &Di
     let mut contexts: Vec<(Option<String>, bool, Place)> =
         drafts.iter().map(|_| (None, false, Place { of: 1, index: 0 })).collect();
     for members in groups.values().filter(|members| members.len() > 1) {
-        let twins: Vec<Twin> = members.iter().filter_map(|index| drafts.get(*index)).map(twin).collect();
+        let mut twins: Vec<Twin> = members.iter().filter_map(|index| drafts.get(*index)).map(twin).collect();
+        drop_common_ids(&mut twins);
         for ((position, index), label) in members.iter().enumerate().zip(labels(&twins)) {
             let (context, ambiguous) = match label {
                 Label::Context(text) => (Some(text), false),
@@ -173,8 +174,30 @@ fn twin(draft: &Draft<'_>) -> Twin {
     more("leads to", row.destination.as_ref());
     more("test id", row.test_id.as_ref());
     more("title", row.title.as_ref().filter(|title| **title != draft.name));
+    for id in written_ids(&row.path) {
+        more("id", Some(&id));
+    }
     more("frame", Some(&draft.frame.title));
     Twin { context, place: row.css.clone() }
+}
+
+/// An id around all twins says nothing about any of them.
+fn drop_common_ids(twins: &mut [Twin]) {
+    let Some((first, others)) = twins.split_first_mut() else { return };
+    let is_common = |one: &(String, String)| one.0 == "id" && others.iter().all(|twin| twin.context.contains(one));
+    let common: Vec<_> = first.context.iter().filter(|one| is_common(one)).cloned().collect();
+    for twin in twins {
+        twin.context.retain(|one| !common.contains(one));
+    }
+}
+
+/// The ids that somebody wrote by hand on an element and what is around it, nearest first.
+fn written_ids(path: &str) -> Vec<String> {
+    let id = |segment: &str| {
+        let (_, id) = segment.split_once('#')?;
+        Some(id.split('[').next().unwrap_or(id).to_owned())
+    };
+    path.rsplit('>').filter_map(id).collect()
 }
 
 fn scrubbed(text: &str, secrets: &[String]) -> String {
@@ -273,6 +296,12 @@ mod tests {
         let frame =
             FrameRows { rows, secrets: secrets.iter().map(|s| (*s).to_owned()).collect(), ..FrameRows::default() };
         candidates(&[frame], &mut Identities::default(), &DigestKey::new([1; 32]))
+    }
+
+    #[test]
+    fn ids_of_a_path_are_nearest_first_and_without_roles() {
+        assert_eq!(written_ids("html>body>div#wrap>ul#menu[menu]>li>div"), ["menu", "wrap"]);
+        assert!(written_ids("html>body>div").is_empty());
     }
 
     #[test]

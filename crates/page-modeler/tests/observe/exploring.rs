@@ -1,6 +1,7 @@
 //! Reading a page without a model.
 
 use cuebook_grammar::action::{FindElements, ResolveSelector, SearchPage};
+use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::observation::Scope;
 use cuebook_grammar::seam::{Finding, Query};
 use serde_json::{Value, json};
@@ -27,6 +28,11 @@ async fn a_page_is_searched_and_its_elements_are_found() {
     let Finding::Data(found) = stage.explore(Query::Find(query)).await else { panic!("no data") };
     assert_eq!(found["total"], 2);
     assert!(found["elements"][0]["attributes"]["href"].as_str().unwrap().ends_with("/seven"), "{found}");
+    let query: FindElements = serde_json::from_value(json!({ "selector": "button" })).unwrap();
+    let Finding::Data(buttons) = stage.explore(Query::Find(query)).await else { panic!("no data") };
+    let go: Option<Rect> = serde_json::from_value(buttons["elements"][0]["box"].clone()).unwrap();
+    assert_eq!(go, named(&seen, "Go").rect, "{buttons}");
+    assert_eq!(buttons["elements"][1].get("box"), None, "{buttons}");
     let resolve = |value: Value| -> ResolveSelector { serde_json::from_value(value).unwrap() };
     let go = named(&seen, "Go").id;
     assert_eq!(stage.explore(Query::Resolve(resolve(json!({ "css": "#go" })))).await, Finding::Candidate(go));

@@ -65,6 +65,18 @@ async fn items_of_a_list_that_is_sorted_by_the_pointer_are_offered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn entries_of_a_list_that_listens_for_them_are_offered_if_they_take_the_focus() {
+    check(
+        "<ul id=menu><li><div tabindex=-1>Angola</div></li><li tabindex=-1>Andorra</li><li>Plain</li></ul>
+         <ul><li><div tabindex=-1>Elsewhere</div></li></ul><script>menu.addEventListener('click', () => {})</script>",
+        &["generic \"Angola\"", "listitem \"Andorra\""],
+        "menu.title = 'x'",
+        &["generic \"Angola\"", "listitem \"Andorra\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_row_that_listens_is_offered_with_what_stands_in_it() {
     check(
         "<table><tr id=r><td>Anna</td><td><button>Edit</button></td></tr><tr><td>Ben</td><td><button>Edit</button></td></tr></table>

@@ -90,6 +90,24 @@ async fn twins_without_roles_around_them_are_distinguished_by_the_part_that_only
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn ids_that_were_written_by_hand_distinguish_twins_and_numbered_ones_do_not() {
+    check(
+        "<style>[tabindex] { width: 30px; height: 30px }</style>
+         <div id=map tabindex=0></div><div id=timeline><p tabindex=0></p></div>
+         <div id=row-1 tabindex=0></div><div id=row-2 tabindex=0></div>",
+        &[
+            "generic \"\" [id: map]",
+            "paragraph \"\"",
+            "generic \"\" ambiguous",
+            "generic \"\" ambiguous",
+        ],
+        "map.id = 'map-1'",
+        &["generic \"\" ambiguous", "paragraph \"\"", "generic \"\" ambiguous", "generic \"\" ambiguous"],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_plan_that_targets_an_ambiguous_twin_is_rejected_with_both() {
     let mut stage = Stage::on("<p><button>Same</button><button>Same</button><button>Other</button></p>").await;
     let seen = stage.observe(Scope::View).await;

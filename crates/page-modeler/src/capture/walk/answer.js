@@ -17,7 +17,7 @@ import { challengeOf } from "./challenge.js";
 
 export const kept = { view: null, full: null };
 let stamp = Math.floor(Math.random() * 2 ** 40);
-const hundredths = (number) => Math.round(number * 100) / 100;
+export const hundredths = (number) => Math.round(number * 100) / 100;
 /** The text of a row, and what else of it depends on the walk. */
 const written = (run, entry) => {
   const { info, row } = entry;

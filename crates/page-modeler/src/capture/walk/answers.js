@@ -8,10 +8,17 @@ import { resort } from "./changes.js";
 import { droppable, listening, REGIONS } from "./reasons.js";
 import { describe } from "./cover.js";
 import { settle } from "./settle.js";
-import { run } from "./answer.js";
+import { hundredths, run } from "./answer.js";
 import { actable, nearby, nearest, resolved } from "./explore.js";
 import { reading } from "./reading.js";
 
+/** A box on the wire: CSS pixels of the frame's viewport. */
+const boxIn = ({ x, y, width, height }) => ({
+  x: hundredths(x),
+  y: hundredths(y),
+  width: hundredths(width),
+  height: hundredths(height),
+});
 /** What the wire may ask. */
 export const walk = {
   run: (options) => cb.once(() => run(options)),
@@ -114,6 +121,7 @@ export const walk = {
             visible: cb.isVisible(element),
             nearest: actable(element) ? cb.idOf(element) : nearest(element),
           };
+          if (row.visible) row.box = boxIn(cb.boxOf(element));
           if (attributes.length) {
             row.attributes = {};
             for (const name of attributes) {

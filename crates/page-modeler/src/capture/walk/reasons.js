@@ -62,8 +62,12 @@ export const reasonOf = (element, tag, pointed) => {
   if (cb.isEditingHost(element)) return "editable";
   if (tag === "body" || tag === "html" || tag === "option" || tag === "optgroup") return "";
   const tabindex = attr(element, "tabindex");
-  // Of the cells of a grid one at a time can be tabbed to; the others say -1, and are clicked all the same.
-  if (tabindex !== null && (Number.parseInt(tabindex, 10) >= 0 || (stated && roleOf(element) === "gridcell")))
+  // Of the cells of a grid, and the entries of a list that listens for all of them, one at a time can be tabbed to
+  // or none; the others say -1, and are clicked all the same.
+  if (
+    tabindex !== null &&
+    (Number.parseInt(tabindex, 10) >= 0 || (stated && roleOf(element) === "gridcell") || isEntry(element))
+  )
     return "tabindex";
   for (const name of HANDLERS) if (hasAttribute(element, name)) return "handler";
   if (attr(element, "draggable") === "true" && tag !== "img") return "draggable";
@@ -76,6 +80,13 @@ export const reasonOf = (element, tag, pointed) => {
 // Elements that the wire found to listen to the pointer. What listens for a whole region (a root, a list, a
 // backdrop) is no thing to act on; nor is what only stands around a control.
 export const listening = new WeakSet();
+/** Whether an element is an entry of a list that listens for all of them, or fills one. */
+const isEntry = (element) => {
+  const item = tagOf(element) === "li" ? element : cb.parentOf(element);
+  if (!item || tagOf(item) !== "li") return false;
+  const list = cb.parentOf(item);
+  return list !== null && listening.has(list);
+};
 /**
  * An item of a list that listens for all of them, and keeps touches from scrolling: one that is dragged by the
  * pointer.
