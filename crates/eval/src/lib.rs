@@ -27,6 +27,7 @@ mod markdown;
 mod miniwob;
 mod oracle;
 mod paths;
+mod plot;
 mod process;
 #[cfg(feature = "queue")]
 mod queue;

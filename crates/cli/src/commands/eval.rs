@@ -280,6 +280,7 @@ fn finish(document: &Document<'_>, results: &EvalResults, out: &Path, output: Ou
     }
     let write = || {
         std::fs::write(out.join("summary.json"), serde_json::to_string_pretty(document)? + "\n")?;
+        std::fs::write(out.join("summary.svg"), document.summary.to_svg())?;
         std::fs::write(out.join("summary.md"), &text)
     };
     write().map_err(|error| cannot_write(out, &error))?;
