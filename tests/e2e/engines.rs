@@ -88,7 +88,7 @@ async fn carry_out_in(stage: &Stage, planner: impl Planner, log: MemoryLog) -> R
         modeler: LivePageModeler::new(browser.clone(), key.clone(), ModelerOptions::default()),
         planner: Arc::new(planner),
         executor: LiveExecutor::new(browser, key.clone(), NoSecrets, MemoryArtifacts::default(), options),
-        repair: Ladder,
+        repair: Ladder::default(),
         log,
         confirm: NobodyConfirms,
     };

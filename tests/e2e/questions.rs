@@ -129,7 +129,7 @@ async fn ask(stage: &Stage, server: &Server, task: &str) -> Result<RunReport> {
             MemoryArtifacts::default(),
             ExecutorOptions::default(),
         ),
-        repair: Ladder,
+        repair: Ladder::default(),
         log: MemoryLog::default(),
         confirm: NobodyConfirms,
     };

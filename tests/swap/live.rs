@@ -161,7 +161,7 @@ async fn all_layers_live() -> Result<()> {
         modeler: live.modeler(),
         planner: Arc::new(Lexical),
         executor: live.executor(),
-        repair: Ladder,
+        repair: Ladder::default(),
         log: MemoryLog::default(),
         confirm: NobodyConfirms,
     };
@@ -177,7 +177,7 @@ async fn another_planner() -> Result<()> {
         modeler: live.modeler(),
         planner: Arc::new(ByName),
         executor: live.executor(),
-        repair: Ladder,
+        repair: Ladder::default(),
         log: MemoryLog::default(),
         confirm: NobodyConfirms,
     };
@@ -210,7 +210,7 @@ async fn a_recorded_page_instead_of_the_page_modeler() -> Result<()> {
         modeler: Recorded { by_path, site: live.site.clone() },
         planner: Arc::new(ByName),
         executor: live.executor(),
-        repair: Ladder,
+        repair: Ladder::default(),
         log: MemoryLog::default(),
         confirm: NobodyConfirms,
     };
@@ -252,7 +252,7 @@ async fn other_stores_behind_the_executor() -> Result<()> {
         modeler: live.modeler(),
         planner: Arc::new(Lexical),
         executor,
-        repair: Ladder,
+        repair: Ladder::default(),
         log: MemoryLog::default(),
         confirm: NobodyConfirms,
     };

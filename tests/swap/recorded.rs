@@ -118,7 +118,7 @@ async fn a_scripted_plan_drives_the_recorded_world() -> Result<()> {
 async fn the_ladder_takes_its_place_in_the_recorded_world() -> Result<()> {
     let shop = Shop::new();
     let Layers { modeler, planner, executor, log, confirm, .. } = world(&shop);
-    let layers = Layers { modeler, planner, executor, repair: Ladder, log, confirm };
+    let layers = Layers { modeler, planner, executor, repair: Ladder::default(), log, confirm };
     let report = run(&shop, layers, fake_redactor(), task()).await?;
     assert_bought(&shop, &report);
     Ok(())
