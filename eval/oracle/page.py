@@ -82,9 +82,9 @@ class Page:
         return next(iter(self.all(role, name, tag, **states)), None)
 
     def named(self, name: str, role: str | None = None) -> Item | None:
-        """The item of this name: exactly, then ignoring case, then as part of a longer name."""
+        """The item of this name: exactly, then ignoring case, then as part of a longer one, the shortest first."""
         key = name.strip().lower()
-        items = self.all(role)
+        items = sorted(self.all(role), key=lambda item: len(item.name))
         for fits in (
             lambda item: item.name == name,
             lambda item: item.name.strip().lower() == key,
