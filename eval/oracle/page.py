@@ -109,10 +109,6 @@ class Page:
         """What the last reading step returned."""
         return next((entry["data"] for entry in reversed(self.past) if entry.get("data") is not None), None)
 
-    def reads(self, count: int) -> list:
-        """What the last `count` reading steps returned, oldest first."""
-        return [entry["data"] for entry in self.past if entry.get("data") is not None][-count:]
-
     @property
     def words(self) -> str:
         """The page's own text, one line a line."""

@@ -50,7 +50,7 @@ def editor(match, page):
         return [click(page.submit)]
     picker = min(page.items, key=lambda item: (item.box[1], item.box[0]))
     page = yield [click(picker)]
-    page = yield [find('[class*="picker-item"]', "data-value", "style")]
+    page = yield [find('[class*="picker-item"]', "style")]
     for element in page.read["elements"]:
         box = element.get("box")
         if box and is_shade(element["attributes"]["style"] or "", colour):
