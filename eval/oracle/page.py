@@ -82,9 +82,9 @@ class Page:
         return next(iter(self.all(role, name, tag, **states)), None)
 
     def named(self, name: str, role: str | None = None) -> Item | None:
-        """The item of this name: exactly, then ignoring case, then as part of a longer name."""
+        """The item of this name: exactly, then ignoring case, then as part of a longer one, the shortest first."""
         key = name.strip().lower()
-        items = self.all(role)
+        items = sorted(self.all(role), key=lambda item: len(item.name))
         for fits in (
             lambda item: item.name == name,
             lambda item: item.name.strip().lower() == key,
@@ -108,10 +108,6 @@ class Page:
     def read(self) -> object:
         """What the last reading step returned."""
         return next((entry["data"] for entry in reversed(self.past) if entry.get("data") is not None), None)
-
-    def reads(self, count: int) -> list:
-        """What the last `count` reading steps returned, oldest first."""
-        return [entry["data"] for entry in self.past if entry.get("data") is not None][-count:]
 
     @property
     def words(self) -> str:

@@ -10,11 +10,6 @@ def click(item: Item, **more) -> dict:
     return {"type": "click", "targetRef": item.id, **more}
 
 
-def click_in(item: Item, x: float, y: float) -> dict:
-    """A click at a point of the item, relative to its top left corner."""
-    return click(item, position={"x": x, "y": y})
-
-
 def click_at(x: float, y: float) -> dict:
     return {"type": "clickPoint", "point": {"x": x, "y": y}}
 
@@ -22,10 +17,6 @@ def click_at(x: float, y: float) -> dict:
 def drag_points(start: tuple, end: tuple, **more) -> dict:
     points = {"from": dict(zip("xy", start)), "to": dict(zip("xy", end))}
     return {"type": "dragPoints", **points, **more}
-
-
-def drag(item: Item, to: Item, **more) -> dict:
-    return {"type": "dragTo", "targetRef": item.id, "to": to.id, **more}
 
 
 def put(item: Item, text: str) -> dict:
@@ -54,10 +45,6 @@ def check(item: Item) -> dict:
     return {"type": "check", "targetRef": item.id}
 
 
-def scroll(item: Item, by: int) -> dict:
-    return {"type": "scroll", "targetRef": item.id, "deltaY": by}
-
-
 def into_view(item: Item) -> dict:
     return {"type": "scroll", "targetRef": item.id}
 
@@ -69,11 +56,6 @@ def find(selector: str, *attributes: str) -> dict:
 
 def wait(milliseconds: int) -> dict:
     return {"type": "waitForIdle", "quietMs": milliseconds}
-
-
-def look() -> dict:
-    """Observes the page again, where a rule needs to see what its last steps did."""
-    return {"type": "snapshot"}
 
 
 def finish() -> dict:

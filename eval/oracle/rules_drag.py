@@ -210,7 +210,7 @@ def calendar(match, page):
                 page = yield [drag_points((x + width / 3, y + 4), (x + width / 2, end[1] + end[3] - 6))]
                 name = page.fields[0]
                 return [put(name, match[3]), click(page.named("Create", "button"))]
-        page = yield [{"type": "scroll", "direction": "down"}]
+        page = yield [{"type": "scroll", "deltaY": 60}]
     return []
 
 

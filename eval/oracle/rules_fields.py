@@ -59,9 +59,6 @@ def copy(match, page):
     page = yield [find("textarea", "value")]
     value = page.read["elements"][sources.index(source)]["attributes"]["value"]
     target = [item for item in page.fields if item.tag != "textarea"][-1]
-    if target.ambiguous:
-        page = yield [click(target)]
-        target = page.one(focused=True) or target
     return submitted(page, put(target, value))
 
 

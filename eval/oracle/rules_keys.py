@@ -14,13 +14,12 @@ def typed(words: str) -> list:
 @rule(r"^Use the terminal below to delete a file (?:that has no file extension|ending with the extension (\.\S+))")
 def terminal(match, page):
     page = yield [click(page.items[0]), *typed("ls"), press("Enter")]
-    said = page.items[0].name + " " + page.words
     page = yield [find("span.output, .output")]
     files = page.read["elements"][-1]["text"].split()
-    assert said
     ending = match[1]
     name = next(name for name in files if (name.endswith(ending) if ending else "." not in name))
-    return [*typed(f"rm {name}"), press("Enter")]
+    page = yield [*typed("rm ")]
+    return [*typed(name), press("Enter")]
 
 
 STYLES = {"bold": 0, "italics": 1, "underlined": 2}
@@ -51,7 +50,7 @@ def editor(match, page):
         return [click(page.submit)]
     picker = min(page.items, key=lambda item: (item.box[1], item.box[0]))
     page = yield [click(picker)]
-    page = yield [find('[class*="picker-item"]', "data-value", "style")]
+    page = yield [find('[class*="picker-item"]', "style")]
     for element in page.read["elements"]:
         box = element.get("box")
         if box and is_shade(element["attributes"]["style"] or "", colour):

@@ -120,16 +120,23 @@ def pick_date(page, month: int, day: int, year: int):
     raise LookupError("the month does not come")
 
 
+def is_place(name: str, words: str) -> bool:
+    """Whether `Boston, MA (BOS)` is what `BOS` or `Boston, MA` says."""
+    return f"({words})" in name or words + " (" in name
+
+
 @rule(r"^Book the (cheapest|shortest) one-way flight from: (.+) to: (.+) on (\d\d)/(\d\d)/(\d{4})")
 def flight(match, page):
     for position, city in enumerate((match[2], match[3])):
         page = yield [keys(page.fields[position], city)]
         known = {field.id for field in page.fields}
-        offer = next(
+        offers = [
             item
             for item in page.items
-            if item.id not in known and item.role not in ("button", "textbox") and city.lower() in item.name.lower()
-        )
+            if item.id not in known and item.role not in ("button", "textbox") and is_place(item.name, city)
+        ]
+        # The list itself has the words of all its entries.
+        offer = min(offers, key=lambda item: len(item.name))
         page = yield [click(offer)]
     page = yield [click(page.fields[2])]
     page = yield from pick_date(page, int(match[4]), int(match[5]), int(match[6]))

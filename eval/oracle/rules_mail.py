@@ -112,9 +112,10 @@ def post(match, page):
                 return [click(ready[0]), click(ready[0])]
             for _ in range(3):
                 page = yield [click(ready[0])]
-                entry = next((item for item in page.items if item.name.lower().startswith(action)), None)
-                if entry:
-                    return [click(entry)]
+                entries = [item for item in page.items if item.name.lower().startswith(action)]
+                if entries:
+                    # What is around the entries begins with the first one's words.
+                    return [click(min(entries, key=lambda item: len(item.name)))]
             raise LookupError("the menu does not open")
         page = yield [DOWN]
     return []

@@ -88,6 +88,18 @@ async fn fields_without_a_name_are_labelled_by_the_text_beside_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_control_that_a_click_on_the_middle_of_its_widget_misses_is_a_candidate_of_its_own() {
+    let mut stage = Stage::on(
+        "<style>[role=tab] { width: 120px; padding-top: 26px } button { width: 120px; height: 26px; margin: 0 }</style>
+         <div role=tablist><div role=tab tabindex=0><button>Submit</button></div></div>",
+    )
+    .await;
+    let seen = stage.observe(Scope::View).await;
+    let told: Vec<_> = seen.candidates.iter().map(|c| (c.role.as_str(), c.name.as_str())).collect();
+    assert_eq!(told, [("tab", "Submit"), ("button", "Submit")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_widget_made_of_two_elements_is_one_candidate() {
     let mut stage = Stage::on(
         "<style>div { display: inline-block } li { display: inline-block } a { display: inline-block; padding: 4px }</style>

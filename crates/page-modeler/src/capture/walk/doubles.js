@@ -4,11 +4,18 @@ import { WIDGETS } from "./reasons.js";
 
 const COLLECTED = new Set(["tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem"]);
 const PRESSED = new Set(["link", "button"]);
+/** Whether a click on the middle of one box hits the other, not just its edge. */
+const holdsMiddle = (inner, outer) => {
+  const [x, y] = [outer.x + outer.width / 2 - inner.x, outer.y + outer.height / 2 - inner.y];
+  return x >= EDGE && y >= EDGE && x <= inner.width - EDGE && y <= inner.height - EDGE;
+};
+const EDGE = 1;
 /** Which of two nested rows of one name and nearly one box represents both: "outer", "inner", or neither. */
 const standsForBoth = ({ row: outer, box: outerBox }, { row: inner, box: innerBox }) => {
   const called = (row) => row.name || row.fallback || "";
   const area = (box) => box.width * box.height;
   if (!called(outer) || called(outer) !== called(inner) || area(innerBox) < area(outerBox) / 2) return "";
+  if (!holdsMiddle(innerBox, outerBox)) return "";
   if (
     ["draggable", "drop"].includes(outer.reason) ||
     ["draggable", "drop"].includes(inner.reason) ||
