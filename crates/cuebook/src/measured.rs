@@ -110,7 +110,7 @@ where
 
     async fn subject(&self, assignment: &Assignment) -> Result<Measured, BoxError> {
         let browser = self.browser(assignment).await?;
-        let mut policy = Policy::default().starting_at(&assignment.url)?;
+        let mut policy = Policy::new(assignment.suite.profile).starting_at(&assignment.url)?;
         for origin in &assignment.allow {
             policy = policy.allowing(origin)?;
         }

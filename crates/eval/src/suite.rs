@@ -11,6 +11,7 @@ use std::sync::Arc;
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::locator::Locator;
+use cuebook_grammar::profile::Profile;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -34,6 +35,8 @@ pub struct Suite {
     pub url: String,
     /// The viewport of its pages in CSS pixels.
     pub viewport: (u32, u32),
+    /// The profile that its tasks need: that of points, for instance, for tasks about pictures.
+    pub profile: Profile,
     /// The consents that its tasks need, on the origin of the application: `write`, `destructive`, …
     pub grants: Vec<String>,
     /// Further origins that its tasks act on, with `{port}` where the port of its server belongs.
@@ -104,6 +107,8 @@ struct RawSuite {
     url: String,
     server: Option<RawServer>,
     viewport: Option<(u32, u32)>,
+    #[serde(default)]
+    profile: Profile,
     #[serde(default)]
     grants: Vec<String>,
     #[serde(default)]
@@ -202,6 +207,7 @@ impl Suite {
             server,
             url: raw.url,
             viewport: raw.viewport.unwrap_or((1280, 720)),
+            profile: raw.profile,
             grants: raw.grants,
             allow: raw.allow,
             planner: raw.planner,
