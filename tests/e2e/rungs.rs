@@ -74,11 +74,11 @@ fn only_helps(rung: &str, page: &'static str, target: &Value, step: &Value, done
     Ok(())
 }
 
-/// With all rungs the step fails, and nothing is done.
+/// With all rungs the step fails or is not consented to, and nothing is done.
 fn is_left_alone(page: &'static str, target: &Value, step: &Value) -> Result<()> {
     let pages = Pages::serve(page)?;
     let (report, seen) = pages.exec(target, step, &[])?;
-    ensure!(report["result"] == "failed", "{report:#}");
+    ensure!(report["result"] != "ok", "{report:#}");
     ensure!(seen.is_empty(), "{seen:?}");
     Ok(())
 }

@@ -80,7 +80,7 @@ pub fn jobs() -> Vec<Job> {
             "order from the dashboard",
             "/login",
             with(login(), json!([select("combobox \"Size\"", "Large"), to("button \"Order\"", "/order/")])),
-            &["login ann true", "order Desk lamp Large 1"],
+            &["login ann true", "order Fountain pen Large 1"],
             &[],
         ),
         job(
