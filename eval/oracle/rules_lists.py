@@ -2,7 +2,7 @@
 
 import re
 
-from .plan import click, find, hover, keys, put, wait
+from .plan import click, click_at, find, hover, keys, put, wait
 from .registry import rule
 from .seeking import DOWN, MOST_TURNS, TOP, seek
 
@@ -21,11 +21,12 @@ def link_behind_tabs(match, page):
 
 @rule(r"^Expand the section below and click submit")
 def section(_, page):
-    if not page.one("button", "Submit"):
-        page = yield [click(page.one("tab"))]
-    elif not page.all("tab", expanded=True):
-        page = yield [click(page.one("tab"))]
-    return [click(page.one("button", "Submit") or page.named("Submit"))]
+    if not page.all("tab", expanded=True):
+        page = yield [click(page.one("tab")), wait(400)]
+    # What is called Submit may be a wider header around the button.
+    page = yield [find("button")]
+    box = next(element["box"] for element in page.read["elements"] if element["text"] == "Submit")
+    return [click_at(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)]
 
 
 @rule(r'^Click the "Menu" button, and then find and click on the item (?:labeled "(.+)"|with the icon)')
