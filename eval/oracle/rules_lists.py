@@ -129,16 +129,16 @@ def is_place(name: str, words: str) -> bool:
 @rule(r"^Book the (cheapest|shortest) one-way flight from: (.+) to: (.+) on (\d\d)/(\d\d)/(\d{4})")
 def flight(match, page):
     for position, city in enumerate((match[2], match[3])):
-        page = yield [keys(page.fields[position], city)]
-        known = {field.id for field in page.fields}
-        offers = [
-            item
-            for item in page.items
-            if item.id not in known and item.role not in ("button", "textbox") and is_place(item.name, city)
-        ]
-        # The list itself has the words of all its entries.
-        offer = min(offers, key=lambda item: len(item.name))
-        page = yield [click(offer)]
+        while not is_place(page.fields[position].value, city):
+            page = yield [put(page.fields[position], ""), keys(page.fields[position], city)]
+            known = {field.id for field in page.fields}
+            offers = [
+                item
+                for item in page.items
+                if item.id not in known and item.role not in ("button", "textbox") and is_place(item.name, city)
+            ]
+            # The list itself has the words of all its entries.
+            page = yield [click(min(offers, key=lambda item: len(item.name)))]
     page = yield [click(page.fields[2])]
     page = yield from pick_date(page, int(match[4]), int(match[5]), int(match[6]))
     page = yield [click(page.named("Search", "button"))]
