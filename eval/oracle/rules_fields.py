@@ -214,7 +214,8 @@ def autocomplete(match, page):
             if item.role not in ("textbox", "button") and item.name.startswith(start) and item.name.endswith(end)
         ]
         if fits:
-            page = yield [click(fits[0])]
+            # The list itself begins with its first entry and ends with its last.
+            page = yield [click(min(fits, key=lambda item: len(item.name)))]
             return submitted(page)
         page = yield [{"type": "waitForIdle"}]
     raise LookupError("no item fits")

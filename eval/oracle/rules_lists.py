@@ -2,7 +2,7 @@
 
 import re
 
-from .plan import click, find, hover, keys, put, wait
+from .plan import click, click_at, find, hover, keys, put, wait
 from .registry import rule
 from .seeking import DOWN, MOST_TURNS, TOP, seek
 
@@ -21,11 +21,12 @@ def link_behind_tabs(match, page):
 
 @rule(r"^Expand the section below and click submit")
 def section(_, page):
-    if not page.one("button", "Submit"):
-        page = yield [click(page.one("tab"))]
-    elif not page.all("tab", expanded=True):
-        page = yield [click(page.one("tab"))]
-    return [click(page.one("button", "Submit") or page.named("Submit"))]
+    if not page.all("tab", expanded=True):
+        page = yield [click(page.one("tab")), wait(400)]
+    # What is called Submit may be a wider header around the button.
+    page = yield [find("button")]
+    box = next(element["box"] for element in page.read["elements"] if element["text"] == "Submit")
+    return [click_at(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)]
 
 
 @rule(r'^Click the "Menu" button, and then find and click on the item (?:labeled "(.+)"|with the icon)')
@@ -128,16 +129,16 @@ def is_place(name: str, words: str) -> bool:
 @rule(r"^Book the (cheapest|shortest) one-way flight from: (.+) to: (.+) on (\d\d)/(\d\d)/(\d{4})")
 def flight(match, page):
     for position, city in enumerate((match[2], match[3])):
-        page = yield [keys(page.fields[position], city)]
-        known = {field.id for field in page.fields}
-        offers = [
-            item
-            for item in page.items
-            if item.id not in known and item.role not in ("button", "textbox") and is_place(item.name, city)
-        ]
-        # The list itself has the words of all its entries.
-        offer = min(offers, key=lambda item: len(item.name))
-        page = yield [click(offer)]
+        while not is_place(page.fields[position].value, city):
+            page = yield [put(page.fields[position], ""), keys(page.fields[position], city)]
+            known = {field.id for field in page.fields}
+            offers = [
+                item
+                for item in page.items
+                if item.id not in known and item.role not in ("button", "textbox") and is_place(item.name, city)
+            ]
+            # The list itself has the words of all its entries.
+            page = yield [click(min(offers, key=lambda item: len(item.name)))]
     page = yield [click(page.fields[2])]
     page = yield from pick_date(page, int(match[4]), int(match[5]), int(match[6]))
     page = yield [click(page.named("Search", "button"))]

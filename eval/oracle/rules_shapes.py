@@ -2,7 +2,7 @@
 
 import re
 
-from .plan import click, click_at, find
+from .plan import click, click_at, find, wait
 from .registry import rule
 
 COLOURS = "red green blue aqua black magenta yellow".split()
@@ -90,11 +90,12 @@ def coordinate(match, page):
 
 @rule(r"^Expand the pie menu below and click on the item labeled \"(.+)\"")
 def pie(match, page):
-    page = yield [click_at(*page.named("+").middle)]
+    page = yield [click_at(*page.named("+").middle), wait(800)]
     for _ in range(4):
         slices = [item for item in page.items if item.name == match[1]]
         if slices:
-            return [click(slices[0])]
+            # A slice moves as the pointer comes: a first click may miss it.
+            return [click_at(*slices[0].middle)] * 2
         page = yield [{"type": "waitForIdle"}]
     raise LookupError("the slice does not appear")
 

@@ -95,12 +95,7 @@ async fn ids_that_were_written_by_hand_distinguish_twins_and_numbered_ones_do_no
         "<style>[tabindex] { width: 30px; height: 30px }</style>
          <div id=map tabindex=0></div><div id=timeline><p tabindex=0></p></div>
          <div id=row-1 tabindex=0></div><div id=row-2 tabindex=0></div>",
-        &[
-            "generic \"\" [id: map]",
-            "paragraph \"\"",
-            "generic \"\" ambiguous",
-            "generic \"\" ambiguous",
-        ],
+        &["generic \"\" [id: map]", "paragraph \"\"", "generic \"\" ambiguous", "generic \"\" ambiguous"],
         "map.id = 'map-1'",
         &["generic \"\" ambiguous", "paragraph \"\"", "generic \"\" ambiguous", "generic \"\" ambiguous"],
     )
