@@ -13,6 +13,7 @@ mod consent;
 mod end;
 mod layers;
 mod look;
+mod mending;
 mod plans;
 mod run;
 mod steps;
