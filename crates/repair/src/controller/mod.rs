@@ -10,6 +10,7 @@ mod ahead;
 mod attempt;
 mod challenge;
 mod consent;
+mod drafts;
 mod end;
 mod layers;
 mod look;

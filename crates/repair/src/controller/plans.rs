@@ -7,7 +7,6 @@ use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, Plan, PlanDraft, ViolationCode, Violations};
 use cuebook_grammar::planning::CallEnd;
-use cuebook_grammar::policy::Policy;
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, StepOrigin};
 use cuebook_grammar::render::{cut, quoted, with_sources};
@@ -20,6 +19,7 @@ use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
 use super::ahead::Ahead;
+use super::drafts::{Heard, best};
 use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, is_skipped, rejected};
 use super::layers::Seams;
 use super::mending::{Mended, nearby};
@@ -29,13 +29,6 @@ use crate::calls::{self, Calls};
 use crate::recording;
 use crate::request::{RunEvent, Work};
 use crate::state::Run;
-
-/// What came of a request for a plan.
-pub(super) enum Heard {
-    Answer(PlanReply, Ahead),
-    /// A model wrote no valid plan.
-    Invalid(Violations),
-}
 
 /// Drafts that a planner may offer to repair a failure.
 const REPAIR_DRAFTS: usize = 3;
@@ -399,24 +392,6 @@ fn after(end: PlanEnd) -> Result<Option<Box<StepFailure>>, Stop> {
         PlanEnd::Failed(failure) if failure.cause.is_block() || is_final(failure.cause) => Err(ended_by(&failure)),
         PlanEnd::Failed(failure) => Ok(Some(failure)),
     }
-}
-
-/// The first draft that passes the check and whose first step binds to what is seen now, else the first that passes;
-/// the first of all if none does.
-pub(super) fn best(
-    drafts: Vec<PlanDraft>,
-    observation: &Observation,
-    policy: &Policy,
-) -> Option<(PlanDraft, Result<Plan, Violations>)> {
-    let judged = drafts.into_iter().map(|draft| {
-        let plan = draft.check(observation, policy);
-        (draft, plan)
-    });
-    judged.min_by_key(|(_, plan)| match plan {
-        Ok(plan) if plan.bind(0, observation).is_ok() => 0,
-        Ok(_) => 1,
-        Err(_) => 2,
-    })
 }
 
 /// Whether a step from `from` on names a candidate of the page that the plan was made for.
