@@ -328,8 +328,8 @@ fn an_error_with_status_200_is_the_error_of_the_server() {
 
 fn zipped(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
+    encoder.write_all(bytes).expect("memory takes bytes");
+    encoder.finish().expect("memory takes bytes")
 }
 
 #[test]
