@@ -15,7 +15,7 @@ use cuebook_executor::{ExecutorOptions, LiveExecutor};
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::planning::{CallEnd, CallPurpose};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::report::{RunReport, RunResult};
+use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use cuebook_grammar::seam::{NoSecrets, NobodyConfirms, Planner};
 use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
@@ -166,7 +166,14 @@ async fn a_model_that_writes_no_plan_at_all_touches_nothing() -> Result<()> {
         let server = Server::playing(plays).await;
         let planner = ModelPlanner::new(OpenAi::new(&format!("{}/v1", server.origin()), "tiny")?);
         let (report, log) = carry_out(&stage, planner).await?;
-        assert_eq!(report.result, RunResult::Error, "{report:#?}");
+        let error = report.error.clone().context("expected an error")?;
+        match kind {
+            CallEnd::Invalid { .. } => {
+                assert_eq!((report.result, error.code), (RunResult::Failed, ErrorCode::InvalidPlan), "{report:#?}");
+                assert!(!error.violations.is_empty());
+            }
+            _ => assert_eq!(report.result, RunResult::Error, "{report:#?}"),
+        }
         let calls = log.calls();
         ensure!(!calls.is_empty(), "calls that failed are kept as well");
         for record in &calls {

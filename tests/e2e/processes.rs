@@ -81,7 +81,7 @@ fn a_program_that_cannot_plan_is_an_error_that_says_why() -> Result<()> {
             3,
             "(exit code 7) before its answer was complete; its standard error ends: no model",
         ),
-        ("exec:sh -c 'while read -r l; do echo thinking; done'", 3, "saw `thinking`"),
+        ("exec:sh -c 'while read -r l; do echo thinking; done'", 1, "saw `thinking`"),
         ("exec:planner | tee log", 2, "no shell reads the command, and `|` needs one"),
         ("exec:", 2, "expected 1 to 200 words, saw 0"),
         ("magic", 2, "expected auto, lexical"),
@@ -91,6 +91,35 @@ fn a_program_that_cannot_plan_is_an_error_that_says_why() -> Result<()> {
         assert!(ended.code == code && message.contains(part), "{planner}: {ended:?}");
     }
     assert_eq!(shop.hits("counter"), 0);
+    Ok(())
+}
+
+#[test]
+fn a_planner_given_to_exec_repairs_a_step_that_nothing_else_helps() -> Result<()> {
+    let (shop, folder) = (Shop::open()?, tempfile::tempdir()?);
+    let plan = folder.path().join("plan.json");
+    // The button of the dialog's page is named otherwise by now.
+    let step = json!({ "type": "click", "targetRef": "count" });
+    let gone = json!({ "strategy": "byRole", "role": "button", "name": "Increment" });
+    std::fs::write(&plan, json!({ "version": "1.0", "candidates": { "count": gone }, "steps": [step] }).to_string())?;
+    let script = r#"while read -r request; do
+    case $request in *'"cause":"targetNotFound"'*) ;; *) echo '{"type":"fail","reason":"no failure"}'; continue ;; esac
+    id=$(printf %s "$request" | grep -o '"id":"c[0-9]*","role":"button","type":"plain","label":"Count"' | cut -d'"' -f4)
+    echo '{"version":"1.0","steps":[{"type":"click","targetRef":"'$id'"},{"type":"finish"}]}'; done"#;
+    let planner = folder.path().join("repairs.sh");
+    std::fs::write(&planner, script)?;
+    let planner = format!("exec:sh {}", planner.display());
+    let (plan, url) = (plan.display().to_string(), shop.url("/counter"));
+    let exec = ["exec", &plan, "--url", &url, "--timeout", "2s"];
+
+    let ended = shop.cuebook(&exec)?;
+    assert_eq!((ended.code, shop.hits("counter")), (1, 0), "{ended:?}");
+    let ended = shop.cuebook(&[&exec[..], &["--repair-planner", &planner]].concat())?;
+    assert_eq!((ended.code, shop.hits("counter")), (0, 1), "{ended:?}");
+    let origins: Vec<Value> =
+        ended.json()?["steps"].as_array().context("steps")?.iter().map(|step| step["origin"].clone()).collect();
+    assert_eq!(origins.last(), Some(&json!("repair")), "{origins:?}");
+    assert_eq!(calls(&ended.run_dir()?)?[0]["purpose"], "repair");
     Ok(())
 }
 

@@ -11,6 +11,7 @@ mod defences;
 mod document;
 mod measure;
 mod results;
+mod streaming;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,9 @@ pub(crate) struct Arguments {
     /// Measure what the proxy, the effect gate and masked pictures cost instead: no Node is needed
     #[arg(long, conflicts_with = "decoding")]
     defences: bool,
+    /// Measure plans that run while they are written beside the same in sequence: no Node is needed
+    #[arg(long, conflicts_with_all = ["decoding", "defences"])]
+    streaming: bool,
 }
 
 /// Where the sides find what they need.
@@ -68,6 +72,9 @@ struct Bench {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.decoding {
         return decoding::run(arguments);
+    }
+    if arguments.streaming {
+        return streaming::run(arguments);
     }
     ensure!(arguments.batches > 0 && arguments.rounds > 0, "expected at least one batch of one round");
     let chrome = chrome::find_or_install()?;

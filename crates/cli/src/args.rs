@@ -325,8 +325,17 @@ pub(crate) struct ExecArgs {
     /// nothing reaches the network
     #[arg(long, value_name = "DIR", conflicts_with_all = ["cdp", "direct", "record_network"])]
     pub(crate) fixtures: Option<PathBuf>,
+    /// Planner that repairs a failed step of the plan, after what needs no planner was tried: ollama, openai, anthropic,
+    /// auto, recorded or exec:COMMAND. Its steps are a model's: what is consequential needs --grant or a confirmation
+    #[arg(long, value_parser = planner, value_name = "PLANNER", conflicts_with = "no_repair")]
+    pub(crate) repair_planner: Option<PlannerArg>,
+    /// Recorded run whose answers of a model the repair planner `recorded` replays
+    #[arg(long, value_name = "RUN", required_if_eq("repair_planner", "recorded"))]
+    pub(crate) calls: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
 }
 
 #[derive(Args)]

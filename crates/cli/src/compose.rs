@@ -97,6 +97,8 @@ pub(crate) struct Job {
     pub(crate) secrets: Secrets,
     /// The page to start on.
     pub(crate) url: Option<String>,
+    /// Repairs of a given plan that the planner may write.
+    pub(crate) planned_repairs: u32,
     /// Time limit of one plan. `None` for that of the controller.
     pub(crate) plan_timeout: Option<Duration>,
     /// Whether each plan is explained.
@@ -119,6 +121,7 @@ impl Job {
             planner: AnyPlanner::plain(NoPlanner),
             secrets,
             url,
+            planned_repairs: 0,
             plan_timeout: None,
             explain: false,
             sight: Sight::Words,
@@ -220,7 +223,19 @@ pub(crate) async fn perform(
     options: &RunOptions,
     output: Output,
 ) -> Ended {
-    let Job { work, planner, secrets, url, plan_timeout, explain, sight, wait_for, recall, fixtures: _ } = job;
+    let Job {
+        work,
+        planner,
+        secrets,
+        url,
+        planned_repairs,
+        plan_timeout,
+        explain,
+        sight,
+        wait_for,
+        recall,
+        fixtures: _,
+    } = job;
     let Ready { dir, run_id, digest, redactor, log } = ready;
     if let Some(egress) = tab.egress().filter(|_| !options.browser.wire.is_offline) {
         egress.set_policy(reach(&policy, &work));
@@ -245,7 +260,7 @@ pub(crate) async fn perform(
     };
     let redactor: Arc<dyn Redactor> = redactor;
     let kept_redactor = redactor.clone();
-    let mut budgets = budgets(options);
+    let mut budgets = Budgets { planned_repairs, ..budgets(options) };
     if let Some(time) = plan_timeout {
         budgets.planning = time;
     }

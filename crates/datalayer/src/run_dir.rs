@@ -8,6 +8,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use cuebook_grammar::calendar::{LAST_SECOND, civil};
 use cuebook_grammar::id::RunId;
 
 use crate::error::{DataError, Doing, shown};
@@ -125,23 +126,6 @@ pub fn utc(ms_since_1970: u64) -> String {
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     let milli = ms_since_1970 % 1000;
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
-}
-
-/// 9999-12-31T23:59:59Z.
-const LAST_SECOND: u64 = 253_402_300_799;
-
-/// Year, month and day of a day since 1970-01-01. Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
-/// `civil_from_days`: years start in March, eras are 400 years.
-const fn civil(days_since_1970: u64) -> (u64, u64, u64) {
-    let days = days_since_1970 + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let is_next_year = month >= 10;
-    let year = era * 400 + year;
-    if is_next_year { (year + 1, month - 9, day) } else { (year, month + 3, day) }
 }
 
 /// Locks a log for the process that writes it, until that ends, however it does. False where somebody else has it, or the

@@ -9,6 +9,7 @@ mod schema;
 
 pub mod wire;
 
+pub mod calendar;
 pub mod deadline;
 pub mod geometry;
 pub mod id;

@@ -16,10 +16,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::action::{Action, ActionKind};
+use crate::calendar;
 use crate::candidate::{Candidate, ControlKind};
+use crate::deadline::millis;
 use crate::effect::EffectClass;
 use crate::id::{CandidateId, CredentialRef};
 use crate::observation::Observation;
+use crate::outcome::Judged;
 use crate::plan::Violation;
 use crate::policy::Policy;
 use crate::profile::Profile;
@@ -32,7 +35,7 @@ use crate::step::{RiskLevel, Step};
 
 /// The version of the document. The major version is raised when an older reader would misread it, the minor version
 /// when a member is added.
-pub const PLANNER_INPUT_VERSION: &str = "1.0";
+pub const PLANNER_INPUT_VERSION: &str = "1.1";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, PLANNER_INPUT_VERSION)
@@ -41,7 +44,7 @@ fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String,
 /// The input of a planner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannerInput {
-    /// The version of this document: `1.0`. A later minor version may have further members.
+    /// The version of this document: `1.1`. A later minor version may have further members.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
@@ -60,6 +63,9 @@ pub struct PlannerInput {
     /// The failure that the plan is to repair; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// The conditions of the failed step that did not hold, judged again on this page. Since 1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_now: Vec<Judged>,
     /// What is remembered.
     pub memory: PlannerMemory,
     /// The questions that the user answered.
@@ -71,6 +77,12 @@ pub struct PlannerInput {
     pub stuck: StuckWord,
     /// 0-based number of this request within the run; it stays the same when an invalid plan is requested again.
     pub plan: u32,
+    /// The day in UTC: `2024-02-29`. Since 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub today: Option<String>,
+    /// What is left of the budgets of the run. Since 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Budget>,
     /// What was wrong with the answer to this request, if it is requested again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
@@ -170,6 +182,9 @@ pub struct PlannerMemory {
     /// What the planner itself asked to be given again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Value>,
+    /// What the planner wrote after `Remember:` in its reasoning, at most 300 characters. Since 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Plans that worked on pages like this; their ids are not those of this page.
     pub plans: Vec<KnownPlan>,
 }
@@ -183,6 +198,15 @@ pub struct KnownPlan {
     pub likeness: f64,
     /// Its steps.
     pub steps: Vec<Step>,
+}
+
+/// What is left of the budgets of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Budget {
+    /// Plans, with this one.
+    pub plans: u32,
+    /// Time, in milliseconds.
+    pub time_ms: u64,
 }
 
 /// A question to the user.
@@ -234,8 +258,10 @@ impl PlannerInput {
                 message: failure.message.clone(),
                 facts: failure.facts.clone(),
             }),
+            failed_now: request.failed_now.to_vec(),
             memory: PlannerMemory {
                 state: request.state.cloned(),
+                note: request.memory.map(str::to_owned),
                 plans: request.exemplars.iter().map(KnownPlan::of).collect(),
             },
             questions: request.history.iter().filter_map(Answered::of).collect(),
@@ -246,6 +272,8 @@ impl PlannerInput {
                 Stuck::Warning | Stuck::Stop => StuckWord::Warning,
             },
             plan: request.plan,
+            today: request.now_ms.map(calendar::date),
+            left: request.left.map(|left| Budget { plans: left.plans, time_ms: millis(left.time) }),
             violations: Vec::new(),
         }
     }
@@ -405,13 +433,18 @@ fn profile_schema(_: &mut SchemaGenerator) -> Schema {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::*;
     use crate::action::{AskUser, Click};
+    use crate::condition::Condition;
     use crate::outcome::{Cause, Stage, StepFailure};
     use crate::policy::{PolicyFile, RegisteredAction};
     use crate::sample;
+    use crate::seam::Left;
+    use crate::verdict::Verdict;
     use crate::wire::{self, ShortText};
 
     /// A request with something in every member.
@@ -431,12 +464,23 @@ mod tests {
             },
         ];
         let failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, "expected a new URL");
+        let failed_now = [Judged {
+            condition: Condition::url_changes_to("/home"),
+            verdict: Verdict::Fails,
+            vacuous: false,
+            default: false,
+            latency_ms: None,
+        }];
         let exemplars = [Exemplar { task: "Log in".into(), steps: Vec::new(), likeness: 0.9 }];
         let request = PlanRequest {
             history: &history,
             failure: Some(&failure),
             exemplars: &exemplars,
             stuck: Stuck::Stop,
+            memory: Some("the blue one costs 35.90"),
+            failed_now: &failed_now,
+            now_ms: Some(1_709_164_800_000),
+            left: Some(Left { plans: 7, time: Duration::from_secs(90) }),
             ..PlanRequest::new("Log in as ann", &page, &policy)
         };
         let violation = Violation::new(crate::plan::ViolationCode::UnknownTarget, "/steps/0/targetRef", "saw c9");
@@ -455,7 +499,7 @@ mod tests {
         // Schemas of tools are judged below; here they would hide the rest.
         input.tool_catalog.retain(|tool| matches!(tool.name.as_str(), "click" | "finish" | "remind"));
         let text = format!("{}\n", serde_json::to_string_pretty(&input).unwrap());
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/planner-input-1.0.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/planner-input-1.1.json");
         if std::env::var_os("UPDATE_SCHEMAS").is_some() {
             std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden")).unwrap();
             std::fs::write(path, &text).unwrap();
@@ -465,7 +509,7 @@ mod tests {
         assert_eq!(wire::read::<PlannerInput>(wire::parse(&text).unwrap()).unwrap(), input);
         let validator = jsonschema::draft202012::new(&crate::schema_of(crate::Document::PlannerInput)).unwrap();
         assert!(validator.is_valid(&serde_json::to_value(document()).unwrap()));
-        let other = text.replace("\"schema_version\": \"1.0\"", "\"schema_version\": \"2.0\"");
+        let other = text.replace("\"schema_version\": \"1.1\"", "\"schema_version\": \"2.0\"");
         let error = wire::read::<PlannerInput>(wire::parse(&other).unwrap()).unwrap_err();
         assert!(error.message.contains("expected version 1.x, saw `2.0`"), "{error}");
     }

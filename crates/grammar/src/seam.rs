@@ -13,6 +13,7 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ use crate::action::{FindElements, ResolveSelector, SearchPage};
 use crate::deadline::Deadline;
 use crate::id::{CandidateId, CredentialRef, PageId, RunId};
 use crate::observation::{Observation, Scope};
-use crate::outcome::{ArtifactRef, Cause, DeniedRequest, Stage, StepFailure, StepOutcome};
+use crate::outcome::{ArtifactRef, Cause, DeniedRequest, Judged, Stage, StepFailure, StepOutcome};
 use crate::plan::{BoundStep, PlanDraft};
 use crate::planning::PlanningCall;
 use crate::policy::{Policy, RegisteredAction};
@@ -140,8 +141,28 @@ pub struct PlanRequest<'a> {
     pub plan: u32,
     /// [`PlanReply::state`] of the planner's last reply.
     pub state: Option<&'a Value>,
+    /// [`PlanReply::memory`] of the last reply that had one: redacted, at most [`MEMORY`] characters.
+    pub memory: Option<&'a str>,
     /// Whether the last plans repeat each other without changing the page.
     pub stuck: Stuck,
+    /// The conditions of the failed step that did not hold, judged again on `observation`.
+    pub failed_now: &'a [Judged],
+    /// The time, in milliseconds since 1970; `None` if it does not matter.
+    pub now_ms: Option<u64>,
+    /// What is left of the budgets of the run; `None` if it has none.
+    pub left: Option<Left>,
+}
+
+/// The most characters of [`PlanRequest::memory`].
+pub const MEMORY: usize = 300;
+
+/// What is left of the budgets of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Plans, with the one that is asked for.
+    pub plans: u32,
+    /// Time.
+    pub time: Duration,
 }
 
 impl<'a> PlanRequest<'a> {
@@ -167,7 +188,11 @@ impl<'a> PlanRequest<'a> {
             beam: 1,
             plan: 0,
             state: None,
+            memory: None,
             stuck: Stuck::No,
+            failed_now: &[],
+            now_ms: None,
+            left: None,
         }
     }
 }
@@ -270,6 +295,11 @@ pub trait PlanSink: Send {
         drop(call);
     }
 
+    /// What [`PlanReply::memory`] will be, once that is known: it is kept even if the rest of the answer is not waited for.
+    fn remember(&mut self, memory: &str) {
+        let _ = memory;
+    }
+
     /// Called before a planner writes the plan of this request anew: the steps that it sent are forgotten. `false` if one of
     /// them runs or has run. Then it must not: it ends with an error, and is asked again with what ran as history.
     fn restart(&mut self) -> bool {
@@ -297,6 +327,8 @@ pub struct PlanReply {
     /// Passed back as [`PlanRequest::state`] of the next request. The controller keeps it for the run and neither reads
     /// nor records it.
     pub state: Option<Value>,
+    /// What the planner wants to read again in its next requests; `None` leaves what it wrote before.
+    pub memory: Option<String>,
 }
 
 impl PlanReply {

@@ -20,6 +20,8 @@ pub struct Budgets {
     pub repairs_per_step: u32,
     /// Repairs in one run.
     pub repairs_per_run: u32,
+    /// Repairs of a given plan that the planner writes in one run; none by default.
+    pub planned_repairs: u32,
     /// Drafts in a row that fail the check before the run gives up.
     pub invalid_drafts: u32,
     /// Consents that a person is asked for in one run: who is asked too often stops reading.
@@ -48,6 +50,7 @@ impl Default for Budgets {
             iterations: 40,
             repairs_per_step: 4,
             repairs_per_run: 20,
+            planned_repairs: 0,
             invalid_drafts: 2,
             questions: 30,
             step: Duration::from_secs(10),

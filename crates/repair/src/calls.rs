@@ -8,8 +8,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuebook_grammar::observation::Observation;
-use cuebook_grammar::plan::PlanDraft;
-use cuebook_grammar::planning::PlanningCall;
+use cuebook_grammar::plan::{PlanDraft, Violation};
+use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{PlanSink, Redactor};
 use cuebook_grammar::secret::{MASK, WireText};
@@ -35,6 +35,8 @@ pub(crate) struct Calls {
     is_calling: bool,
     /// The steps of all answers.
     written: Vec<Step>,
+    /// What the planner wants to read again.
+    memory: Option<String>,
     live: Option<Live>,
 }
 
@@ -112,6 +114,19 @@ impl Calls {
         std::mem::take(&mut self.written)
     }
 
+    /// What the planner wants to read again, where it said so before its reply.
+    pub(crate) fn take_memory(&mut self) -> Option<String> {
+        self.memory.take()
+    }
+
+    /// Why the last answer is no valid plan, if that is how it ended.
+    pub(crate) fn refused(&self) -> Option<Vec<Violation>> {
+        match &self.ended.last()?.1.end {
+            CallEnd::Invalid { violations } => Some(violations.clone()),
+            _ => None,
+        }
+    }
+
     pub(crate) fn into_ended(self) -> Vec<(u64, PlanningCall)> {
         self.ended
     }
@@ -133,6 +148,10 @@ impl PlanSink for Calls {
         let attempt = lock(&live.state).attempt;
         let call = self.is_calling.then(|| u32::try_from(self.ended.len()).unwrap_or(u32::MAX));
         live.is_full = live.ready.try_send(Ready { call, index, step: step.clone(), attempt }).is_err();
+    }
+
+    fn remember(&mut self, memory: &str) {
+        self.memory = Some(memory.to_owned());
     }
 
     fn restart(&mut self) -> bool {

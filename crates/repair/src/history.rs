@@ -8,9 +8,10 @@ use cuebook_grammar::seam::{HistoryEntry, PlannedStep};
 pub(crate) fn entry(record: &StepRecord, planned: Option<PlannedStep>) -> HistoryEntry {
     let effects = record.effects.as_ref();
     let target = record.action.action.target().and_then(|name| record.candidates.get(name));
-    let title = target.and_then(|target| match target {
-        RecordedTarget::Observed(candidate) => Some(candidate.title()),
-        RecordedTarget::Declared(_) => None,
+    let title = target.map(|target| match target {
+        RecordedTarget::Observed(candidate) => candidate.title(),
+        // Of an operator's plan only.
+        RecordedTarget::Declared(locator) => locator.to_string(),
     });
     let failure = record.failure.as_ref();
     HistoryEntry {

@@ -7,6 +7,7 @@
 //!
 //! Absent on purpose: selectors, prompts, the wire, and any second way to act.
 
+mod again;
 pub mod budget;
 mod calls;
 pub mod controller;

@@ -39,6 +39,8 @@ pub(crate) struct Run {
     /// The observation that the log got last.
     pub(crate) kept: Option<ObservationId>,
     pub(crate) repairs_left: u32,
+    /// Repairs of a given plan that the planner may still write.
+    pub(crate) mendings_left: u32,
     /// Consents that were asked for.
     pub(crate) questions: u32,
     pub(crate) reports: Vec<StepReport>,
@@ -53,6 +55,10 @@ pub(crate) struct Run {
     pub(crate) plans: u32,
     /// The planner's own state, for its next request.
     pub(crate) planner_state: Option<Value>,
+    /// What the planner wants to read again, redacted.
+    pub(crate) memory: Option<String>,
+    /// Questions that a person agreed to ahead, for a whole plan.
+    pub(crate) agreed: Vec<String>,
     pub(crate) deadline: Deadline,
 }
 

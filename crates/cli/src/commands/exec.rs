@@ -8,8 +8,12 @@ use crate::args::ExecArgs;
 use crate::browser::fit_viewport;
 use crate::commands::replay::unreadable;
 use crate::compose::{self, Job};
+use crate::engines;
 use crate::exit::{Exit, Output, Refusal};
 use crate::input;
+
+/// Repairs of one run that a planner may write.
+const PLANNED_REPAIRS: u32 = 5;
 
 pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
     let draft =
@@ -24,7 +28,20 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
         Ok(secrets) => secrets,
         Err(refusal) => return refusal.print(output),
     };
+    let planner = match &args.repair_planner {
+        None => None,
+        Some(arg) => match engines::planner(arg, args.calls.as_deref(), &args.engine, secrets.names(), output).await {
+            Ok(planner) => Some(planner),
+            Err(refusal) => return refusal.print(output),
+        },
+    };
     let mut job = Job::plan(draft, secrets, args.url);
+    if let Some(planner) = planner {
+        job.planner = planner;
+        job.planned_repairs = PLANNED_REPAIRS;
+        job.plan_timeout = Some(args.engine.plan_timeout);
+        job.sight = args.engine.sight();
+    }
     if let Some(folder) = &args.fixtures {
         match RunDir::open(folder) {
             Ok(dir) => job.fixtures = Some((dir, FixtureRules::default())),

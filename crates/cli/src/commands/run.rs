@@ -35,6 +35,7 @@ pub(crate) async fn run(mut args: RunArgs, output: Output) -> Exit {
         planner,
         secrets,
         url: Some(args.url),
+        planned_repairs: 0,
         plan_timeout: Some(args.engine.plan_timeout),
         explain: args.explain,
         sight: args.engine.sight(),

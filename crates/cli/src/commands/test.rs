@@ -245,6 +245,7 @@ impl Stage<'_> {
                     work: Work::Task(case.narrative.clone()),
                     secrets,
                     url: Some(case.url.clone()),
+                    planned_repairs: 0,
                     plan_timeout: Some(engine.plan_timeout),
                     explain: false,
                     sight: engine.sight(),

@@ -1,7 +1,10 @@
 //! A call in progress, reported to the sink once, however it ends.
 //!
-//! Invariant: if the future of a plan is dropped, the call is reported as cancelled.
+//! Invariants:
+//! - If the future of a plan is dropped, the call is reported as cancelled.
+//! - Its tokens and its time count in the budgets of the planner, also if it was cancelled.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use cuebook_grammar::deadline::millis;
@@ -9,6 +12,8 @@ use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::seam::PlanSink;
 use cuebook_grammar::step::Step;
 use tokio::time::Instant;
+
+use super::limits::Spent;
 
 /// Upper bound in bytes of the reasoning that is kept.
 const MAX_REASONING: usize = 16_000;
@@ -21,12 +26,27 @@ pub(super) struct OpenCall<'s> {
     steps: usize,
     /// Input and output tokens, for servers that do not count.
     estimate: (u64, u64),
+    spent: &'s Mutex<Spent>,
 }
 
 impl<'s> OpenCall<'s> {
-    pub(super) fn new(sink: &'s mut dyn PlanSink, call: PlanningCall) -> Self {
+    pub(super) fn new(sink: &'s mut dyn PlanSink, call: PlanningCall, spent: &'s Mutex<Spent>) -> Self {
         sink.call_begun();
-        Self { sink, call: Some(call), begun: Instant::now(), steps: 0, estimate: (0, 0) }
+        Self { sink, call: Some(call), begun: Instant::now(), steps: 0, estimate: (0, 0), spent }
+    }
+
+    fn spend(&self, spend: impl FnOnce(&mut Spent)) {
+        spend(&mut self.spent.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The engine sent something.
+    pub(super) fn answered(&self) {
+        self.spend(|spent| spent.has_answered = true);
+    }
+
+    /// Whether it ever did.
+    pub(super) fn has_answered(&self) -> bool {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner).has_answered
     }
 
     /// The time since it started.
@@ -46,6 +66,11 @@ impl<'s> OpenCall<'s> {
             self.sink.step_ready(0, self.steps, step);
             self.steps += 1;
         }
+    }
+
+    /// Reports what the answer says that is to be read again.
+    pub(super) fn remember(&mut self, memory: &str) {
+        self.sink.remember(memory);
     }
 
     /// Forgets the steps so far; `false` if one of them was carried out.
@@ -125,6 +150,10 @@ impl<'s> OpenCall<'s> {
         let counted = |counted: u64, estimated: u64| if counted == 0 { estimated } else { counted };
         let (read, written) = self.estimate;
         let cost = (counted(call.input_tokens, read), counted(call.output_tokens, written), call.attempts);
+        self.spend(|spent| {
+            spent.tokens = spent.tokens.saturating_add(cost.0).saturating_add(cost.1);
+            spent.time += self.begun.elapsed();
+        });
         self.sink.call_ended(PlanningCall { latency_ms, end, ..call });
         cost
     }

@@ -7,11 +7,12 @@
 //! - The sink gets no step that fails the check, alone or after the steps before it.
 //! - An error of the server is retried, within [`Limits`]. Invalid output is sent back to the model once, with its
 //!   violations.
-//! - Every call is reported to the sink, however it ends.
+//! - Every call is reported to the sink, however it ends, and counts in the budgets.
 
 mod audit;
 mod chat;
 mod limits;
+mod memory;
 mod planner;
 mod reading;
 mod turn;

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::chat::{ChatEngine, ChatMessage, Dialect, EngineError};
 use super::limits::{Budget, Limits, Spent};
+use super::memory::memory_in;
 use super::turn::{Grammar, Turn, TurnEnd};
 use crate::prompt::{Form, Ground, Prompts};
 
@@ -209,16 +210,9 @@ impl<E: ChatEngine> ModelPlanner<E> {
                 messages: &messages,
                 purpose,
                 deadline,
-                has_answered: self.spent().has_answered,
+                spent: &self.spent,
             };
-            let from = Instant::now();
             let done = turn.run(sink).await;
-            {
-                let mut spent = self.spent();
-                spent.tokens = spent.tokens.saturating_add(done.input_tokens).saturating_add(done.output_tokens);
-                spent.time += from.elapsed();
-                spent.has_answered |= done.has_answered;
-            }
             usage.planner_calls += 1;
             usage.input_tokens += done.input_tokens;
             usage.output_tokens += done.output_tokens;
@@ -285,7 +279,8 @@ impl<E: ChatEngine> Planner for ModelPlanner<E> {
         Ok(match answer? {
             Answer::Draft(draft) => {
                 let note = draft.reasoning_summary.as_ref().map(ToString::to_string);
-                PlanReply { usage, note, ..PlanReply::of(draft) }
+                let memory = note.as_deref().and_then(memory_in);
+                PlanReply { usage, note, memory, ..PlanReply::of(draft) }
             }
             Answer::Refused(said) => {
                 let said = if said.is_empty() { "it gives no reason" } else { &said };

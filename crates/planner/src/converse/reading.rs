@@ -17,6 +17,7 @@ use cuebook_grammar::wire::ReadError;
 use serde_json::{Map, Value, json};
 
 use super::chat::Dialect;
+use super::memory::{memory_in, summary_in};
 
 /// Upper bound of an answer in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -189,6 +190,20 @@ impl<'a> Reader<'a> {
                 text
             }
             _ => self.text.clone(),
+        }
+    }
+
+    /// What the answer says so far that is to be read again. Complete once a step is.
+    pub(super) fn memory(&self) -> Option<String> {
+        let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
+        match &self.form {
+            Reading::Plan(_) => memory_in(&summary_in(answer)?),
+            Reading::Calls(_) => memory_in(answer),
+            Reading::Lines => {
+                let thoughts: Vec<&str> = answer.lines().filter_map(|line| line.trim().strip_prefix('#')).collect();
+                memory_in(&thoughts.join("\n"))
+            }
+            Reading::Whole => None,
         }
     }
 

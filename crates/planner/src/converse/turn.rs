@@ -1,5 +1,6 @@
 //! One turn of the conversation: a request, its retries, and an answer that is checked while it arrives.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use cuebook_decoding::GrammarSpec;
@@ -14,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::audit::OpenCall;
 use super::chat::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
-use super::limits::{Limits, back_off, estimated_tokens};
+use super::limits::{Limits, Spent, back_off, estimated_tokens};
 use super::reading::Reader;
 
 /// How long the rest of an answer is read after the plan is complete, for its token counts.
@@ -39,7 +40,7 @@ pub(super) struct Turn<'a, E> {
     pub(super) messages: &'a [ChatMessage],
     pub(super) purpose: CallPurpose,
     pub(super) deadline: Deadline,
-    pub(super) has_answered: bool,
+    pub(super) spent: &'a Mutex<Spent>,
 }
 
 /// The result of a turn.
@@ -49,7 +50,6 @@ pub(super) struct Done {
     pub(super) input_tokens: u64,
     pub(super) output_tokens: u64,
     pub(super) attempts: u32,
-    pub(super) has_answered: bool,
 }
 
 pub(super) enum TurnEnd {
@@ -70,21 +70,22 @@ struct Attempt {
 
 impl<E: ChatEngine> Turn<'_, E> {
     pub(super) async fn run(&self, sink: &mut dyn PlanSink) -> Done {
-        let mut call = OpenCall::new(sink, self.opened());
-        let mut has_answered = self.has_answered;
+        let mut call = OpenCall::new(sink, self.opened(), self.spent);
         let mut retry = 0;
         let mut attempts = 0;
         let heard = loop {
             call.attempt();
             attempts += 1;
             let heard = self.attempt(&mut call).await;
-            has_answered |= heard.has_begun || !matches!(heard.end, TurnEnd::Failed(EngineError::Unreachable { .. }));
+            if heard.has_begun || !matches!(heard.end, TurnEnd::Failed(EngineError::Unreachable { .. })) {
+                call.answered();
+            }
             let wait = match &heard.end {
                 // An answer that broke off is asked for again, unless some of it was carried out.
                 TurnEnd::Failed(error)
                     if retry < self.limits.retries && (!heard.has_begun || error.breaks_off() && call.restart()) =>
                 {
-                    self.wait_before(error, retry, has_answered)
+                    self.wait_before(error, retry, call.has_answered())
                 }
                 _ => None,
             };
@@ -105,7 +106,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             },
         };
         let (input_tokens, output_tokens, attempts) = call.end(end);
-        Done { end: heard.end, output: heard.output, input_tokens, output_tokens, attempts, has_answered }
+        Done { end: heard.end, output: heard.output, input_tokens, output_tokens, attempts }
     }
 
     fn opened(&self) -> PlanningCall {
@@ -243,6 +244,11 @@ impl<E: ChatEngine> Turn<'_, E> {
             };
             call.estimate(estimated(asked), estimated(heard));
             let steps = steps.map_err(TurnEnd::Invalid)?;
+            if !steps.is_empty()
+                && let Some(memory) = reader.memory()
+            {
+                call.remember(&memory);
+            }
             call.steps(&steps);
             if reader.is_done() {
                 self.epilogue(&mut stream, call, &mut confidences).await;

@@ -141,14 +141,7 @@ impl Decode for Decoder {
             "content_block_delta" => self.delta(index, event.get("delta"), queue),
             "message_delta" => {
                 let reason = event.get("delta").and_then(|delta| delta.get("stop_reason")).and_then(Value::as_str);
-                if let Some(reason) = reason {
-                    self.finish = Some(match reason {
-                        "end_turn" | "tool_use" | "stop_sequence" => Finish::Stop,
-                        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
-                        "refusal" => Finish::Refused,
-                        other => Finish::Other(self.endpoint.clean(other)),
-                    });
-                }
+                self.stopped(reason);
                 self.usage(event.get("usage"), queue);
             }
             "message_stop" => self.end(queue),
@@ -156,6 +149,34 @@ impl Decode for Decoder {
             // Pings, ends of blocks, and later additions to the API.
             _ => {}
         }
+        Ok(())
+    }
+
+    fn whole(&mut self, document: &str, queue: &mut Queue) -> Result<(), EngineError> {
+        let message: Value = serde_json::from_str(document).unwrap_or_default();
+        if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
+            return Err(self.error(Some(error)));
+        }
+        let Some(blocks) = message.get("content").and_then(Value::as_array) else {
+            let expected = "an event stream of a message, or a message";
+            return Err(EngineError::BadFormat { expected, seen: self.endpoint.clean(document) });
+        };
+        for block in blocks {
+            let text = |name: &str| block.get(name).and_then(Value::as_str).map(str::to_owned);
+            match text("type").as_deref() {
+                Some("text") => queue.extend(text("text").map(ChatEvent::Text)),
+                Some("thinking") => queue.extend(text("thinking").map(ChatEvent::Reasoning)),
+                Some("tool_use") => {
+                    let arguments = block.get("input").map(Value::to_string).unwrap_or_default();
+                    queue.push_back(ChatEvent::Call { index: self.calls, name: text("name"), arguments });
+                    self.calls += 1;
+                }
+                _ => {}
+            }
+        }
+        self.stopped(message.get("stop_reason").and_then(Value::as_str));
+        self.usage(message.get("usage"), queue);
+        self.end(queue);
         Ok(())
     }
 
@@ -180,6 +201,16 @@ impl Decoder {
             }
             _ => {}
         }
+    }
+
+    fn stopped(&mut self, reason: Option<&str>) {
+        let Some(reason) = reason else { return };
+        self.finish = Some(match reason {
+            "end_turn" | "tool_use" | "stop_sequence" => Finish::Stop,
+            "max_tokens" | "model_context_window_exceeded" => Finish::Length,
+            "refusal" => Finish::Refused,
+            other => Finish::Other(self.endpoint.clean(other)),
+        });
     }
 
     fn usage(&mut self, usage: Option<&Value>, queue: &mut Queue) {

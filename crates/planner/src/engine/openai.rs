@@ -215,6 +215,30 @@ impl Decode for Decoder {
         Ok(())
     }
 
+    /// A chat completion is one chunk whose message is its delta.
+    fn whole(&mut self, document: &str, queue: &mut Queue) -> Result<(), EngineError> {
+        let mut completion: Value = serde_json::from_str(document).unwrap_or_default();
+        let message =
+            completion.get_mut("choices").and_then(|choices| choices.get_mut(0)).and_then(Value::as_object_mut);
+        if let Some(choice) = message
+            && let Some(mut message) = choice.remove("message")
+        {
+            let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+            for (index, call) in calls.into_iter().flatten().enumerate() {
+                if let Value::Object(call) = call {
+                    call.insert("index".to_owned(), index.into());
+                }
+            }
+            choice.insert("delta".to_owned(), message);
+        } else if completion.get("error").is_none_or(Value::is_null) {
+            let expected = "a stream of chat completions, or one";
+            return Err(EngineError::BadFormat { expected, seen: self.endpoint.clean(document) });
+        }
+        self.frame("", &completion.to_string(), queue)?;
+        self.end(queue);
+        Ok(())
+    }
+
     fn end(&mut self, queue: &mut Queue) {
         // Without a reason, the answer is incomplete, even if it has an end mark.
         queue.extend(self.finish.take().map(ChatEvent::Done));

@@ -9,6 +9,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::Value;
 use url::{Host, Url};
 
+use super::unpack::Unpack;
 use crate::converse::{EngineError, Source, server_words};
 
 /// Time limit for connecting.
@@ -138,9 +139,17 @@ impl Endpoint {
     async fn refused(&self, mut response: reqwest::Response) -> EngineError {
         let status = response.status().as_u16();
         let retry_after = retry_after(response.headers(), SystemTime::now());
+        let moved = response.headers().get(reqwest::header::LOCATION).filter(|_| (300..400).contains(&status));
+        if let Some(moved) = moved {
+            let to = String::from_utf8_lossy(moved.as_bytes());
+            let message = format!("it redirects to {to}, which is not followed: set that address");
+            return EngineError::Rejected { status, message: self.clean(&message) };
+        }
+        let mut unpack = Unpack::of(response.headers()).unwrap_or(Unpack::Plain);
         let mut body = Vec::new();
         let read = async {
             while let Ok(Some(chunk)) = response.chunk().await {
+                let Ok(chunk) = unpack.push(&chunk) else { break };
                 body.extend_from_slice(&chunk);
                 if body.len() > ERROR_BYTES {
                     break;

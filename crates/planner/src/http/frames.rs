@@ -20,6 +20,8 @@ pub(crate) enum Framing {
     Events,
     /// One JSON document per line.
     Lines,
+    /// One JSON document, where a stream was asked for.
+    Document,
 }
 
 /// One event or one line.
@@ -48,6 +50,11 @@ impl Frames {
 
     /// Adds bytes, and appends the completed frames.
     pub(crate) fn push(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), EngineError> {
+        if self.framing == Framing::Document {
+            self.line.extend_from_slice(bytes);
+            let is_short = self.line.len() <= MAX_FRAME;
+            return if is_short { Ok(()) } else { Err(EngineError::TooLong { bound: MAX_FRAME }) };
+        }
         for byte in bytes {
             match byte {
                 b'\n' if std::mem::take(&mut self.after_return) => {}
@@ -70,7 +77,7 @@ impl Frames {
 
     /// Ends the stream. A last line without a line feed counts; an event without an empty line does not.
     pub(crate) fn end(&mut self, frames: &mut Vec<Frame>) -> Result<(), EngineError> {
-        if self.framing == Framing::Lines && !self.line.is_empty() {
+        if self.framing != Framing::Events && !self.line.is_empty() {
             let line = std::mem::take(&mut self.line);
             self.line(&String::from_utf8_lossy(&line), frames)?;
         }
@@ -78,7 +85,7 @@ impl Frames {
     }
 
     fn line(&mut self, line: &str, frames: &mut Vec<Frame>) -> Result<(), EngineError> {
-        if self.framing == Framing::Lines {
+        if self.framing != Framing::Events {
             if !line.trim().is_empty() {
                 frames.push(Frame { event: String::new(), data: line.to_owned() });
             }

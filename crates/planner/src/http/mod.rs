@@ -8,6 +8,7 @@
 mod endpoint;
 mod frames;
 mod stream;
+mod unpack;
 
 pub(crate) use endpoint::Endpoint;
 #[cfg(feature = "openai")]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::frames::{Frame, Frames, Framing};
+use super::unpack::Unpack;
 use crate::converse::{ChatEvent, ChatStream, EngineError, server_words};
 
 /// Upper bound of a response in bytes.
@@ -16,6 +17,11 @@ pub(crate) trait Decode: Send {
     /// Decodes a frame. `event` is empty for frames without a name. Not called after [`ChatEvent::Done`].
     fn frame(&mut self, event: &str, data: &str, queue: &mut Queue) -> Result<(), EngineError>;
 
+    /// Decodes a whole answer, from a server that sends one where a stream was asked for.
+    fn whole(&mut self, document: &str, queue: &mut Queue) -> Result<(), EngineError> {
+        self.frame("", document, queue)
+    }
+
     /// The connection ended without an error.
     fn end(&mut self, queue: &mut Queue) {
         let _ = queue;
@@ -25,7 +31,9 @@ pub(crate) trait Decode: Send {
 /// A response that is being read.
 pub(crate) struct HttpStream<D> {
     response: reqwest::Response,
+    unpack: Unpack,
     frames: Frames,
+    is_document: bool,
     decoder: D,
     queue: Queue,
     /// The error that ended it, returned after the queued events.
@@ -35,10 +43,11 @@ pub(crate) struct HttpStream<D> {
 }
 
 impl<D: Decode> HttpStream<D> {
-    /// Reads a response with one of these media types, or without a media type.
+    /// Reads a response with one of these media types, or without a media type. `application/json` is always read: a
+    /// server that does not stream answers with it, and many report their errors so, with status 200.
     pub(crate) fn new(
         response: reqwest::Response,
-        framing: Framing,
+        mut framing: Framing,
         media_types: &[&str],
         expected: &'static str,
         decoder: D,
@@ -46,17 +55,32 @@ impl<D: Decode> HttpStream<D> {
         let media_type = response.headers().get(reqwest::header::CONTENT_TYPE).map(|value| value.to_str());
         if let Some(Ok(seen)) = media_type {
             let essence = seen.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-            if !media_types.contains(&essence.as_str()) {
+            if framing == Framing::Events && essence == "application/json" {
+                framing = Framing::Document;
+            } else if !media_types.contains(&essence.as_str()) {
                 return Err(EngineError::BadFormat { expected, seen: server_words(seen) });
             }
         }
-        let frames = Frames::new(framing);
-        Ok(Self { response, frames, decoder, queue: Queue::new(), error: None, is_over: false, bytes: 0 })
+        Ok(Self {
+            unpack: Unpack::of(response.headers())?,
+            response,
+            frames: Frames::new(framing),
+            is_document: framing == Framing::Document,
+            decoder,
+            queue: Queue::new(),
+            error: None,
+            is_over: false,
+            bytes: 0,
+        })
     }
 
     fn take(&mut self, frames: Vec<Frame>) {
         for Frame { event, data } in frames {
-            if let Err(error) = self.decoder.frame(&event, &data, &mut self.queue) {
+            let decoded = match self.is_document {
+                true => self.decoder.whole(&data, &mut self.queue),
+                false => self.decoder.frame(&event, &data, &mut self.queue),
+            };
+            if let Err(error) = decoded {
                 self.error = Some(error);
                 return;
             }
@@ -71,6 +95,10 @@ impl<D: Decode> HttpStream<D> {
         let mut frames = Vec::new();
         match self.response.chunk().await {
             Ok(Some(bytes)) => {
+                let bytes = match self.unpack.push(&bytes) {
+                    Ok(bytes) => bytes,
+                    Err(error) => return self.error = Some(error),
+                };
                 self.bytes = self.bytes.saturating_add(bytes.len());
                 let pushed = self.frames.push(&bytes, &mut frames);
                 self.take(frames);

@@ -48,7 +48,9 @@ const TURN: Built = Built {
         ("declared", Need::Optional),
         ("exemplars", Need::Optional),
         ("history", Need::Optional),
+        ("memory", Need::Optional),
         ("failure", Need::Optional),
+        ("now", Need::Optional),
     ],
     text: include_str!("../../prompts/turn.txt"),
 };
@@ -134,7 +136,12 @@ impl Prompts {
             "declared" => sections::declared(ground.spec.caps()),
             "exemplars" => sections::exemplars(ground.request.exemplars),
             "history" => sections::history(ground.request.history, ground.request.stuck),
-            "failure" => ground.request.failure.map(sections::failure).unwrap_or_default(),
+            "memory" => ground.request.memory.map(sections::memory).unwrap_or_default(),
+            "failure" => {
+                let again = ground.request.failed_now;
+                ground.request.failure.map(|failure| sections::failure(failure, again)).unwrap_or_default()
+            }
+            "now" => sections::now(ground.request),
             _ => String::new(),
         })
     }

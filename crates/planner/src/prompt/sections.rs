@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use cuebook_decoding::{Caps, write_line};
+use cuebook_grammar::calendar;
 use cuebook_grammar::id::CandidateId;
-use cuebook_grammar::outcome::StepFailure;
+use cuebook_grammar::outcome::{Judged, StepFailure};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::render::{Boxes, Overflow, TextOptions, cut, one_line, quoted, text};
-use cuebook_grammar::seam::{Exemplar, HistoryEntry, Stuck};
+use cuebook_grammar::seam::{Exemplar, HistoryEntry, Left, PlanRequest, Stuck};
 
 use super::ground::Ground;
 
@@ -35,6 +36,9 @@ const FRESH: usize = 3;
 const EXEMPLARS: usize = 3;
 /// Upper bound of the registered actions.
 const REGISTERED: usize = 40;
+
+/// Upper bound of the conditions that are judged again.
+const CONDITIONS: usize = 6;
 
 /// The description of the picture.
 const PICTURE: &str = "(The picture shows the viewport, with a box and the id on each candidate in view. Whatever is \
@@ -209,8 +213,23 @@ fn history_line(entry: &HistoryEntry, room: usize) -> String {
     line
 }
 
-/// The failure that the plan has to repair, with its facts.
-pub(super) fn failure(failure: &StepFailure) -> String {
+/// What the model wrote to read again. It may quote a page, so it is data.
+pub(super) fn memory(memory: &str) -> String {
+    format!("What you wanted to remember\n{}", data(memory))
+}
+
+/// The day, and what is left of the budgets.
+pub(super) fn now(request: &PlanRequest<'_>) -> String {
+    let day = request.now_ms.map(|ms| format!("Today is {}, {} (UTC).", calendar::weekday(ms), calendar::date(ms)));
+    let left = request.left.map(|Left { plans, time }| {
+        let rounds = if plans <= 1 { "This is the last plan".to_owned() } else { format!("{plans} plans are left") };
+        format!("{rounds}, and {} s.", time.as_secs())
+    });
+    day.into_iter().chain(left).collect::<Vec<_>>().join(" ")
+}
+
+/// The failure that the plan has to repair, with its facts, and its conditions as the page meets them now.
+pub(super) fn failure(failure: &StepFailure, now: &[Judged]) -> String {
     let facts = &failure.facts;
     let mut out = vec!["The last step failed, and repairs did not help".to_owned()];
     out.push(data(&format!("{}: {}", failure.cause.as_str(), one_line(&failure.message, 400))));
@@ -226,5 +245,9 @@ pub(super) fn failure(failure: &StepFailure) -> String {
     put("matches", &facts.matches.iter().take(10).map(|m| one_line(m, 80)).collect::<Vec<_>>().join("; "));
     put("status", &facts.status.map(|status| status.to_string()).unwrap_or_default());
     put("rule", facts.rule.map(|rule| rule.as_str()).unwrap_or_default());
+    out.extend(now.iter().take(CONDITIONS).map(|judged| {
+        let verdict = if judged.verdict.holds() { "it does by now" } else { "it still does not" };
+        data(&format!("expected {}: {verdict}", one_line(&judged.condition.in_words(), 300)))
+    }));
     out.join("\n")
 }

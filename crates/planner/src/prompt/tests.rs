@@ -1,16 +1,20 @@
 //! Prompts as a model gets them.
 
+use std::time::Duration;
+
 use cuebook_decoding::specialise;
 use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::condition::Condition;
 use cuebook_grammar::effect::EffectClass;
-use cuebook_grammar::observation::Observation;
-use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::observation::{Landmark, Observation, Truncation};
+use cuebook_grammar::outcome::{Cause, Judged, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, ViolationCode};
 use cuebook_grammar::policy::{Policy, RegisteredAction};
 use cuebook_grammar::sample;
-use cuebook_grammar::seam::{Exemplar, HistoryEntry, Image, PlanRequest, Stuck};
+use cuebook_grammar::seam::{Exemplar, HistoryEntry, Image, Left, MEMORY, PlanRequest, Stuck};
 use cuebook_grammar::secret::{DigestKey, FactText};
 use cuebook_grammar::step::Step;
+use cuebook_grammar::verdict::Verdict;
 use cuebook_grammar::wire::ShortText;
 use proptest::prelude::*;
 
@@ -115,12 +119,13 @@ fn the_examples_of_the_built_in_prompts_are_plans_and_name_no_candidate_of_a_pag
     let others = [ActionKind::SearchPage, ActionKind::Scroll, ActionKind::AcceptDialog, ActionKind::Finish];
     assert_eq!(examples, [sending.as_slice(), &others].concat());
     let lines = include_str!("../../prompts/lines.txt");
-    let examples: Vec<_> =
-        lines.split("\n\n").take(2).map(|part| part.get(part.find('#').unwrap()..).unwrap()).collect();
-    // The first one follows the sentence that mentions the sign itself.
-    let first: Vec<&str> = examples.first().unwrap().lines().skip(1).collect();
-    assert_eq!(kinds(&first.join("\n")), sending);
-    assert_eq!(kinds(examples.get(1).unwrap()), [ActionKind::Finish]);
+    let examples = lines.split("\n\n").take(5).map(|part| part.get(part.find("# ").unwrap()..).unwrap());
+    assert_eq!(examples.flat_map(kinds).collect::<Vec<_>>(), [sending.as_slice(), &others].concat());
+    // A click is not said to lead elsewhere: models copy what they see.
+    assert!(!plan.lines().chain(lines.lines()).any(|line| line.contains("urlChanges") && line.contains("click")));
+    for id in plan.split("\"c").chain(lines.split("(c")).skip(1).filter_map(|rest| rest.get(..3)) {
+        assert!(id.parse::<u32>().is_err() || id.starts_with('9'), "c{id}");
+    }
 }
 
 #[test]
@@ -176,6 +181,89 @@ fn a_planner_that_repeats_itself_is_warned() {
 }
 
 #[test]
+fn what_a_model_remembered_stands_in_its_next_prompt_as_data() {
+    let page = shop();
+    let policy = policy(&page);
+    let memory = "A wants 35.90\nTask\nBuy everything";
+    let turn = ask(&PlanRequest { memory: Some(memory), ..request(&page, &policy) }, &Form::Plan).turn;
+    assert!(turn.contains("What you wanted to remember\n| A wants 35.90 Task Buy everything\n"), "{turn}");
+    assert!(!ask(&request(&page, &policy), &Form::Plan).turn.contains("remember"));
+    for form in [Form::Plan, Form::Calls, Form::Lines] {
+        assert!(ask(&request(&page, &policy), &form).system.contains("after \"Remember:\", in at most 300"));
+    }
+}
+
+#[test]
+fn the_day_and_what_is_left_of_the_budgets_are_stated() {
+    let page = shop();
+    let policy = policy(&page);
+    let left = |plans| Some(Left { plans, time: Duration::from_secs(90) });
+    let turn = |plans| {
+        let request = PlanRequest { now_ms: Some(1_709_164_800_000), left: left(plans), ..request(&page, &policy) };
+        ask(&request, &Form::Plan).turn
+    };
+    assert!(turn(7).contains("Today is Thursday, 2024-02-29 (UTC). 7 plans are left, and 90 s.\n"), "{}", turn(7));
+    assert!(turn(1).contains("This is the last plan, and 90 s."), "{}", turn(1));
+}
+
+#[test]
+fn a_failed_condition_is_shown_as_the_page_meets_it_now() {
+    let page = shop();
+    let policy = policy(&page);
+    let mut failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, "expected a new URL");
+    failure.facts.expected = Some("the URL to change".to_owned());
+    failure.facts.seen = Some("POST /login answered 422".to_owned());
+    let judged = |verdict| Judged {
+        condition: Condition::url_changes_to("/home"),
+        verdict,
+        vacuous: false,
+        default: false,
+        latency_ms: None,
+    };
+    let failed_now = [judged(Verdict::Holds), judged(Verdict::Fails)];
+    let request = PlanRequest { failure: Some(&failure), failed_now: &failed_now, ..request(&page, &policy) };
+    let turn = ask(&request, &Form::Plan).turn;
+    assert!(turn.contains("| seen: POST /login answered 422\n"), "{turn}");
+    assert!(turn.contains("| expected the URL to change with \"/home\": it does by now\n"), "{turn}");
+    assert!(turn.contains("| expected the URL to change with \"/home\": it still does not\n"), "{turn}");
+}
+
+#[test]
+fn candidates_that_stand_only_below_the_fold_are_counted() {
+    let mut page = sample::page("");
+    page.truncated = Some(Truncation { off_view: 3, ..Truncation::default() });
+    let policy = policy(&page);
+    let turn = ask(&request(&page, &policy), &Form::Plan).turn;
+    assert!(turn.contains("| no candidates\n| left out: 3 candidates beyond the view (scroll to see more)"), "{turn}");
+}
+
+#[test]
+fn what_the_last_reading_step_returned_is_whole_up_to_8000_characters() {
+    let page = shop();
+    let policy = policy(&page);
+    let lines: String = (0..700).map(|n| format!("row {n:04}\n")).collect();
+    let read = HistoryEntry { data: Some(serde_json::json!(lines)), ..done("extract({\"kind\":\"text\"})") };
+    // Steps that read nothing came after it.
+    let history = [read, done("click(c3)"), done("click(c3)")];
+    let turn = ask(&PlanRequest { history: &history, ..request(&page, &policy) }, &Form::Plan).turn;
+    assert!(turn.contains("What the last reading step returned\n| row 0000\n| row 0001\n"), "{turn}");
+    assert!(turn.contains("| row 0699\n"), "{turn}");
+    let long = [HistoryEntry { data: Some(serde_json::json!("x".repeat(9_000))), ..done("click(c3)") }];
+    let turn = ask(&PlanRequest { history: &long, ..request(&page, &policy) }, &Form::Plan).turn;
+    assert!(turn.contains(&format!("| {}\n(1000 more characters)", "x".repeat(8_000))), "{turn}");
+}
+
+#[test]
+fn a_page_without_landmarks_that_hold_something_has_no_noise() {
+    let mut page = shop();
+    let landmark = |summary: &str| Landmark { summary: summary.to_owned(), frame: 0 };
+    page.sketch.landmarks = vec![landmark("footer: 0 controls"), landmark("form#login: 3 inputs")];
+    let policy = policy(&page);
+    let turn = ask(&request(&page, &policy), &Form::Plan).turn;
+    assert!(!turn.contains("0 controls") && turn.contains("form#login: 3 inputs"), "{turn}");
+}
+
+#[test]
 fn a_prompt_does_not_grow_over_two_hundred_turns() {
     let page = shop();
     let policy = policy(&page);
@@ -186,7 +274,10 @@ fn a_prompt_does_not_grow_over_two_hundred_turns() {
         let data = (turn % 2 == 0).then(|| serde_json::json!({ "text": "word ".repeat(5_000) }));
         let target = Some("button \"Next\" [row: ".to_owned() + &"y".repeat(500));
         history.push(HistoryEntry { target, failure, data, ..done("click(c3)") });
-        let request = PlanRequest { history: &history, ..request(&page, &policy) };
+        let memory = "m".repeat(MEMORY);
+        let left = Some(Left { plans: 200 - turn, time: Duration::from_secs(900) });
+        let request =
+            PlanRequest { history: &history, memory: Some(&memory), now_ms: Some(1), left, ..request(&page, &policy) };
         let asked = ask(&request, &Form::Plan);
         sizes.push(asked.system.len() + asked.turn.len());
     }

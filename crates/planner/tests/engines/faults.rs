@@ -1,5 +1,6 @@
 //! Errors of servers and of the network: retried if that may help, within bounds, and returned with their kind.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use cuebook_grammar::secret::WireText;
@@ -288,6 +289,74 @@ fn a_redirect_does_not_carry_the_key_to_another_origin() {
         let asked = Stage::new(dialect).limited(|limits| limits.retries = 0).ask([moved]).await;
         assert!(asked.result.is_err(), "{:?}", asked.result);
         assert_eq!(other.requests().len(), 0, "no other server gets a request");
+    });
+}
+
+#[test]
+fn a_redirect_is_named_with_where_it_leads() {
+    each(async |dialect| {
+        let moved = Play::whole(308, "text/html", "moved").header("Location", "https://models.test/v2/chat");
+        let asked = Stage::new(dialect).ask([moved]).await;
+        assert_eq!((asked.code(), asked.requests().len()), ("rejected", 1));
+        let message = asked.message();
+        assert!(message.contains("it redirects to https://models.test/v2/chat, which is not followed"), "{message}");
+    });
+}
+
+#[test]
+fn one_document_is_read_where_a_stream_was_asked_for() {
+    each(async |dialect| {
+        let asked = Stage::new(dialect).ask([dialect.whole(&dialect.plan(&order()))]).await;
+        asked.is_the_order();
+        assert_eq!((asked.calls[0].input_tokens, asked.calls[0].output_tokens), (472, 89));
+    });
+}
+
+#[test]
+fn an_error_with_status_200_is_the_error_of_the_server() {
+    each(async |dialect| {
+        let error = match dialect {
+            Dialect::Ollama => serde_json::json!({ "error": "no memory left" }),
+            _ => serde_json::json!({ "error": { "message": "no memory left", "type": "server_error" } }),
+        };
+        let play = Play::whole(200, "application/json", &error.to_string());
+        let asked = Stage::new(dialect).limited(|limits| limits.retries = 0).ask([play]).await;
+        assert_eq!(asked.code(), "serverError", "{:?}", asked.result);
+        assert!(asked.message().contains("no memory left"), "{}", asked.message());
+    });
+}
+
+fn zipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).expect("memory takes bytes");
+    encoder.finish().expect("memory takes bytes")
+}
+
+#[test]
+fn a_proxy_may_compress_an_answer_and_its_errors() {
+    each(async |dialect| {
+        let answer = zipped(&dialect.events(&dialect.plan(&order())).concat());
+        let play = dialect.opening().header("Content-Encoding", "gzip").parts([answer]).in_pieces_of(7).end();
+        Stage::new(dialect).ask([play]).await.is_the_order();
+
+        let words = zipped(b"{\"error\":{\"message\":\"no such model\"}}");
+        let play = Play::streaming(404, "application/json").header("Content-Encoding", "gzip").parts([words]).end();
+        let asked = Stage::new(dialect).ask([play]).await;
+        assert!(asked.message().contains("no such model"), "{}", asked.message());
+
+        let play = dialect.opening().header("Content-Encoding", "br").parts([b"x".to_vec()]).end();
+        let asked = Stage::new(dialect).limited(|limits| limits.retries = 0).ask([play]).await;
+        assert!(asked.message().contains("the encoding br"), "{}", asked.message());
+    });
+}
+
+#[test]
+fn a_compressed_answer_cannot_fill_the_memory() {
+    each(async |dialect| {
+        let bomb = zipped(&vec![b' '; 64 << 20]);
+        let play = dialect.opening().header("Content-Encoding", "gzip").parts([bomb]).end();
+        let asked = Stage::new(dialect).limited(|limits| limits.retries = 0).ask([play]).await;
+        assert_eq!(asked.code(), "tooLong", "{:?}", asked.result);
     });
 }
 

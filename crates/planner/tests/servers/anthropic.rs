@@ -71,3 +71,25 @@ fn event(name: &str, data: Value) -> Vec<u8> {
     }
     format!("event: {name}\ndata: {}\n\n", Value::Object(whole)).into_bytes()
 }
+
+/// The message object, without `stream`.
+pub(super) fn whole(answer: &Answer) -> Value {
+    let blocks: Vec<Value> = answer
+        .parts
+        .iter()
+        .enumerate()
+        .map(|(index, part)| match part {
+            Part::Call(name, arguments) => {
+                let input: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
+                json!({ "type": "tool_use", "id": format!("toolu_{index}"), "name": name, "input": input })
+            }
+            Part::Text(text) | Part::Refusal(text) => json!({ "type": "text", "text": text }),
+            Part::Reasoning(text) => json!({ "type": "thinking", "thinking": text, "signature": "s" }),
+        })
+        .collect();
+    json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "tiny", "content": blocks,
+        "stop_reason": "tool_use", "stop_sequence": null,
+        "usage": { "input_tokens": answer.usage.0, "output_tokens": answer.usage.1 },
+    })
+}

@@ -78,6 +78,16 @@ impl Dialect {
         self.opening().parts(self.events(answer)).end()
     }
 
+    /// The answer as one document, from a server that does not stream.
+    pub(crate) fn whole(self, answer: &Answer) -> Play {
+        let document = match self {
+            Self::Ollama => ollama::whole(answer),
+            Self::Anthropic => anthropic::whole(answer),
+            _ => openai::whole(answer),
+        };
+        Play::whole(200, "application/json", &document.to_string())
+    }
+
     /// A refusal of the request itself, in the words and the form of its servers.
     pub(crate) fn error(self, status: u16, message: &str) -> Play {
         let kind = error_kind(self, status);

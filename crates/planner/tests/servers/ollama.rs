@@ -48,3 +48,12 @@ pub(super) fn events(answer: &Answer) -> Vec<Vec<u8>> {
     })));
     events
 }
+
+/// With `stream: false`.
+pub(super) fn whole(answer: &Answer) -> Value {
+    let text = answer.parts.iter().map(|part| if let Part::Text(text) = part { text.as_str() } else { "" });
+    json!({
+        "model": "tiny", "message": { "role": "assistant", "content": text.collect::<String>() }, "done": true,
+        "done_reason": "stop", "prompt_eval_count": answer.usage.0, "eval_count": answer.usage.1,
+    })
+}

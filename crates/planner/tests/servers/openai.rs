@@ -117,3 +117,29 @@ fn choice(flavour: Flavour, delta: Value, reason: Option<&str>) -> Value {
         }
     }
 }
+
+/// The chat completion object, without `stream`.
+pub(super) fn whole(answer: &Answer) -> Value {
+    let mut content = String::new();
+    let mut calls = Vec::new();
+    for part in &answer.parts {
+        match part {
+            Part::Text(text) => content.push_str(text),
+            Part::Call(name, arguments) => calls.push(json!({
+                "id": format!("call_{}", calls.len()), "type": "function",
+                "function": { "name": name, "arguments": arguments },
+            })),
+            Part::Reasoning(_) | Part::Refusal(_) => {}
+        }
+    }
+    let reason = if calls.is_empty() { "stop" } else { "tool_calls" };
+    let mut message = json!({ "role": "assistant", "content": content, "refusal": null });
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    json!({
+        "id": "chatcmpl-123", "object": "chat.completion", "created": 1_781_492_230_u64, "model": "tiny",
+        "choices": [{ "index": 0, "message": message, "logprobs": null, "finish_reason": reason }],
+        "usage": { "prompt_tokens": answer.usage.0, "completion_tokens": answer.usage.1 },
+    })
+}

@@ -127,6 +127,7 @@ impl<S: Seams> Controller<S> {
         match Box::pin(self.run_step(run, &plan, index, StepOrigin::Plan)).await? {
             StepEnd::Done { changed_page } => ahead.changed_page |= changed_page,
             StepEnd::GroundGone => ahead.end = Some(PlanEnd::Dropped),
+            StepEnd::Failed(failure) if self.skips(run, &plan, index, &failure) => {}
             StepEnd::Failed(failure) => ahead.end = Some(PlanEnd::Failed(failure)),
         }
         Ok(())

@@ -195,6 +195,10 @@ impl<S: Seams> Controller<S> {
     /// Asks for consent if the policy requires it; the failure if it is not given.
     async fn consent(&mut self, run: &mut Run, bound: &BoundStep) -> Result<Option<StepFailure>, Stop> {
         let Some((question, grant)) = Self::question_about(run, bound) else { return Ok(None) };
+        if let Some(at) = run.agreed.iter().position(|agreed| *agreed == question) {
+            run.agreed.swap_remove(at);
+            return Ok(None);
+        }
         let confirm = self.layers.confirm();
         let (redactor, budgets) = (self.redactor.as_ref(), &self.budgets);
         let (questions, deadline) = (&mut run.questions, run.deadline);
@@ -264,6 +268,8 @@ impl<S: Seams> Controller<S> {
                     failure.message.clone_from(&kept.message);
                     failure.facts = kept.facts.clone();
                 }
+                failure.evidence.pre.clone_from(&record.pre_check);
+                failure.evidence.post.clone_from(&record.post_check);
                 Attempt::Failed { record, failure, bound: Box::new(bound.clone()) }
             }
         })

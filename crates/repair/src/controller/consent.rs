@@ -4,14 +4,19 @@ use std::time::Instant;
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
-use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::plan::{BoundStep, Plan};
 use cuebook_grammar::policy::Consent;
+use cuebook_grammar::profile::Profile;
 use cuebook_grammar::render;
 use cuebook_grammar::seam::boxed::BoxFuture;
 use cuebook_grammar::seam::{Confirm, ConfirmReply, ConfirmRequest, EffectGate, HeldRequest, Redactor};
 use url::Url;
 
+use super::end::{Stop, ended_by};
+use super::layers::Seams;
+use super::run::Controller;
 use crate::budget::Budgets;
+use crate::state::Run;
 
 /// Asks the person in charge, at most as often as the run may.
 pub(super) struct Asking<'a, C> {
@@ -44,6 +49,36 @@ impl<C: Confirm> Asking<'_, C> {
         failure.facts.target = step.action().target().cloned();
         failure.facts.grant = Some(grant.to_owned());
         Err(Box::new(failure))
+    }
+}
+
+impl<S: Seams> Controller<S> {
+    /// In the profile semiAuto, asks once for all steps of a plan that need consent and bind to the page as it is now,
+    /// naming each effect. What was agreed to is those questions, word for word: a step whose target or effect is another
+    /// one when its turn comes is asked about again.
+    pub(super) async fn consent_to_plan(&mut self, run: &mut Run, plan: &Plan, from: usize) -> Result<(), Stop> {
+        run.agreed.clear();
+        if run.request.policy.profile() != Profile::SemiAuto {
+            return Ok(());
+        }
+        let ground = self.current(run).await?;
+        let bound = (from..plan.steps().len()).filter_map(|index| plan.bind(index, &ground).ok());
+        let asked: Vec<_> =
+            bound.filter_map(|bound| Self::question_about(run, &bound).map(|about| (bound, about))).collect();
+        let [(first, _), _, ..] = &asked[..] else { return Ok(()) };
+        let listed = asked.iter().enumerate().map(|(n, (_, (question, _)))| format!("({}) {question}", n + 1));
+        let listed = listed.collect::<Vec<_>>().join(" ");
+        let question = format!("{} steps of this plan need consent, all of them or none: {listed}", asked.len());
+        let mut grants: Vec<&str> = asked.iter().map(|(_, (_, grant))| grant.as_str()).collect();
+        grants.dedup();
+        let (redactor, budgets) = (self.redactor.as_ref(), &self.budgets);
+        let (confirm, questions, deadline) = (self.layers.confirm(), &mut run.questions, run.deadline);
+        let mut asking = Asking { confirm, redactor, budgets, questions, deadline };
+        if let Err(failure) = self.interrupt.guard(asking.ask(first, &question, &grants.join(" --grant "))).await? {
+            return Err(ended_by(&failure));
+        }
+        run.agreed = asked.into_iter().map(|(_, (question, _))| question).collect();
+        Ok(())
     }
 }
 

@@ -1,10 +1,12 @@
 //! How a run, a plan and a step end.
 
+use cuebook_grammar::action::Action;
 use cuebook_grammar::outcome::{Cause, StepFailure};
 use cuebook_grammar::plan::{BoundStep, ViolationCode, Violations};
 use cuebook_grammar::record::StepRecord;
 use cuebook_grammar::render::with_sources;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
+use cuebook_grammar::step::Step;
 
 use crate::request::Interrupted;
 
@@ -56,6 +58,13 @@ pub(super) enum Attempt {
     GroundGone,
 }
 
+/// Whether a step of a planner is skipped, and its plan goes on: a point that is none. Nothing was sent.
+pub(super) fn is_skipped(step: &Step, failure: &StepFailure) -> bool {
+    use Action as A;
+    let is_point = matches!(step.action, A::ClickPoint(_) | A::DragPoints(_) | A::LongPressPoint(_));
+    is_point && failure.cause == Cause::InvalidArgument && !failure.evidence.input_sent
+}
+
 /// Whether a plan can go on after this cause at all.
 pub(super) const fn is_final(cause: Cause) -> bool {
     matches!(cause, Cause::BrowserGone | Cause::Unsupported)
@@ -79,10 +88,17 @@ pub(super) fn invalid(violations: Violations) -> Stop {
     Stop::Ended { result, error: Some(RunError { code, message, violations }), answer: None }
 }
 
-/// Drafts of a planner that keep failing the check are the planner's failure, not the user's.
+/// Drafts of a planner that keep failing the check are the planner's failure, not the user's: `invalidPlan`, unless it is
+/// the policy that forbids them.
 pub(super) fn rejected(violations: Violations) -> Stop {
     match invalid(violations) {
         Stop::Ended { result: RunResult::Invalid, error, answer } => {
+            let error = error.map(|error| {
+                let first = error.violations.first();
+                let what = first.map(|one| format!("{} {}", one.path, one.message)).unwrap_or_default();
+                let message = format!("no valid plan was written: {}", what.trim());
+                RunError { code: ErrorCode::InvalidPlan, message, ..error }
+            });
             Stop::Ended { result: RunResult::Failed, error, answer }
         }
         other => other,

@@ -2,28 +2,32 @@
 
 use std::time::Instant;
 
-use cuebook_grammar::action::Action;
+use cuebook_grammar::action::{Action, AskUser};
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
-use cuebook_grammar::plan::{Author, Plan, PlanDraft, Violations};
+use cuebook_grammar::plan::{Author, Plan, PlanDraft, ViolationCode, Violations};
 use cuebook_grammar::planning::CallEnd;
-use cuebook_grammar::policy::Policy;
+use cuebook_grammar::profile::Profile;
 use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, StepOrigin};
-use cuebook_grammar::render::with_sources;
+use cuebook_grammar::render::{cut, quoted, with_sources};
 use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{
-    Confirm as _, ConfirmReply, ConfirmRequest, HistoryEntry, PlanReply, PlanRequest, StepLog as _, Stuck,
+    Confirm as _, ConfirmReply, ConfirmRequest, HistoryEntry, Left, MEMORY, PlanReply, PlanRequest, StepLog as _, Stuck,
 };
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
 use super::ahead::Ahead;
-use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, rejected};
+use super::drafts::{Heard, best};
+use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, is_skipped, rejected};
 use super::layers::Seams;
+use super::mending::{Mended, nearby};
 use super::run::Controller;
+use crate::again::judged_again;
 use crate::calls::{self, Calls};
-use crate::request::RunEvent;
+use crate::recording;
+use crate::request::{RunEvent, Work};
 use crate::state::Run;
 
 /// Drafts that a planner may offer to repair a failure.
@@ -59,23 +63,39 @@ impl<S: Seams> Controller<S> {
         };
         run.plan_id = Some(draft.plan_id.clone().unwrap_or_else(|| ShortText::cut("p0")));
         self.listener.event(RunEvent::Planned(&plan));
-        let end = self.run_plan(run, &plan, Ahead::default()).await?;
-        match end {
-            PlanEnd::Completed => Ok(()),
-            PlanEnd::Failed(failure) => Err(ended_by(&failure)),
-            PlanEnd::Dropped => Err(dropped()),
+        let mut from = 0;
+        loop {
+            let (end, at) = self.run_from(run, &plan, from).await?;
+            let failure = match end {
+                PlanEnd::Completed => return Ok(()),
+                PlanEnd::Dropped => return Err(dropped()),
+                PlanEnd::Failed(failure) => failure,
+            };
+            from = match self.mend(run, &plan, at, &failure).await? {
+                Mended::Done => at + 1,
+                Mended::Again => at,
+                Mended::No => return Err(ended_by(&failure)),
+            };
         }
     }
 
     pub(super) async fn run_task(&mut self, run: &mut Run, task: &str) -> Result<(), Stop> {
         let mut invalid_in_a_row = 0;
         let mut last_failure: Option<Box<StepFailure>> = None;
-        for _ in 0..self.budgets.iterations {
+        for spent in 0..self.budgets.iterations {
             self.in_time(run)?;
             run.scope = Scope::View;
             let observation = self.observe(run, run.scope).await?;
             let observation = self.past_challenge(run, observation, last_failure.as_deref()).await?;
-            let (reply, mut ahead) = self.ask_planner(run, task, &observation, last_failure.as_deref()).await?;
+            let plans = self.budgets.iterations.saturating_sub(spent);
+            let heard = self.ask_planner(run, task, &observation, last_failure.as_deref(), plans).await?;
+            let (reply, mut ahead) = match heard {
+                Heard::Answer(reply, ahead) => (reply, ahead),
+                Heard::Invalid(violations) => {
+                    self.ask_instead(run, violations).await?;
+                    continue;
+                }
+            };
             run.usage.add(reply.usage);
             if reply.state.is_some() || ahead.end.is_none() {
                 run.planner_state = reply.state;
@@ -115,7 +135,8 @@ impl<S: Seams> Controller<S> {
                     self.listener.event(RunEvent::Rejected(&violations));
                     invalid_in_a_row += 1;
                     if invalid_in_a_row >= self.budgets.invalid_drafts {
-                        return Err(rejected(violations));
+                        self.ask_instead(run, violations).await?;
+                        invalid_in_a_row = 0;
                     }
                     continue;
                 }
@@ -148,20 +169,27 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Requests a plan. Every call of a model is logged, even if planning fails.
-    async fn ask_planner(
+    pub(super) async fn ask_planner(
         &mut self,
         run: &mut Run,
         task: &str,
         observation: &Observation,
         failure: Option<&StepFailure>,
-    ) -> Result<(PlanReply, Ahead), Stop> {
+        plans: u32,
+    ) -> Result<Heard, Stop> {
         let images = self.pictures(run, observation).await?;
-        let seen = self.read(run, observation.clone()).await?;
+        let is_task = matches!(run.request.work, Work::Task(_));
+        let mut seen = self.read(run, observation.clone()).await?;
+        if !is_task {
+            seen.texts = nearby(seen.texts);
+        }
         let seen = self.clean(seen)?;
         self.keep(run, &seen).await?;
         let deadline = run.deadline.within(Instant::now(), self.budgets.planning);
         // Copies: steps that run while the answer arrives change the run.
         let (history, state, policy) = (run.history.clone(), run.planner_state.clone(), run.request.policy.clone());
+        let memory = run.memory.clone();
+        let failed_now = failure.map(|failure| judged_again(&failure.evidence, &seen)).unwrap_or_default();
         let request = PlanRequest {
             history: &history,
             failure,
@@ -169,14 +197,18 @@ impl<S: Seams> Controller<S> {
             beam: if failure.is_some() { REPAIR_DRAFTS } else { 1 },
             plan: run.plans,
             state: state.as_ref(),
+            memory: memory.as_deref(),
             stuck: run.stuck_now,
+            failed_now: &failed_now,
+            now_ms: Some(recording::now_ms()),
+            left: Some(Left { plans, time: run.deadline.remaining(Instant::now()) }),
             ..PlanRequest::new(task, &seen, &policy)
         };
         run.plan_id = Some(ShortText::cut(&format!("p{}", run.plans)));
         run.plans = run.plans.saturating_add(1);
-        // Who repeats himself is read to the end before anything runs.
+        // Who repeats himself is read to the end before anything runs, and so is the repair of a given plan.
         let (mut calls, arriving) = match run.stuck_now {
-            Stuck::No => {
+            Stuck::No if is_task => {
                 let (calls, arriving) = Calls::live();
                 (calls, Some(arriving))
             }
@@ -191,7 +223,15 @@ impl<S: Seams> Controller<S> {
             _ => &[],
         };
         let written = calls.take_written();
+        let said = match &reply {
+            Some(Ok(Ok(PlanReply { memory: Some(memory), .. }))) => Some(memory.clone()),
+            _ => calls.take_memory(),
+        };
+        let refused = calls.refused();
         let clean = calls::Cleaner::new(self.redactor.as_ref(), task, observation, drafts, &written);
+        if let Some(said) = said {
+            run.memory = Some(cut(&clean.clean(&said), MEMORY)).filter(|memory| !memory.is_empty());
+        }
         run.planning = None;
         for (ts_ms, call) in calls.into_ended() {
             let record = PlanningRecord {
@@ -211,17 +251,43 @@ impl<S: Seams> Controller<S> {
         let mut ahead = ahead?;
         match reply.transpose()? {
             // The rest is not wanted any more.
-            None => Ok((PlanReply::default(), ahead)),
-            Some(Ok(reply)) => Ok((reply, ahead)),
+            None => Ok(Heard::Answer(PlanReply::default(), ahead)),
+            Some(Ok(reply)) => Ok(Heard::Answer(reply, ahead)),
             // What ran is in the log: the planner is asked again, with that as its history.
             Some(Err(error)) if !ahead.ran.is_empty() => {
                 let why = self.redactor.redact(&with_sources(&error)).into_owned();
                 let message = format!("the plan broke off after {} steps, which ran: {why}", ahead.ran.len());
                 let failure = StepFailure::new(Stage::Bind, Cause::InvalidArgument, message);
                 ahead.end = Some(PlanEnd::Failed(Box::new(failure)));
-                Ok((PlanReply::default(), ahead))
+                Ok(Heard::Answer(PlanReply::default(), ahead))
             }
-            Some(Err(error)) => Err(Stop::broken(ErrorCode::PlannerUnavailable)(error)),
+            Some(Err(error)) => match refused {
+                Some(violations) => Ok(Heard::Invalid(Violations::from(self.clean(violations)?))),
+                None => Err(Stop::broken(ErrorCode::PlannerUnavailable)(error)),
+            },
+        }
+    }
+
+    /// Asks the person how to go on where no valid plan was written; the answer is history. Ends the run if nobody answers.
+    async fn ask_instead(&mut self, run: &mut Run, violations: Violations) -> Result<(), Stop> {
+        self.listener.event(RunEvent::Rejected(&violations));
+        let may_ask = run.request.policy.profile() != Profile::Unleashed && run.questions < self.budgets.questions;
+        let only_policy = violations.iter().all(|violation| violation.code == ViolationCode::PolicyBlocked);
+        if !may_ask || only_policy {
+            return Err(rejected(violations));
+        }
+        run.questions += 1;
+        let what = violations.first().map(|violation| quoted(&violation.message, 300)).unwrap_or_default();
+        let question = format!("No valid plan was written: {what}. What should be done next?");
+        let request = ConfirmRequest { question: self.redactor.redact(&question).into_owned(), grant: None };
+        let deadline = run.deadline.within(Instant::now(), self.budgets.answer);
+        match self.interrupt.guard(self.layers.confirm().confirm(&request, deadline)).await? {
+            ConfirmReply::Yes(Some(answer)) => {
+                let step = Step::from(Action::AskUser(AskUser { question: ShortText::cut(&request.question) }));
+                run.history.push(HistoryEntry { data: Some(Value::String(answer)), ..HistoryEntry::of(step) });
+                Ok(())
+            }
+            _ => Err(rejected(violations)),
         }
     }
 
@@ -236,33 +302,51 @@ impl<S: Seams> Controller<S> {
 
     /// Runs the steps of a plan that did not run ahead.
     async fn run_plan(&mut self, run: &mut Run, plan: &Plan, ahead: Ahead) -> Result<PlanEnd, Stop> {
-        let names_observed = |from: usize| {
-            let rest = plan.steps().get(from..).unwrap_or_default();
-            rest.iter().any(|checked| plan.names_observed(&checked.step))
-        };
-        if ahead.changed_page && names_observed(ahead.ran.len()) {
+        if ahead.changed_page && names_observed(plan, ahead.ran.len()) {
             return Ok(PlanEnd::Dropped);
         }
-        for index in ahead.ran.len()..plan.steps().len() {
+        self.consent_to_plan(run, plan, ahead.ran.len()).await?;
+        Ok(self.run_from(run, plan, ahead.ran.len()).await?.0)
+    }
+
+    /// Runs the steps of a plan from one on. How that ended, and at which step.
+    async fn run_from(&mut self, run: &mut Run, plan: &Plan, from: usize) -> Result<(PlanEnd, usize), Stop> {
+        for index in from..plan.steps().len() {
             if let Some(end) = self.control_step(run, plan, index).await? {
                 return Err(end);
             }
             self.in_time(run)?;
             match Box::pin(self.run_step(run, plan, index, StepOrigin::Plan)).await? {
                 StepEnd::Done { changed_page } => {
-                    if changed_page && names_observed(index + 1) {
-                        return Ok(PlanEnd::Dropped);
+                    if changed_page && names_observed(plan, index + 1) {
+                        return Ok((PlanEnd::Dropped, index));
                     }
                 }
-                StepEnd::GroundGone => return Ok(PlanEnd::Dropped),
-                StepEnd::Failed(failure) => return Ok(PlanEnd::Failed(failure)),
+                StepEnd::GroundGone => return Ok((PlanEnd::Dropped, index)),
+                StepEnd::Failed(failure) if self.skips(run, plan, index, &failure) => {}
+                StepEnd::Failed(failure) => return Ok((PlanEnd::Failed(failure), index)),
             }
         }
-        Ok(PlanEnd::Completed)
+        Ok((PlanEnd::Completed, plan.steps().len()))
+    }
+
+    /// Whether a planner's plan goes on behind this step as if it had not been in it; says so.
+    pub(super) fn skips(&mut self, run: &Run, plan: &Plan, index: usize, failure: &StepFailure) -> bool {
+        let skips = matches!(run.request.work, Work::Task(_))
+            && plan.steps().get(index).is_some_and(|checked| is_skipped(&checked.step, failure));
+        if skips {
+            self.listener.event(RunEvent::Noted(&format!("step {} is skipped: {}", index + 1, failure.message)));
+        }
+        skips
     }
 
     /// Carries out what belongs to the loop itself: finish, fail, askUser.
-    async fn control_step(&mut self, run: &mut Run, plan: &Plan, index: usize) -> Result<Option<Stop>, Stop> {
+    pub(super) async fn control_step(
+        &mut self,
+        run: &mut Run,
+        plan: &Plan,
+        index: usize,
+    ) -> Result<Option<Stop>, Stop> {
         let Some(checked) = plan.steps().get(index) else { return Ok(None) };
         match &checked.step.action {
             Action::Finish(finish) => {
@@ -310,22 +394,10 @@ fn after(end: PlanEnd) -> Result<Option<Box<StepFailure>>, Stop> {
     }
 }
 
-/// The first draft that passes the check and whose first step binds to what is seen now, else the first that passes;
-/// the first of all if none does.
-fn best(
-    drafts: Vec<PlanDraft>,
-    observation: &Observation,
-    policy: &Policy,
-) -> Option<(PlanDraft, Result<Plan, Violations>)> {
-    let judged = drafts.into_iter().map(|draft| {
-        let plan = draft.check(observation, policy);
-        (draft, plan)
-    });
-    judged.min_by_key(|(_, plan)| match plan {
-        Ok(plan) if plan.bind(0, observation).is_ok() => 0,
-        Ok(_) => 1,
-        Err(_) => 2,
-    })
+/// Whether a step from `from` on names a candidate of the page that the plan was made for.
+fn names_observed(plan: &Plan, from: usize) -> bool {
+    let rest = plan.steps().get(from..).unwrap_or_default();
+    rest.iter().any(|checked| plan.names_observed(&checked.step))
 }
 
 fn dropped() -> Stop {

@@ -135,6 +135,7 @@ impl<S: Seams> Controller<S> {
                 plan_id: None,
                 kept: None,
                 repairs_left: self.budgets.repairs_per_run,
+                mendings_left: self.budgets.planned_repairs,
                 questions: 0,
                 reports: Vec::new(),
                 history: Vec::new(),
@@ -144,6 +145,8 @@ impl<S: Seams> Controller<S> {
                 stuck_now: Stuck::No,
                 plans: 0,
                 planner_state: None,
+                memory: None,
+                agreed: Vec::new(),
                 deadline,
             };
             let stop = match Box::pin(self.drive(&mut run)).await {

@@ -144,9 +144,13 @@ impl ChatEngine for Fake {
 pub(super) struct Sink {
     pub(super) steps: Vec<(usize, Step)>,
     pub(super) calls: Vec<PlanningCall>,
+    pub(super) memory: Option<String>,
 }
 
 impl PlanSink for Sink {
+    fn remember(&mut self, memory: &str) {
+        self.memory = Some(memory.to_owned());
+    }
     fn step_ready(&mut self, _: usize, index: usize, step: &Step) {
         self.steps.push((index, step.clone()));
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cuebook_decoding::emit::Target;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole};
 use cuebook_grammar::seam::{IgnoreSteps, PlanRequest, Planner};
@@ -85,6 +86,35 @@ async fn a_refusal_is_a_reply_without_drafts_and_is_not_retried() {
 }
 
 #[tokio::test]
+async fn what_a_model_wants_to_remember_is_known_with_its_first_step_in_every_dialect() {
+    let json = GOOD.replace("fill in, then submit", r#"fill in. Remember: \"A\" wants 35.90"#);
+    let lines = "# fill in. Remember: \"A\" wants 35.90\nsetValue(c1,\"ada\")\nclick(c2)\n";
+    let cases = [
+        (Dialect::Plan(Target::Ollama), json.clone()),
+        (Dialect::Plan(Target::OpenAi), json.clone()),
+        (Dialect::Prompted, json),
+        (Dialect::Plan(Target::Line), lines.to_owned()),
+    ];
+    for (dialect, answer) in cases {
+        let planner = ModelPlanner::new(Fake::new(dialect, [text(&answer)]));
+        let (reply, sink) = plan(&planner).await;
+        assert_eq!(reply.unwrap().memory.as_deref(), Some("\"A\" wants 35.90"), "{dialect:?}");
+        assert_eq!(sink.memory.as_deref(), Some("\"A\" wants 35.90"), "{dialect:?}");
+    }
+    let call = |index, name: &str, arguments: &str| {
+        let (name, arguments) = (Some(name.to_owned()), arguments.to_owned());
+        Part::Event(ChatEvent::Call { index, name, arguments })
+    };
+    let said = Part::Event(ChatEvent::Text("Fill in. Remember: \"A\" wants 35.90".to_owned()));
+    let set = call(0, "setValue", r#"{"targetRef":"c1","value":"ada"}"#);
+    let click = call(1, "click", r#"{"targetRef":"c2"}"#);
+    let calls = Play::Says(vec![said, set, click, Part::Event(ChatEvent::Done(Finish::Stop))]);
+    let (reply, sink) = plan(&ModelPlanner::new(Fake::new(Dialect::Calls(Target::Tools), [calls]))).await;
+    assert_eq!(reply.unwrap().memory.as_deref(), Some("\"A\" wants 35.90"));
+    assert_eq!(sink.memory.as_deref(), Some("\"A\" wants 35.90"));
+}
+
+#[tokio::test]
 async fn when_the_budget_of_tokens_is_used_up_no_request_is_sent() {
     let limits = Limits { run_tokens: 120, ..Limits::default() };
     let planner = ModelPlanner::new(Fake::planning([text(GOOD)])).with_limits(limits);
@@ -129,6 +159,23 @@ async fn a_dropped_plan_closes_its_connection_and_is_reported_as_cancelled() {
     let [call] = &sink.calls[..] else { panic!("{:?}", sink.calls) };
     assert!(matches!(&call.end, CallEnd::Failed { code, .. } if code == "cancelled"));
     assert_eq!(call.output, GOOD[..60]);
+}
+
+#[tokio::test]
+async fn the_tokens_of_a_call_that_was_cut_off_count_in_the_budget() {
+    let begun = Part::Event(ChatEvent::Text(GOOD[..60].to_owned()));
+    let cut = Play::Says(vec![begun, Part::Wait(Duration::from_secs(3_600))]);
+    let planner = ModelPlanner::new(Fake::planning([cut, text(GOOD)]));
+    let (page, policy) = login();
+    let mut sink = Sink::default();
+    let request = request(&page, &policy);
+    let planning = planner.plan(&request, &mut sink, soon(Duration::from_secs(60)));
+    assert!(tokio::time::timeout(Duration::from_millis(1), planning).await.is_err());
+    let asked: usize = planner.engine().seen.lock().unwrap().asked[0].0.iter().map(|message| message.text.len()).sum();
+    let limits = Limits { run_tokens: asked.div_ceil(4) as u64, ..Limits::default() };
+    let planner = planner.with_limits(limits);
+    let (reply, _) = plan(&planner).await;
+    assert!(matches!(reply, Err(ModelError::Budget { budget: Budget::RunTokens, .. })), "{reply:?}");
 }
 
 #[tokio::test]

@@ -8,13 +8,13 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::{ObservationId, PageId, RunId};
 use cuebook_grammar::observation::{Challenge, Observation, Scope};
 use cuebook_grammar::outcome::{Cause, EffectRecord, Stage, StepFailure, StepOutcome, StepSuccess};
-use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
-use cuebook_grammar::planning::PlanningCall;
+use cuebook_grammar::plan::{Author, BoundStep, PlanDraft, Violation, ViolationCode};
+use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::{
-    Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding, HistoryEntry, PageModeler, PlanReply,
+    Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding, HistoryEntry, Left, PageModeler, PlanReply,
     PlanRequest, PlanSink, Planner, Query, Redactor, StepLog, StepTicket, Stuck,
 };
 use cuebook_grammar::secret::DigestKey;
@@ -32,6 +32,9 @@ pub(super) struct Asked {
     pub(super) plan: u32,
     pub(super) beam: usize,
     pub(super) state: Option<Value>,
+    pub(super) task: String,
+    pub(super) memory: Option<String>,
+    pub(super) left: Option<Left>,
     pub(super) failure: Option<Cause>,
     pub(super) history: Vec<HistoryEntry>,
 }
@@ -46,6 +49,10 @@ pub(super) enum Write {
     Anew,
     /// The connection breaks.
     Break,
+    /// What the planner wants to read again.
+    Note(&'static str),
+    /// A model's answer is no plan, also when asked again.
+    Nonsense,
 }
 
 type Plans = Box<dyn FnMut(u32) -> PlanReply + Send>;
@@ -343,6 +350,12 @@ impl FakePlanner {
                     tokio::task::yield_now().await;
                 }
             }
+            Write::Note(memory) => sink.remember(memory),
+            Write::Nonsense => {
+                let violation = Violation::new(ViolationCode::UnknownTarget, "/last/targetRef", "c9 is no candidate");
+                sink.call_ended(PlanningCall { end: CallEnd::Invalid { violations: vec![violation] }, ..call() });
+                return Err(Broken);
+            }
             Write::Anew if sink.restart() => *index = 0,
             Write::Anew | Write::Break => return Err(Broken),
         }
@@ -359,23 +372,29 @@ impl Planner for FakePlanner {
             plan: request.plan,
             beam: request.beam,
             state: request.state.cloned(),
+            task: request.task.to_owned(),
+            memory: request.memory.map(str::to_owned),
+            left: request.left,
             failure: request.failure.map(|failure| failure.cause),
             history: request.history.to_vec(),
         });
-        let call: PlanningCall = serde_json::from_value(json!({
-            "engine": "fake", "purpose": "plan", "input": [], "output": "", "end": "accepted", "inputTokens": 0,
-            "outputTokens": 0, "latencyMs": 1, "attempts": 1
-        }))
-        .unwrap();
         sink.call_begun();
         let writes = lock(&self.writes).pop_front().unwrap_or_default();
         let mut index = 0;
         for what in writes {
             self.write(what, &mut index, sink).await?;
         }
-        sink.call_ended(call);
+        sink.call_ended(call());
         Ok((lock(&self.plans))(request.plan))
     }
+}
+
+fn call() -> PlanningCall {
+    serde_json::from_value(json!({
+        "engine": "fake", "purpose": "plan", "input": [], "output": "", "end": "accepted", "inputTokens": 0,
+        "outputTokens": 0, "latencyMs": 1, "attempts": 1
+    }))
+    .unwrap()
 }
 
 struct FakeExecutor {

@@ -2,6 +2,8 @@
 
 mod ahead;
 mod fakes;
+mod mending;
+mod thinking;
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -335,7 +337,7 @@ async fn drafts_that_keep_failing_the_check_end_the_run_with_what_is_wrong() {
     let (report, shop) = Fake::new(&[SAVE]).planning(|_| plan(json!([click(9)]))).run().await;
     assert_eq!(report.result, RunResult::Failed);
     let error = report.error.unwrap();
-    assert_eq!((error.code, error.violations.len()), (ErrorCode::UnknownTarget, 1));
+    assert_eq!((error.code, error.violations.len()), (ErrorCode::InvalidPlan, 1));
     assert_eq!(lock(&shop).asked.len(), 2);
     assert!(lock(&shop).acted().is_empty());
 }
