@@ -4,8 +4,8 @@
 //! sequence, the model takes the same time and sends everything at its end: client, page and plan are the same.
 //!
 //! Invariants:
-//! - All times are those of one clock, that of the server: it sends the tokens, gets what each click causes, and gets the
-//!   next prompt.
+//! - All times are those of one clock, that of the server: it sends the tokens, gets what each click causes, and gets
+//!   the next prompt.
 //! - Both ways take turns.
 
 mod model;
