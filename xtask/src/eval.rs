@@ -1,4 +1,4 @@
-//! Fetches what other people's suites need, and measures an agent on them: `cuebook eval`, with the suites by name.
+//! Fetches other people's suites, and measures an agent on them: `cuebook eval`, with the suites by name.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,16 +9,14 @@ use xtask::chrome;
 use xtask::commands::{BuildProfile, build_executable, python, root, stage};
 
 /// The suites that have a name here, and their files. The built-in one has none.
-const SUITES: [(&str, Option<&str>); 3] =
-    [("site", None), ("miniwob", Some("eval/miniwob.toml")), ("django", Some("eval/django/suite.toml"))];
+const SUITES: [(&str, Option<&str>); 2] = [("site", None), ("miniwob", Some("eval/miniwob.toml"))];
 
 const MINIWOB: &str = "miniwob==1.1.0";
-const DJANGO: &str = "django>=5.2,<5.3";
 
-/// Downloads the packages of the suites `miniwob` and `django` from their registry, once.
+/// Downloads the package of the suite `miniwob` from its registry, once.
 ///
 /// # Errors
-/// If there is no Python, or a package cannot be had.
+/// If there is no Python, or the package cannot be had.
 pub(crate) fn fetch() -> Result<()> {
     let (python, work) = (python()?, root().join("target/eval"));
     std::fs::create_dir_all(&work)?;
@@ -34,12 +32,7 @@ pub(crate) fn fetch() -> Result<()> {
         unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(work.join("miniwob"));
         stage("unpack MiniWoB++", &mut unpack)?;
     }
-    let venv = root().join("target/interop/venv");
-    if !venv.is_dir() {
-        stage("a virtual environment", Command::new(&python).args(["-m", "venv"]).arg(&venv))?;
-    }
-    let mut install = Command::new(venv.join("bin/python"));
-    stage("Django", install.args(["-m", "pip", "install", "--quiet", DJANGO]))
+    Ok(())
 }
 
 fn package() -> PathBuf {

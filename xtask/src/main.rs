@@ -54,9 +54,9 @@ enum Chore {
     /// under a grammar is a plan (needs Python and a C++ compiler; the first build takes a while)
     #[command(disable_help_flag = true)]
     Engine(Measured),
-    /// Download the packages of the suites that are other people's (needs Python)
+    /// Download the suites that are other people's (needs Python)
     Fetch,
-    /// Measure an agent on suites: `cuebook eval`, where --suite also takes miniwob, django and all
+    /// Measure an agent on suites: `cuebook eval`, where --suite also takes miniwob and all
     #[command(disable_help_flag = true)]
     Eval(Measured),
     /// Carry out other people's tests, in neutral form, and compare with the committed ratchet

@@ -196,7 +196,7 @@ impl Browser {
     /// # Errors
     /// [`CallError`]
     pub async fn new_context(&self, until: Instant) -> Result<ContextId, CallError> {
-        new_context(&self.session(), until).await.map(ContextId)
+        new_context(self.session(), until).await.map(ContextId)
     }
 
     /// As [`new_page`](Self::new_page), in a context of [`new_context`](Self::new_context). The page is ours only if the

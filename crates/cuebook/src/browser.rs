@@ -277,9 +277,7 @@ impl Tab {
                 }
                 Ok(())
             }
-            Ending::Context(context) => {
-                Ok(self.browser.dispose(&context, until).await.map_err(PageError::from)?)
-            }
+            Ending::Context(context) => Ok(self.browser.dispose(&context, until).await.map_err(PageError::from)?),
             Ending::Nothing => Ok(()),
         }
     }

@@ -79,7 +79,7 @@ impl Comparison {
         ratios.sort_by(f64::total_cmp);
         let mut tasks: BTreeMap<(&str, &str), Change> = BTreeMap::new();
         for (before, after) in &pairs {
-                        let change = tasks.entry((&before.suite, &before.task)).or_insert_with(|| Change {
+            let change = tasks.entry((&before.suite, &before.task)).or_insert_with(|| Change {
                 suite: before.suite.clone(),
                 task: before.task.clone(),
                 episodes: 0,
@@ -161,8 +161,7 @@ mod tests {
 
     #[test]
     fn what_broke_is_not_compared() {
-        let comparison =
-            Comparison::of(&results(&[Outcome::Solved, Outcome::Broken]), &results(&[Outcome::Solved; 2]));
+        let comparison = Comparison::of(&results(&[Outcome::Solved, Outcome::Broken]), &results(&[Outcome::Solved; 2]));
         assert_eq!((comparison.episodes, comparison.unpaired), (1, 1));
     }
 }

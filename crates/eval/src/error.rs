@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::subject::BoxError;
+/// Any error of an agent.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why an evaluation cannot run, or its results cannot be kept. What an agent does is never one.
 #[derive(Debug, thiserror::Error)]

@@ -23,6 +23,7 @@
 mod compare;
 mod episode;
 mod error;
+mod ledger;
 mod markdown;
 mod miniwob;
 mod oracle;
@@ -40,12 +41,12 @@ mod summary;
 
 pub use compare::{Change, Comparison};
 pub use episode::{Episode, EpisodeKey, EpisodeResult, Outcome};
-pub use error::EvalError;
+pub use error::{BoxError, EvalError};
 pub use oracle::{Oracle, Script};
 #[cfg(feature = "queue")]
 pub use queue::Queue;
 pub use runner::{Options, Progress, Quiet, run};
 pub use statistics::{Interval, paired, wilson};
-pub use subject::{Assignment, BoxError, Subject, Subjects};
+pub use subject::{Assignment, Subject, Subjects};
 pub use suite::{Server, Suite, Task};
 pub use summary::{EvalResults, Summary, TaskSummary, Totals};

@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::subject::BoxError;
+use crate::error::BoxError;
 
 const SCRIPT: &str = include_str!("miniwob.js");
 /// What covers a page before and after an episode, and shows the reward.
@@ -77,7 +77,10 @@ impl MiniWob {
         let book = Arc::new(Book::default());
         let shared = Shared { book: book.clone(), html: html.into() };
         let router = Router::new()
-            .route("/episode.js", get(|| async { ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT) }))
+            .route(
+                "/episode.js",
+                get(|| async { ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT) }),
+            )
             .route("/report", post(report))
             .route("/{*path}", get(file))
             .with_state(shared);

@@ -42,9 +42,9 @@ impl Script {
     pub fn of(steps: Vec<Value>) -> Result<Self, String> {
         for (index, step) in steps.iter().enumerate() {
             let id = |_: &str| Some("c1".to_owned());
-            let read = replaced(step, &id).ok_or("a target is not described").and_then(|step| {
-                draft(vec![step]).map(drop).map_err(|_| "it is no step of the language")
-            });
+            let read = replaced(step, &id)
+                .ok_or("a target is not described")
+                .and_then(|step| draft(vec![step]).map(drop).map_err(|_| "it is no step of the language"));
             read.map_err(|why| format!("step {}: {why}: {step}", index + 1))?;
         }
         Ok(Self(steps))
@@ -69,10 +69,7 @@ fn replaced(value: &Value, find: &impl Fn(&str) -> Option<String>) -> Option<Val
         },
         Value::Array(items) => items.iter().map(|item| replaced(item, find)).collect::<Option<_>>()?,
         Value::Object(members) => Value::Object(
-            members
-                .iter()
-                .map(|(name, value)| Some((name.clone(), replaced(value, find)?)))
-                .collect::<Option<_>>()?,
+            members.iter().map(|(name, value)| Some((name.clone(), replaced(value, find)?))).collect::<Option<_>>()?,
         ),
         other => other.clone(),
     })
@@ -110,7 +107,9 @@ impl Oracle {
         if request.failure.is_some_and(|failure| failure.evidence.input_sent) && !is_repeatable(&steps[done]) {
             return PlanReply::of(said(json!({ "type": "fail", "reason": "a step failed after its input was sent" })));
         }
-        let find = |described: &str| best(described, &self.alike, request.observation).map(|candidate| candidate.id.to_string());
+        let find = |described: &str| {
+            best(described, &self.alike, request.observation).map(|candidate| candidate.id.to_string())
+        };
         let rest = steps[done..].iter().take(STEPS);
         // What follows a new page is found there.
         let last = rest.clone().position(leads_away).map_or(STEPS, |last| last + 1);
@@ -161,7 +160,8 @@ fn answer(history: &[HistoryEntry]) -> String {
 /// Whether doing a step twice is the same as doing it once.
 fn is_repeatable(step: &Value) -> bool {
     let kind = step["type"].as_str().unwrap_or_default();
-    ["setValue", "select", "check", "uncheck", "hover", "focus", "waitFor", "navigate", "scroll", "clear"].contains(&kind)
+    ["setValue", "select", "check", "uncheck", "hover", "focus", "waitFor", "navigate", "scroll", "clear"]
+        .contains(&kind)
 }
 
 /// What it remembers between plans: where in the script each plan began.

@@ -21,7 +21,8 @@ fn parts(path: &str) -> Option<Vec<Part<'_>>> {
     let mut parts = Vec::new();
     for piece in path.split('.') {
         let (name, mut rest) = piece.split_at(piece.find('[').unwrap_or(piece.len()));
-        if name.is_empty() {
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        if name.is_empty() || !name.chars().all(is_name) {
             return None;
         }
         parts.push(Part::Member(name));
@@ -230,7 +231,8 @@ mod tests {
 
     #[test]
     fn a_path_leads_to_a_member_an_item_or_the_item_with_a_text() {
-        let state = json!({ "orders": [{ "cents": 5 }], "invoices": [{ "number": "A" }, { "number": "B", "s": "due" }] });
+        let state =
+            json!({ "orders": [{ "cents": 5 }], "invoices": [{ "number": "A" }, { "number": "B", "s": "due" }] });
         assert_eq!(at(&state, "orders[0].cents"), Some(&json!(5)));
         assert_eq!(at(&state, "invoices[number=B].s"), Some(&json!("due")));
         assert_eq!(at(&state, "invoices[number=C].s"), None);

@@ -11,8 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
+use crate::error::BoxError;
 use crate::error::Broken;
-use crate::subject::BoxError;
 
 /// Time limit of a reset or an oracle.
 const LIMIT: Duration = Duration::from_secs(60);

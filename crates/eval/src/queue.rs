@@ -96,10 +96,8 @@ impl Queue {
 
     /// Hands in a result. `false` if the episode has one already, which counts.
     pub(crate) async fn deliver(&self, result: &EpisodeResult) -> Result<bool, EvalError> {
-        let bytes = serde_json::to_vec(result).map_err(|error| failed(Error::Generic {
-            store: "queue",
-            source: Box::new(error),
-        }))?;
+        let bytes = serde_json::to_vec(result)
+            .map_err(|error| failed(Error::Generic { store: "queue", source: Box::new(error) }))?;
         self.create(&self.result(&result.key()), bytes).await
     }
 
@@ -120,9 +118,11 @@ impl Queue {
         for object in objects {
             let bytes = self.store.get(&object.location).await.map_err(failed)?.bytes().await.map_err(failed)?;
             let path = object.location.to_string().into();
-            results.push(
-                serde_json::from_slice(&bytes).map_err(|source| EvalError::Result { path, line: 1, source })?,
-            );
+            results.push(serde_json::from_slice(&bytes).map_err(|source| EvalError::Result {
+                path,
+                line: 1,
+                source,
+            })?);
         }
         Ok(results)
     }

@@ -1,16 +1,13 @@
 //! Runs episodes: in parallel, each once, with results that survive whatever ends the evaluation.
 //!
 //! Invariants:
-//! - A result is on disk before the next episode of its worker begins. What was interrupted has none and is run again.
 //! - Which episodes a part has depends on their names and seeds alone.
 
 use std::collections::BTreeSet;
-use std::collections::hash_map::Entry;
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::collections::hash_map::Entry;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,13 +16,12 @@ use tokio::time::timeout;
 
 use crate::episode::{Episode, EpisodeKey, EpisodeResult};
 use crate::error::EvalError;
+use crate::ledger::Ledger;
 use crate::stage::{Opening, Stage};
 use crate::subject::{Assignment, Subject as _, Subjects, fnv};
 use crate::suite::Suite;
 use crate::summary::EvalResults;
 
-/// The file of results in the directory of an evaluation.
-const RESULTS: &str = "episodes.jsonl";
 /// Attempts of an episode of which nothing can be said.
 const ATTEMPTS: usize = 2;
 /// The wait before an episode that somebody else has is looked at again.
@@ -303,7 +299,7 @@ async fn play<S: Subjects>(
         allow: opening.allow.clone(),
         script: opening.script.clone(),
     };
-    let in_words = |error: crate::subject::BoxError| with_sources(error.as_ref());
+    let in_words = |error: crate::error::BoxError| with_sources(error.as_ref());
     let mut subject = subjects.subject(&assignment).await.map_err(in_words)?;
     subject.open(&opening.url).await.map_err(in_words)?;
     let instruction = stage.instruction(&episode.task, &opening).await.map_err(broken)?;
@@ -330,80 +326,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The results so far, in memory and on disk.
-struct Ledger {
-    file: Option<(PathBuf, File)>,
-    results: Vec<EpisodeResult>,
-    done: BTreeSet<EpisodeKey>,
-    fresh: usize,
-}
-
-impl Ledger {
-    fn open(out: Option<&Path>) -> Result<Self, EvalError> {
-        let mut ledger = Self { file: None, results: Vec::new(), done: BTreeSet::new(), fresh: 0 };
-        let Some(out) = out else { return Ok(ledger) };
-        let failed = |source| EvalError::File { path: out.to_owned(), source };
-        std::fs::create_dir_all(out).map_err(failed)?;
-        let path = out.join(RESULTS);
-        if path.exists() {
-            for result in read_results(&path)? {
-                ledger.remember(result, &path)?;
-            }
-        }
-        let file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
-        // A line that was cut off by a crash is not continued.
-        ledger.file = Some((path, file));
-        if let Some((path, file)) = &mut ledger.file
-            && !ends_with_newline(path)
-        {
-            file.write_all(b"\n").map_err(failed)?;
-        }
-        Ok(ledger)
-    }
-
-    fn remember(&mut self, result: EpisodeResult, path: &Path) -> Result<(), EvalError> {
-        if !self.done.insert(result.key()) {
-            return Err(EvalError::Twice { key: result.key().to_string(), path: path.to_owned() });
-        }
-        self.results.push(result);
-        Ok(())
-    }
-
-    fn add(&mut self, result: EpisodeResult) -> Result<(), EvalError> {
-        let path = self.file.as_ref().map_or_else(PathBuf::new, |(path, _)| path.clone());
-        if let Some((path, file)) = &mut self.file {
-            let failed = |source: std::io::Error| EvalError::File { path: path.clone(), source };
-            let mut line = serde_json::to_vec(&result).map_err(|error| failed(error.into()))?;
-            line.push(b'\n');
-            file.write_all(&line).and_then(|()| file.sync_data()).map_err(failed)?;
-        }
-        self.fresh += 1;
-        self.remember(result, &path)
-    }
-}
-
-fn ends_with_newline(path: &Path) -> bool {
-    std::fs::read(path).is_ok_and(|bytes| bytes.last().is_none_or(|last| *last == b'\n'))
-}
-
-/// The results in a file, or in `episodes.jsonl` of a directory. A last line that a crash cut off is left out: its episode
-/// has no result.
-pub(crate) fn read_results(path: &Path) -> Result<Vec<EpisodeResult>, EvalError> {
-    let path = if path.is_dir() { path.join(RESULTS) } else { path.to_owned() };
-    let failed = |source| EvalError::File { path: path.clone(), source };
-    let lines: Result<Vec<String>, _> = BufReader::new(File::open(&path).map_err(failed)?).lines().collect();
-    let lines = lines.map_err(failed)?;
-    let mut results = Vec::new();
-    for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str(line) {
-            Ok(result) => results.push(result),
-            Err(error) if error.is_eof() => tracing::warn!(line = index + 1, "a result was cut off"),
-            Err(source) => return Err(EvalError::Result { path: path.clone(), line: index + 1, source }),
-        }
-    }
-    Ok(results)
-}
-
 #[cfg(test)]
 mod tests {
     use cuebook_grammar::plan::PlanDraft;
@@ -411,7 +333,7 @@ mod tests {
 
     use super::*;
     use crate::episode::Outcome;
-    use crate::subject::BoxError;
+    use crate::error::BoxError;
     use crate::subject::Subject;
 
     fn key(seed: u64) -> EpisodeKey {
@@ -510,7 +432,7 @@ mod tests {
         let again = Fakes::new();
         let second = run(&again, &suites, &options, &Quiet).await.unwrap();
         assert_eq!((again.made(), &second.episodes), (0, &first.episodes));
-        let path = out.path().join(RESULTS);
+        let path = out.path().join("episodes.jsonl");
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, &text[..text.len() - 10]).unwrap();
         let third = Fakes::new();

@@ -12,12 +12,13 @@ use cuebook_site::{Site, SiteHandle};
 use serde_json::Value;
 use url::Url;
 
+use crate::error::BoxError;
 use crate::error::Broken;
 use crate::miniwob::MiniWob;
 use crate::oracle::Script;
 use crate::paths;
 use crate::process::{self, Served};
-use crate::subject::{BoxError, Subject};
+use crate::subject::Subject;
 use crate::suite::{Server, Suite, Task};
 
 /// Time for a condition of a goal to come true.
@@ -156,7 +157,8 @@ impl Stage {
     ) -> Result<Judgement, Broken> {
         let mut judgement = Judgement::default();
         if let Some(answer) = &task.answer {
-            let (answer, seen) = (paths::filled(answer, &opening.before)?, report.answer.as_deref().unwrap_or_default());
+            let (answer, seen) =
+                (paths::filled(answer, &opening.before)?, report.answer.as_deref().unwrap_or_default());
             if !seen.to_lowercase().contains(&answer.to_lowercase()) {
                 judgement.missing.push(format!("the answer: expected one with {answer:?}, saw {seen:?}"));
             }
@@ -189,7 +191,8 @@ impl Stage {
             Application::MiniWob(pages) => {
                 let ended = pages.reward(opening.number, GRACE).await;
                 if ended.reward != Some(1.0) {
-                    let reward = ended.reward.map_or_else(|| "no reward".to_owned(), |reward| format!("reward {reward}"));
+                    let reward =
+                        ended.reward.map_or_else(|| "no reward".to_owned(), |reward| format!("reward {reward}"));
                     let reason = ended.reason.map_or_else(String::new, |reason| format!(": {reason}"));
                     judgement.missing.push(format!("{reward}{reason}"));
                 }

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::report::RunReport;
 
+use crate::error::BoxError;
 use crate::oracle::Script;
 use crate::suite::{Suite, Task};
-
-/// Any error of an agent.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What an agent is made for.
 #[derive(Clone, Debug)]

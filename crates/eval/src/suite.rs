@@ -175,8 +175,7 @@ impl Suite {
     /// # Errors
     /// [`EvalError::File`], [`EvalError::Suite`].
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| EvalError::File { path: path.to_owned(), source })?;
+        let text = std::fs::read_to_string(path).map_err(|source| EvalError::File { path: path.to_owned(), source })?;
         Self::parse(&text, path)
     }
 
@@ -185,8 +184,8 @@ impl Suite {
             let line = at.map_or_else(String::new, |at| format!("line {}: ", line_of(text, at)));
             EvalError::Suite { path: path.to_owned(), message: format!("{line}{message}") }
         };
-        let raw: RawSuite = toml::from_str(text)
-            .map_err(|error| refuse(error.span().map(|span| span.start), error.message()))?;
+        let raw: RawSuite =
+            toml::from_str(text).map_err(|error| refuse(error.span().map(|span| span.start), error.message()))?;
         let directory = match path.parent() {
             Some(parent) if parent != Path::new("") => parent.to_owned(),
             _ => PathBuf::from("."),

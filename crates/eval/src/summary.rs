@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::episode::{EpisodeKey, EpisodeResult, Outcome, millis};
 use crate::error::EvalError;
-use crate::runner::read_results;
+use crate::ledger::read_results;
 use crate::statistics::{Interval, float, quantile, wilson};
 
 /// The results of an evaluation.

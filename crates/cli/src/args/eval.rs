@@ -110,7 +110,9 @@ pub(crate) enum EvalPlanner {
 fn eval_planner(text: &str) -> Result<EvalPlanner, String> {
     match text {
         "oracle" => Ok(EvalPlanner::Oracle),
-        "scripted" | "recorded" => Err(format!("`{text}` is for one task; use oracle, lexical, a model or exec:COMMAND")),
+        "scripted" | "recorded" => {
+            Err(format!("`{text}` is for one task; use oracle, lexical, a model or exec:COMMAND"))
+        }
         _ => planner(text).map(EvalPlanner::Of).map_err(|error| error.to_string()),
     }
 }

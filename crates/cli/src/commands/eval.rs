@@ -193,7 +193,9 @@ impl Source {
     fn planner(&self, assignment: &Assignment) -> Result<Box<dyn BoxedPlanner>, BoxError> {
         match (self, &assignment.script, &assignment.suite.planner) {
             (Self::Config(config), _, _) => Ok(config.planner()?),
-            (Self::Oracle, Some(script), _) => Ok(Box::new(Oracle::new(script.clone()).knowing(&assignment.suite.alike))),
+            (Self::Oracle, Some(script), _) => {
+                Ok(Box::new(Oracle::new(script.clone()).knowing(&assignment.suite.alike)))
+            }
             (Self::Oracle, None, Some(words)) => {
                 let mut config = PlannerConfig::new(Engine::Process);
                 let directory = &assignment.suite.directory;

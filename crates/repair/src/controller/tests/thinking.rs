@@ -53,10 +53,11 @@ async fn a_person_may_say_how_to_go_on_where_no_valid_plan_was_written() {
     let said = ConfirmReply::Yes(Some("take the blue one".to_owned()));
     let (report, shop) = babbling(Profile::Auto, said.clone()).run().await;
     assert_eq!(report.result, RunResult::Ok, "{report:#?}");
-    let shop = lock(&shop);
-    assert!(shop.questions[0].question.contains("c9 is no candidate"), "{:?}", shop.questions);
-    assert_eq!(shop.asked[1].history[0].data, Some(json!("take the blue one")));
-    drop(shop);
+    {
+        let shop = lock(&shop);
+        assert!(shop.questions[0].question.contains("c9 is no candidate"), "{:?}", shop.questions);
+        assert_eq!(shop.asked[1].history[0].data, Some(json!("take the blue one")));
+    }
 
     for (profile, answer, questions) in [
         (Profile::Auto, ConfirmReply::NoOne, 1),
@@ -139,10 +140,11 @@ async fn a_point_that_is_none_is_skipped_and_the_plan_goes_on() {
     stage.policy = unleashed.granting("destructive@shop.test").unwrap();
     let (report, shop) = stage.run().await;
     assert_eq!(report.result, RunResult::Ok, "{report:#?}");
-    let shop = lock(&shop);
-    assert_eq!(shop.attempts(), ["0.1 clickPoint invalidArgument", "1.1 click ok"], "the log has what was skipped");
-    assert_eq!(shop.asked[1].failure, None);
-    drop(shop);
+    {
+        let shop = lock(&shop);
+        assert_eq!(shop.attempts(), ["0.1 clickPoint invalidArgument", "1.1 click ok"], "the log has what was skipped");
+        assert_eq!(shop.asked[1].failure, None);
+    }
 
     // In an operator's file it is a mistake.
     let mut stage = acting(Fake::new(&[SAVE]));
