@@ -7,6 +7,7 @@ mod drift;
 mod durability;
 mod egress;
 mod engines;
+mod evaluation;
 mod export;
 mod facade;
 mod faults;

@@ -1,0 +1,86 @@
+//! Evaluations: what the server saw counts, errors of models are caught, and results are compared.
+
+use std::fs;
+
+use anyhow::Result;
+use cuebook_tests::cuebook;
+use serde_json::{Value, json};
+
+/// An evaluation of a task of the built-in site, and its document.
+fn evaluated(task: &str, more: &[&str]) -> Result<(i32, Value)> {
+    let out = tempfile::tempdir()?;
+    let path = out.path().join("out").to_string_lossy().into_owned();
+    let mut args = vec!["eval", "--task", task, "--seeds", "0..1", "--jobs", "1", "--out", &path, "--json"];
+    args.extend(more);
+    let ended = cuebook(&args)?;
+    Ok((ended.code, ended.json()?))
+}
+
+#[test]
+fn what_the_server_saw_decides_and_results_are_kept_and_compared() -> Result<()> {
+    let out = tempfile::tempdir()?;
+    let path = out.path().join("out").to_string_lossy().into_owned();
+    let eval = || cuebook(&["eval", "--task", "cookies", "--seeds", "0..2", "--out", &path, "--json"]);
+    let first = eval()?.json()?;
+    assert_eq!((&first["totals"]["episodes"], &first["totals"]["succeeded"]), (&json!(4), &json!(4)), "{first:#}");
+    assert_eq!((&first["totals"]["silentWrong"], &first["tasks"][0]["suite"]), (&json!(0), &json!("site")));
+    assert_eq!(first["metrics"]["runs"]["ok"], 4, "the logs of the runs say the same");
+    for file in ["episodes.jsonl", "summary.json", "summary.md", "summary.svg"] {
+        assert!(out.path().join("out").join(file).is_file(), "{file}");
+    }
+    let again = eval()?.json()?;
+    assert_eq!(again["totals"]["episodes"], 4);
+    assert_eq!(again["episodesPerMinute"], Value::Null, "nothing was run again");
+
+    // The same episodes, of which one was lost and one is silently wrong now.
+    let worse = out.path().join("worse");
+    fs::create_dir(&worse)?;
+    let lines = fs::read_to_string(out.path().join("out/episodes.jsonl"))?;
+    let lines = lines.replacen(r#""outcome":"solved""#, r#""outcome":"silentlyWrong""#, 1);
+    fs::write(worse.join("episodes.jsonl"), lines)?;
+    let worse = worse.to_string_lossy().into_owned();
+    let compared = cuebook(&["eval", "compare", &path, &worse, "--json"])?;
+    assert_eq!(compared.code, 1, "{compared:?}");
+    assert_eq!(compared.json()?["silentWrong"], json!([0, 1]));
+    assert_eq!(cuebook(&["eval", "compare", &path, &path])?.code, 0);
+    Ok(())
+}
+
+#[test]
+fn a_task_that_the_planner_cannot_do_is_not_solved() -> Result<()> {
+    let (code, document) = evaluated("read: founder", &["--planner", "lexical"])?;
+    assert_eq!(code, 0, "a result is no error");
+    assert_eq!((&document["totals"]["episodes"], &document["totals"]["succeeded"]), (&json!(1), &json!(0)));
+    Ok(())
+}
+
+#[test]
+fn answers_that_are_no_plan_for_the_page_are_refused_before_anything_runs() -> Result<()> {
+    for kind in ["invented-element", "invalid-json"] {
+        let (_, document) = evaluated("toast", &["--errors", &format!("{kind}:1")])?;
+        assert_eq!(document["totals"]["succeeded"], 1, "{document:#}");
+        let caught = &document["errors"][kind];
+        assert!(caught["injected"].as_u64() > Some(0), "{document:#}");
+        assert_eq!(caught["injected"], caught["refused"], "{kind}");
+    }
+    let (_, finished) = evaluated("toast", &["--errors", "early-finish:1"])?;
+    assert_eq!(finished["totals"]["silentWrong"], 1, "no check sees that nothing was done: the oracle does");
+    Ok(())
+}
+
+#[test]
+fn wrong_flags_and_files_are_refused() -> Result<()> {
+    for (args, code) in [
+        (&["eval", "--suite", "nowhere", "--json"][..], "malformed"),
+        (&["eval", "--suite", "no/such.toml", "--json"], "unreadable"),
+        (&["eval", "--seeds", "5..3", "--json"], "usage"),
+        (&["eval", "--planner", "scripted", "--json"], "usage"),
+        (&["eval", "--errors", "lies", "--json"], "usage"),
+        (&["eval", "compare", "no/such", "dir", "--json"], "unreadable"),
+    ] {
+        let ended = cuebook(args)?;
+        assert_eq!(ended.code, 2, "{args:?}: {ended:?}");
+        assert_eq!(ended.json()?["error"]["code"], code, "{args:?}");
+    }
+    Ok(())
+}
