@@ -111,7 +111,7 @@ fn a_script_that_does_not_come_to_its_end_is_no_success() -> Result<()> {
             "targetStale",
         ),
         (json!([{ "type": "click", "targetRef": button, "post": [{ "kind": "newTab" }] }]), "postconditionFailed"),
-        (json!([{ "type": "click", "targetRef": "c999" }]), "unknownTarget"),
+        (json!([{ "type": "click", "targetRef": "c999" }]), "invalidPlan"),
     ] {
         std::fs::write(&path, json!({ "version": "1.0", "steps": steps }).to_string())?;
         let script = ["run", "x", "--planner", "scripted", "--plan", &path.to_string_lossy(), "--url", &url];

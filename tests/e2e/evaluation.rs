@@ -32,6 +32,9 @@ fn what_the_server_saw_decides_and_results_are_kept_and_compared() -> Result<()>
     assert_eq!(again["totals"]["episodes"], 4);
     assert_eq!(again["episodesPerMinute"], Value::Null, "nothing was run again");
 
+    let other = cuebook(&["eval", "--task", "cookies", "--seeds", "0..2", "--out", &path, "--no-repair", "--json"])?;
+    assert_eq!((other.code, &other.json()?["error"]["code"]), (2, &json!("usage")), "results of another evaluation");
+
     // The same episodes, of which one was lost and one is silently wrong now.
     let worse = out.path().join("worse");
     fs::create_dir(&worse)?;

@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::episode::{Episode, EpisodeKey, EpisodeResult};
@@ -179,9 +178,7 @@ pub async fn run<S: Subjects>(
     let ledger_lock = Mutex::new(&mut ledger);
     let failed: Mutex<Option<EvalError>> = Mutex::new(None);
     // Episodes of a suite follow each other, so that a worker keeps its application.
-    let seats = Semaphore::new(options.jobs.max(1));
     let worker = async |number: usize| {
-        let _seat = seats.acquire().await;
         let mut stages: HashMap<String, Stage> = HashMap::new();
         loop {
             let is_over = lock(&failed).is_some();

@@ -1,5 +1,6 @@
 //! The flags of `cuebook eval`.
 
+use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -157,6 +158,13 @@ pub(crate) struct Errors {
     pub(crate) kinds: Vec<ModelError>,
     /// The share of answers that have one of them.
     pub(crate) share: f64,
+}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.kinds.iter().map(|kind| kind.as_str()).collect();
+        write!(f, "{}:{}", names.join(","), self.share)
+    }
 }
 
 impl FromStr for Errors {

@@ -18,6 +18,7 @@ use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::boxed::BoxedPlanner;
 use cuebook_repair::Budgets;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::args::{EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, PlannerArg};
 use crate::browser::launch_options;
@@ -73,6 +74,7 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
     if args.fresh && args.out.exists() {
         std::fs::remove_dir_all(&args.out).map_err(|error| cannot_write(&args.out, &error))?;
     }
+    keep_settings(args, &source.name())?;
     let mut options = Options::default();
     options.seeds = args.seeds.clone();
     options.tasks.clone_from(&args.tasks);
@@ -142,6 +144,26 @@ fn set_queue(_: &mut Options, args: &EvalRunArgs) -> Result<(), Refusal> {
 fn budgets(no_repair: bool) -> Budgets {
     let budgets = Budgets::default();
     if no_repair { Budgets { repairs_per_step: 0, repairs_per_run: 0, ..budgets } } else { budgets }
+}
+
+/// Notes what the results depend on. Results with other settings in the same directory would be taken for these.
+fn keep_settings(args: &EvalRunArgs, planner: &str) -> Result<(), Refusal> {
+    let drift = args.drift.as_ref().map(ToString::to_string);
+    let errors = args.errors.as_ref().map(ToString::to_string);
+    let settings = json!({ "planner": planner, "repair": !args.no_repair, "drift": drift, "errors": errors });
+    let (path, out) = (args.out.join("evaluation.json"), plain(&args.out.display().to_string()));
+    let other = |what: &str| {
+        let message = format!("{out} holds results {what}: use another --out, or --fresh to start over");
+        Err(Refusal::invalid(ErrorCode::Usage, message))
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) if serde_json::from_str::<Value>(&text).is_ok_and(|known| known == settings) => Ok(()),
+        Ok(text) => other(&format!("of an evaluation with other settings, {}", plain(text.trim()))),
+        Err(_) if args.out.join("episodes.jsonl").exists() => other("whose settings are not known"),
+        Err(_) => std::fs::create_dir_all(&args.out)
+            .and_then(|()| std::fs::write(&path, format!("{settings}\n")))
+            .map_err(|error| cannot_write(&args.out, &error)),
+    }
 }
 
 /// The built-in suite of this name, or a file.
