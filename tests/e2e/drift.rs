@@ -130,6 +130,20 @@ async fn a_person_works_under_mixed_drift() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test]
+async fn a_person_presses_again_what_a_cover_took() -> Result<()> {
+    const PAGE: &str = "data:text/html,<title>0</title><button onclick='document.title++'>Go</button><script>\
+        addEventListener('mousedown', () => document.body.insertAdjacentHTML('beforeend', \
+        '<div style=\"position:fixed;inset:0\"><button onclick=\"this.parentNode.remove()\">Close</button></div>'), { once: true })\
+        </script>";
+    let stage = Stage::open().await?;
+    let person = Person::at(stage.tab().context("no tab")?);
+    person.opens(PAGE).await?;
+    person.clicks("button", "go").await?;
+    assert_eq!(person.reads("document.title").await?, json!("1"));
+    Ok(())
+}
+
 /// The document as it is when `is_ready` is true of it, or four seconds later.
 async fn document(stage: &Stage, person: &Person, path: &str, is_ready: impl Fn(&str) -> bool) -> Result<String> {
     person.opens(&stage.url(path)).await?;

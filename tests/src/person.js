@@ -23,8 +23,15 @@
   const found = Array.from(document.querySelectorAll(NAMED[kind]))
     .filter((one) => wanted.test(nameOf(one)) && isShown(one) && !one.disabled)
     .filter((one) => !near || around(one).includes(plain(near)));
+  if (!globalThis.landed) {
+    // Where a press went is seen: a cover that came just before it took it.
+    globalThis.landed = () => false;
+    addEventListener("click", (event) => globalThis.clicked?.push(...event.composedPath()), { capture: true });
+  }
   if (found.length !== 1) return { seen: found.length, names: Array.from(document.querySelectorAll(NAMED[kind]), nameOf).slice(0, 40) };
   const [element] = found;
+  globalThis.clicked = [];
+  globalThis.landed = () => globalThis.clicked.includes(element) || !element.isConnected;
   element.scrollIntoView({ block: "center", behavior: "instant" });
   const box = element.getBoundingClientRect();
   const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];

@@ -57,7 +57,11 @@ impl Person {
                 // Some things move away from the pointer.
                 self.points(&seen["at"]).await?;
                 if self.looks(&json!([kind, name, near])).await.unwrap_or_default()["at"] == seen["at"] {
-                    return self.presses(&seen["at"], times).await;
+                    self.presses(&seen["at"], times).await?;
+                    // Nothing is known of the press in a new document: it led there.
+                    if self.reads("globalThis.landed?.() ?? true").await.ok() != Some(Value::Bool(false)) {
+                        return Ok(());
+                    }
                 }
             }
             if !seen["close"].is_null() {
