@@ -10,9 +10,9 @@ pub struct Caps {
     pub candidates: usize,
     /// The most steps of a plan, the last included; at least 1.
     pub steps: u32,
-    /// Characters of text that is typed, searched for or compared.
+    /// Characters of text that is typed.
     pub text: u32,
-    /// Characters of an explanation, a reason or a question.
+    /// Characters of an explanation, a reason, a question, and of what is searched for or compared.
     pub words: u32,
     /// Characters of the reasoning before the plan.
     pub reasoning: u32,

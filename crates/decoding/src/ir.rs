@@ -90,6 +90,29 @@ pub struct Union {
     /// The objects. Several may have the same tag if another member
     /// distinguishes them.
     pub variants: Vec<Variant>,
+    /// Unions with the same tag whose objects belong to it too.
+    pub includes: Vec<DefinitionIndex>,
+}
+
+impl Union {
+    /// A union of these objects alone.
+    #[must_use]
+    pub const fn of(tag: &'static str, variants: Vec<Variant>) -> Self {
+        Self { tag, variants, includes: Vec::new() }
+    }
+
+    /// The objects of its own, those with the same members as one: their tags, and the members.
+    #[must_use]
+    pub fn forms(&self) -> Vec<(Vec<&str>, &[Member])> {
+        let mut forms: Vec<(Vec<&str>, &[Member])> = Vec::new();
+        for variant in &self.variants {
+            match forms.iter_mut().find(|(_, members)| *members == variant.members) {
+                Some((names, _)) => names.push(&variant.name),
+                None => forms.push((vec![&variant.name], &variant.members)),
+            }
+        }
+        forms
+    }
 }
 
 /// One of the objects of a union.
@@ -196,6 +219,16 @@ impl Document {
         }
     }
 
+    /// The objects of a union: those of its own after those that it includes.
+    #[must_use]
+    pub fn variants<'a>(&'a self, union: &'a Union) -> Vec<&'a Variant> {
+        let included = union.includes.iter().flat_map(|index| match &self.definition(*index).node {
+            Node::Union(union) => self.variants(union),
+            _ => Vec::new(),
+        });
+        included.chain(&union.variants).collect()
+    }
+
     /// The bytes of the longest compact sentence, with every character escaped. A tokenizer that knows every
     /// byte needs at most as many tokens.
     #[must_use]
@@ -210,13 +243,15 @@ impl Document {
             Node::Object(members) => self.longest_members(members, 2),
             Node::Union(union) => {
                 let tag = union.tag.len() as u64 + 3;
-                let longest = union.variants.iter().map(|variant| {
+                let longest = self.variants(union).into_iter().map(|variant| {
                     self.longest_members(&variant.members, 3 + tag + literal_length(&variant.name.as_str().into()))
                 });
                 longest.max().unwrap_or(0)
             }
             Node::Enum(values) => values.iter().map(literal_length).max().unwrap_or(0),
-            Node::Text(Text::Free { max, .. } | Text::Pattern { max }) => quoted(*max),
+            Node::Text(Text::Free { max, .. }) => quoted(*max),
+            // Nothing in a pattern is escaped.
+            Node::Text(Text::Pattern { max }) => u64::from(*max) + 2,
             Node::Text(Text::Chord) => 40,
             Node::Text(Text::Url { origins, max }) => {
                 let longest = origins.iter().map(|origin| {
@@ -262,6 +297,11 @@ pub(crate) struct DocumentBuilder {
 impl DocumentBuilder {
     /// A reference to `node` under `name`; the definition that says the same already is used again.
     pub(crate) fn define(&mut self, name: &str, node: Node) -> Node {
+        Node::Reference(self.index(name, node))
+    }
+
+    /// The place of that definition.
+    pub(crate) fn index(&mut self, name: &str, node: Node) -> DefinitionIndex {
         let known = self.definitions.iter().position(|known| known.node == node);
         let index = known.unwrap_or_else(|| {
             let is_numbered = |known: &str| {
@@ -272,7 +312,7 @@ impl DocumentBuilder {
             self.definitions.push(Definition { name, node });
             self.definitions.len() - 1
         });
-        Node::Reference(DefinitionIndex(index))
+        DefinitionIndex(index)
     }
 
     pub(crate) fn finish(self, root: Node) -> Document {

@@ -15,6 +15,7 @@ pub mod emit;
 pub mod ir;
 pub mod read;
 pub mod stream;
+mod toolset;
 
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;

@@ -161,5 +161,5 @@ fn openings<'d>(document: &'d Document, node: Option<&'d Node>) -> Vec<Opening<'
         };
         Opening { verb: &variant.name, targets }
     };
-    union.variants.iter().map(of_variant).collect()
+    document.variants(union).into_iter().map(of_variant).collect()
 }

@@ -32,8 +32,9 @@ impl<'d, F: FnMut() -> u64> Sampler<'d, F> {
             Node::Reference(_) => Value::Null,
             Node::Object(members) => Value::Object(self.members(members, Map::new())),
             Node::Union(union) => {
-                let at = self.below(union.variants.len() as u64);
-                let Some(variant) = usize::try_from(at).ok().and_then(|at| union.variants.get(at)) else {
+                let variants = self.document.variants(union);
+                let at = self.below(variants.len() as u64);
+                let Some(variant) = usize::try_from(at).ok().and_then(|at| variants.get(at)) else {
                     return Value::Null;
                 };
                 let mut object = Map::new();

@@ -24,6 +24,16 @@ pub(super) struct Ground<'a> {
     pub(super) policy: &'a Policy,
     pub(super) candidates: &'a [&'a Candidate],
     pub(super) caps: &'a Caps,
+    pub(super) page: Page,
+}
+
+/// Which pages the sentences are about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Page {
+    /// The one that was observed.
+    This,
+    /// Any: it has a target for every verb, other tabs, and perhaps a dialog.
+    Any,
 }
 
 /// Members of actions and steps that no model writes, and why.
@@ -61,6 +71,8 @@ const CONDITIONS: u32 = 3;
 /// Characters of a pattern, and of the name of an attribute or a class.
 const PATTERN: u32 = 100;
 const NAME: u32 = 40;
+/// Characters of an option that is compared.
+const LABEL: u32 = 80;
 /// The longest limit that a model may state for a step or a condition, in milliseconds.
 const LIMIT: i64 = 60_000;
 
@@ -76,10 +88,10 @@ pub(super) fn document(ground: &Ground<'_>, left_out: &mut LeftOut) -> Document 
         optional("reasoningSummary", Node::Text(Text::Free { min: 0, max: ground.caps.reasoning })),
     ];
     if ground.caps.steps > 1 && !stay.is_empty() {
-        let item = shaper.builder.define("step", Node::Union(Union { tag: "type", variants: stay }));
+        let item = shaper.builder.define("step", Node::Union(Union::of("type", stay)));
         members.push(optional("steps", Node::Array { item: Box::new(item), min: 0, max: ground.caps.steps - 1 }));
     }
-    let last = shaper.builder.define("last", Node::Union(Union { tag: "type", variants: last }));
+    let last = shaper.builder.define("last", Node::Union(Union::of("type", last)));
     members.push(member("last", last));
     shaper.builder.finish(Node::Object(members))
 }
@@ -110,6 +122,7 @@ impl Pools {
                 .iter()
                 .filter(|candidate| fits(candidate))
                 .map(|candidate| Value::from(candidate.id.to_string()))
+                .chain((ground.page == Page::Any).then(|| Value::from("c1")))
                 .collect();
             (!ids.is_empty()).then(|| builder.define(name, Node::Enum(ids)))
         };
@@ -184,7 +197,7 @@ impl Shaper<'_> {
 
     fn variants(&mut self, place: Place) -> Vec<Variant> {
         let common = self.common(place);
-        let blocked = self.ground.observation.dialog.is_some();
+        let blocked = self.ground.page == Page::This && self.ground.observation.dialog.is_some();
         let mut variants = Vec::new();
         for kind in ActionKind::ALL {
             if blocked && !works_under_a_dialog(*kind) {
@@ -210,14 +223,17 @@ impl Shaper<'_> {
     fn common(&mut self, place: Place) -> Vec<Member> {
         let before = self.condition(Stated::Now);
         let after = self.condition(if place == Place::Last { Stated::AfterLast } else { Stated::After });
-        let list = |item| Node::Array { item: Box::new(item), min: 0, max: CONDITIONS };
+        let mut list =
+            |name, item| self.builder.define(name, Node::Array { item: Box::new(item), min: 0, max: CONDITIONS });
+        let (pre, post) = (list("before", before), list("after", after));
         let confidence = self.tenths();
+        let risk = words(["low", "medium", "high"]);
         vec![
-            optional("timeoutMs", LIMITS),
-            optional("explanation", self.words()),
-            optional("pre", list(before)),
-            optional("post", list(after)),
-            optional("estimatedRisk", words(["low", "medium", "high"])),
+            optional("timeoutMs", self.builder.define("limit", LIMITS)),
+            optional("explanation", self.builder.define("words", self.words())),
+            optional("pre", pre),
+            optional("post", post),
+            optional("estimatedRisk", self.builder.define("risk", risk)),
             optional("confidence", confidence),
         ]
     }
@@ -292,6 +308,7 @@ impl Shaper<'_> {
             }
             Kind::SwitchTab | Kind::CloseTab => {
                 let open = i64::try_from(self.ground.observation.tabs.len()).unwrap_or(i64::MAX).min(100);
+                let open = if self.ground.page == Page::Any { 100 } else { open };
                 if open < 2 {
                     return Vec::new();
                 }
@@ -406,7 +423,8 @@ impl Shaper<'_> {
     }
 
     fn when_dialog(&self, members: Vec<Member>) -> Vec<Vec<Member>> {
-        if self.ground.observation.dialog.is_some() { vec![members] } else { Vec::new() }
+        let may_be_open = self.ground.page == Page::Any || self.ground.observation.dialog.is_some();
+        if may_be_open { vec![members] } else { Vec::new() }
     }
 
     /// Text in the clear, or a secret by its name.
@@ -490,32 +508,41 @@ impl Shaper<'_> {
 
     /// What may be stated at one place: a condition, or a group of such.
     fn condition(&mut self, stated: Stated) -> Node {
-        let simple = self.conditions(Stated::Now);
-        let define = |builder: &mut DocumentBuilder, name, variants| {
-            builder.define(name, Node::Union(Union { tag: "kind", variants }))
-        };
-        let item = define(&mut self.builder, "simpleCondition", simple);
-        let several = Node::Array { item: Box::new(item.clone()), min: 1, max: CONDITIONS };
-        let limit = (stated != Stated::Now).then(|| optional("timeoutMs", LIMITS));
-        let mut variants = self.conditions(stated);
-        for (name, what) in [("allOf", "all of these hold"), ("anyOf", "one of these holds")] {
-            let members = [member("conditions", several.clone())].into_iter().chain(limit.clone()).collect();
+        let simple = self.conditions();
+        let simple = self.builder.index("simpleCondition", Node::Union(Union::of("kind", simple)));
+        let mut variants = Vec::new();
+        let mut add = |name: &str, what: &str, members: Vec<Member>| {
             variants.push(Variant { name: name.to_owned(), description: what.to_owned(), members });
-        }
-        let members = vec![member("condition", item)];
-        variants.push(Variant { name: "not".to_owned(), description: "this does not hold".to_owned(), members });
-        let name = match stated {
-            Stated::Now => "condition",
-            Stated::After => "outcome",
-            Stated::AfterLast => "lastOutcome",
         };
-        define(&mut self.builder, name, variants)
+        let limit = (stated != Stated::Now).then(|| optional("timeoutMs", LIMITS));
+        if stated != Stated::Now {
+            add("networkIdle", "the network is quiet", vec![member("timeoutMs", LIMITS)]);
+        }
+        let several = Node::Array { item: Box::new(Node::Reference(simple)), min: 1, max: CONDITIONS };
+        for (name, what) in [("allOf", "all of these hold"), ("anyOf", "one of these holds")] {
+            add(name, what, [member("conditions", several.clone())].into_iter().chain(limit.clone()).collect());
+        }
+        add("not", "this does not hold", vec![member("condition", Node::Reference(simple))]);
+        let name = if stated == Stated::Now { "condition" } else { "outcome" };
+        let wider = Node::Union(Union { tag: "kind", variants, includes: vec![simple] });
+        let wider = self.builder.index(name, wider);
+        if stated != Stated::AfterLast {
+            return Node::Reference(wider);
+        }
+        let short = |name| optional(name, Node::Text(Text::Free { min: 1, max: self.ground.caps.words }));
+        let leaving = [("urlChanges", "the URL is another one", "to"), ("newTab", "a tab opened", "url")];
+        let variants = leaving.map(|(name, what, to)| Variant {
+            name: name.to_owned(),
+            description: what.to_owned(),
+            members: vec![short(to)],
+        });
+        let last = Union { tag: "kind", variants: variants.into(), includes: vec![wider] };
+        self.builder.define("lastOutcome", Node::Union(last))
     }
 
-    /// The conditions that a model may state, without groups.
-    fn conditions(&mut self, stated: Stated) -> Vec<Variant> {
-        let text = self.text();
-        let some_text = Node::Text(Text::Free { min: 1, max: self.ground.caps.text });
+    /// The conditions that a model may state everywhere, without groups.
+    fn conditions(&mut self) -> Vec<Variant> {
+        let text = self.words();
         let short = Node::Text(Text::Free { min: 1, max: self.ground.caps.words });
         let pattern = || Node::Text(Text::Pattern { max: PATTERN });
         let tenths = self.tenths();
@@ -546,7 +573,7 @@ impl Shaper<'_> {
             ] {
                 add(kind, what, vec![target(), named(), member("value", text.clone())]);
             }
-            add("elementTextContains", "its text contains", vec![target(), member("text", some_text.clone())]);
+            add("elementTextContains", "its text contains", vec![target(), member("text", short.clone())]);
             for (kind, what) in [
                 ("elementTextEquals", "its text is"),
                 ("nameEquals", "its accessible name is"),
@@ -560,16 +587,21 @@ impl Shaper<'_> {
             add("matches", "a text of it matches", vec![target(), optional("of", texts), regex()]);
             let attribute = member("of", words(["attribute"]));
             add("matches", "an attribute of it matches", vec![target(), attribute, named(), regex()]);
-            add("roleEquals", "its role is", vec![target(), member("role", words(roles))]);
+            let role = match self.ground.page {
+                Page::This => words(roles),
+                Page::Any => Node::Text(Text::Free { min: 1, max: NAME }),
+            };
+            add("roleEquals", "its role is", vec![target(), member("role", role)]);
             let class = Node::Text(Text::Free { min: 1, max: NAME });
             add("classContains", "it has the class", vec![target(), member("class", class)]);
-            let values = Node::Array { item: Box::new(short.clone()), min: 0, max: 5 };
+            let label = Node::Text(Text::Free { min: 1, max: LABEL });
+            let values = Node::Array { item: Box::new(label), min: 0, max: 3 };
             add("selectedValues", "exactly these options are chosen", vec![target(), member("values", values)]);
         }
         if let Some(pool) = &self.pools.value {
             let target = || member("target", pool.clone());
             add("valueEquals", "its value is", vec![target(), member("value", text.clone())]);
-            add("valueContains", "its value contains", vec![target(), member("value", some_text)]);
+            add("valueContains", "its value contains", vec![target(), member("value", short.clone())]);
         }
         if let Some(pool) = &self.pools.check_on {
             add(
@@ -580,8 +612,7 @@ impl Shaper<'_> {
         }
         add("urlMatches", "the URL matches", vec![member("pattern", pattern())]);
         add("titleMatches", "the title matches", vec![member("pattern", pattern())]);
-        let limit = (stated != Stated::Now).then(|| optional("timeoutMs", LIMITS));
-        add("networkIdle", "the network is quiet", Vec::from_iter(limit));
+        add("networkIdle", "the network is quiet", Vec::new());
         let status = || optional("status", Node::Integer { min: 100, max: 599 });
         let method = member("method", words(["GET", "POST", "PUT", "PATCH", "DELETE"]));
         let url = || member("url", pattern());
@@ -589,12 +620,8 @@ impl Shaper<'_> {
         add("requestObserved", "a request like this was made", vec![url(), status()]);
         let dialogs = words(["alert", "confirm", "prompt", "beforeUnload"]);
         add("dialogOpened", "a dialog opened", vec![optional("dialog", dialogs), optional("text", short.clone())]);
-        add("downloadStarted", "a download started", vec![optional("filename", short.clone())]);
+        add("downloadStarted", "a download started", vec![optional("filename", short)]);
         add("anyEffect", "anything happened", Vec::new());
-        if stated == Stated::AfterLast {
-            add("urlChanges", "the URL is another one", vec![optional("to", short.clone())]);
-            add("newTab", "a tab opened", vec![optional("url", short)]);
-        }
         variants
     }
 }

@@ -125,7 +125,7 @@ pub fn specialise_with(observation: &Observation, policy: &Policy, caps: &Caps) 
     candidates.sort_by_key(|(position, _)| *position);
     let candidates: Vec<&Candidate> = candidates.into_iter().map(|(_, candidate)| candidate).collect();
 
-    let ground = shapes::Ground { observation, policy, candidates: &candidates, caps };
+    let ground = shapes::Ground { observation, policy, candidates: &candidates, caps, page: shapes::Page::This };
     let document = shapes::document(&ground, &mut left_out);
     let offered = candidates
         .iter()
@@ -133,6 +133,13 @@ pub fn specialise_with(observation: &Observation, policy: &Policy, caps: &Caps) 
         .collect();
     let hash = hash(&document);
     GrammarSpec { document, offered, left_out, caps: caps.clone(), hash }
+}
+
+/// What may be written under `policy` about a page that has everything: the same for every page of a browser. Of the
+/// page, only its size counts.
+pub(crate) fn any_page(observation: &Observation, policy: &Policy, caps: &Caps) -> Document {
+    let ground = shapes::Ground { observation, policy, candidates: &[], caps, page: shapes::Page::Any };
+    shapes::document(&ground, &mut LeftOut::default())
 }
 
 fn hash(document: &Document) -> String {

@@ -56,7 +56,46 @@ pub(crate) enum Class {
     InLine,
 }
 
+impl Cfg {
+    /// The same without rules that no sentence uses: a form may write differently what a definition says.
+    pub(crate) fn without_unused(mut self) -> Self {
+        let mut used: Vec<String> = self.rules.first().map(|rule| rule.name.clone()).into_iter().collect();
+        let mut next = 0;
+        while let Some(name) = used.get(next).cloned() {
+            let rule = self.rules.iter().find(|rule| rule.name == name);
+            for name in rule.map(|rule| rule.expression.rules()).unwrap_or_default() {
+                if !used.iter().any(|known| known == name) {
+                    used.push(name.to_owned());
+                }
+            }
+            next += 1;
+        }
+        self.rules.retain(|rule| used.contains(&rule.name));
+        self
+    }
+}
+
 impl Expression {
+    /// The rules that it names.
+    fn rules(&self) -> Vec<&str> {
+        match self {
+            Self::Rule(name) => vec![name],
+            Self::Sequence(parts) | Self::Choice(parts) => parts.iter().flat_map(Self::rules).collect(),
+            Self::Repeat(inner, ..) => inner.rules(),
+            Self::Literal(_) | Self::Class(_) | Self::JsonString(..) | Self::Integer(..) | Self::Pattern(_) => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// The parts of a sequence, with those of sequences within it; anything else is its own only part.
+    pub(crate) fn flat(&self) -> Vec<&Self> {
+        match self {
+            Self::Sequence(parts) => parts.iter().flat_map(Self::flat).collect(),
+            other => vec![other],
+        }
+    }
+
     pub(crate) fn literal(text: impl Into<String>) -> Self {
         Self::Literal(text.into())
     }

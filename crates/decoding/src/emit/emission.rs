@@ -86,8 +86,6 @@ pub enum Loss {
     Combinations,
     /// Conditions before and after a step; the defaults apply.
     Conditions,
-    /// Conditions before a step, and groups of conditions.
-    Preconditions,
     /// That a step that leaves the page is the last.
     LastStep,
     /// That the engine keeps to the schema at all: its strict mode does not take one of this size.

@@ -8,20 +8,19 @@ pub(crate) fn of(document: &Document) -> Cfg {
     for definition in &document.definitions {
         rules.push(Rule { name: rule_name(&definition.name), expression: node(document, &definition.node) });
     }
-    Cfg { rules }
+    Cfg { rules }.without_unused()
 }
 
 fn node(document: &Document, value: &Node) -> Expression {
     match value {
         Node::Reference(index) => Expression::Rule(rule_name(&document.definition(*index).name)),
         Node::Object(list) => object(document, None, list),
-        Node::Union(union) => Expression::Choice(
-            union
-                .variants
-                .iter()
-                .map(|variant| object(document, Some((union.tag, &variant.name)), &variant.members))
-                .collect(),
-        ),
+        Node::Union(union) => {
+            let included = union.includes.iter().map(|index| node(document, &Node::Reference(*index)));
+            let forms = union.forms().into_iter();
+            let own = forms.map(|(names, members)| object(document, Some((union.tag, &names)), members));
+            Expression::Choice(included.chain(own).collect())
+        }
         Node::Enum(values) => {
             Expression::Choice(values.iter().map(|value| Expression::literal(value.to_string())).collect())
         }
@@ -52,16 +51,18 @@ pub(crate) fn array(item: Expression, min: u32, max: u32) -> Expression {
     Expression::Sequence(vec![open, items, close])
 }
 
-fn object(document: &Document, tag: Option<(&str, &str)>, list: &[Member]) -> Expression {
+fn object(document: &Document, tag: Option<(&str, &[&str])>, list: &[Member]) -> Expression {
     let written = |member: &Member| {
         let name = Expression::literal(format!("{}:", serde_json::Value::from(member.name.as_str())));
         (Expression::Sequence(vec![name, node(document, &member.node)]), member.presence)
     };
     let mut parts = vec![Expression::literal("{")];
     let started = match tag {
-        Some((tag, name)) => {
-            let text = format!("\"{tag}\":{}", serde_json::Value::from(name));
-            parts.push(Expression::literal(text));
+        Some((tag, names)) => {
+            parts.push(Expression::literal(format!("\"{tag}\":")));
+            let quoted = |name: &&str| Expression::literal(serde_json::Value::from(*name).to_string());
+            // A choice even of one: a lexer that takes the longest literal never goes back from it.
+            parts.push(Expression::Choice(names.iter().map(quoted).collect()));
             Started::Yes
         }
         None => Started::No,

@@ -14,7 +14,7 @@ pub(crate) fn of(document: &Document) -> Cfg {
     for definition in &document.definitions {
         rules.push(Rule { name: rule_name(&definition.name), expression: writer.value(&definition.node) });
     }
-    Cfg { rules }
+    Cfg { rules }.without_unused()
 }
 
 struct Writer<'a> {
@@ -92,43 +92,44 @@ impl Writer<'_> {
     }
 
     fn steps(&self, union: &Union) -> Expression {
-        Expression::Choice(union.variants.iter().map(|variant| self.step(variant)).collect())
+        calls(self.document.variants(union).into_iter().map(|variant| self.step(variant)))
     }
 
-    fn step(&self, variant: &Variant) -> Expression {
+    fn step<'v>(&self, variant: &'v Variant) -> (&'v str, Expression) {
         let order = ActionKind::ALL
             .iter()
             .find(|kind| kind.meta().name == variant.name)
             .map_or(&[][..], |kind| positional(*kind));
         let (around, arguments): (Vec<&Member>, Vec<&Member>) =
             variant.members.iter().partition(|member| matches!(member.name.as_str(), "pre" | "post"));
-        let mut parts = vec![self.call(&variant.name, order, &arguments)];
+        let mut parts = vec![self.arguments(order, &arguments)];
         for member in around {
-            let Node::Array { item, max, .. } = &member.node else { continue };
+            let Node::Array { item, max, .. } = self.document.resolve(&member.node) else { continue };
             let front = if member.name == "pre" { " if " } else { " => " };
             let one = Expression::Sequence(vec![Expression::literal(front), self.value(item)]);
             parts.push(Expression::Repeat(Box::new(one), 0, *max));
         }
-        Expression::Sequence(parts)
+        (&variant.name, Expression::Sequence(parts))
     }
 
     fn conditions(&self, union: &Union) -> Expression {
-        let calls = union.variants.iter().map(|variant| {
+        let included = union.includes.iter().map(|index| self.value(&Node::Reference(*index)));
+        let own = calls(union.variants.iter().map(|variant| {
             if let Some(Member { node: Node::Array { item, max, .. }, .. }) = variant.members.first()
                 && variant.name.ends_with("Of")
             {
-                return self.group(variant, self.value(item), *max);
+                return (&*variant.name, self.group(variant, self.value(item), *max));
             }
             let list: Vec<&Member> = variant.members.iter().collect();
-            self.call(&variant.name, positional_of_condition(&variant.name), &list)
-        });
-        Expression::Choice(calls.collect())
+            (&*variant.name, self.arguments(positional_of_condition(&variant.name), &list))
+        }));
+        Expression::Choice(included.chain([own]).collect())
     }
 
-    /// `anyOf(condition,condition,timeoutMs=500)`.
+    /// The rest of `anyOf(condition,condition,timeoutMs=500)`.
     fn group(&self, variant: &Variant, item: Expression, max: u32) -> Expression {
         let more = Expression::Sequence(vec![Expression::literal(","), item.clone()]);
-        let mut parts = vec![Expression::literal(format!("{}(", variant.name)), item];
+        let mut parts = vec![item];
         parts.push(Expression::Repeat(Box::new(more), 0, max - 1));
         parts.extend(variant.members.iter().skip(1).map(|member| {
             let name = Expression::literal(format!(",{}=", member.name));
@@ -138,8 +139,8 @@ impl Writer<'_> {
         Expression::Sequence(parts)
     }
 
-    /// `name(value,name=value)`: a parameter goes without its name as long as none before it was left out.
-    fn call(&self, name: &str, order: &[&str], list: &[&Member]) -> Expression {
+    /// The rest of `name(value,name=value)`: a parameter goes without its name as long as none before it was left out.
+    fn arguments(&self, order: &[&str], list: &[&Member]) -> Expression {
         let mut ordered: Vec<&Member> = Vec::new();
         for wanted in order {
             match list.iter().find(|member| member.name == *wanted) {
@@ -161,12 +162,23 @@ impl Writer<'_> {
             };
             (expression, member.presence)
         });
-        Expression::Sequence(vec![
-            Expression::literal(format!("{name}(")),
-            members(written.collect(), Started::No),
-            Expression::literal(")"),
-        ])
+        Expression::Sequence(vec![members(written.collect(), Started::No), Expression::literal(")")])
     }
+}
+
+/// Calls, those with the same rest as one.
+fn calls<'v>(calls: impl Iterator<Item = (&'v str, Expression)>) -> Expression {
+    let mut forms: Vec<(Vec<Expression>, Expression)> = Vec::new();
+    for (name, rest) in calls {
+        let name = Expression::literal(format!("{name}("));
+        match forms.iter_mut().find(|(_, known)| *known == rest) {
+            Some((names, _)) => names.push(name),
+            None => forms.push((vec![name], rest)),
+        }
+    }
+    // A choice even of one: a lexer that takes the longest literal never goes back from it.
+    let written = forms.into_iter().map(|(names, rest)| Expression::Sequence(vec![Expression::Choice(names), rest]));
+    Expression::Choice(written.collect())
 }
 
 fn quoted(values: &[Value]) -> Expression {

@@ -12,6 +12,10 @@ pub(super) struct Measures {
     pub(super) long_enum_characters: u64,
     pub(super) summed_items: u64,
     pub(super) longest_repetition: u64,
+    /// Members of any depth that may be omitted.
+    pub(super) optional: u64,
+    /// Values of any depth that are one of several.
+    pub(super) unions: u64,
 }
 
 impl Measures {
@@ -25,6 +29,13 @@ impl Measures {
     fn visit(&mut self, schema: &Value) {
         match schema {
             Value::Object(object) => {
+                self.unions += u64::from(object.contains_key("anyOf"));
+                let count = |key| match object.get(key) {
+                    Some(Value::Object(members)) => members.len() as u64,
+                    Some(Value::Array(members)) => members.len() as u64,
+                    _ => 0,
+                };
+                self.optional += count("properties").saturating_sub(count("required"));
                 for (key, inner) in object {
                     match (key.as_str(), inner) {
                         ("properties" | "$defs", Value::Object(named)) => {

@@ -10,96 +10,130 @@ use serde_json::Value;
 use super::emission::Loss;
 use super::schema_writer::{Style, Writer};
 use crate::ir::{Document, Member, Node, Presence, Text, Union, Variant};
+use crate::toolset::{tool_of, tool_of_registered, verbs_of};
 
 /// One tool.
 pub(super) struct Tool {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) parameters: Value,
-    /// How many parameters are optional.
-    pub(super) optional: u64,
 }
 
-/// One tool a verb, with its conditions but those before a step: each tool has a schema of its own, which the unions
-/// of both sides would fill.
+/// What tools leave out, so that they stay small: how a step is judged, bounded and explained, and what has a default.
+const NOT_PLAIN: &[&str] = &[
+    "pre",
+    "post",
+    "explanation",
+    "estimatedRisk",
+    "confidence",
+    "timeoutMs",
+    "position",
+    "toPosition",
+    "dryRun",
+    "quietMs",
+    "context",
+    "scope",
+];
+
+/// At most twenty tools beside registered actions: the verbs of the table in `toolset` share theirs.
 pub(super) fn tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>) {
-    let (tools, mut lost) = written(document, Style { references: false, ..style }, &|name| name != "pre");
-    lost.push(Loss::Preconditions);
-    (tools, lost)
-}
-
-/// What plain tools leave out, so that they stay small.
-const NOT_PLAIN: &[&str] =
-    &["pre", "post", "estimatedRisk", "confidence", "timeoutMs", "position", "toPosition", "dryRun"];
-
-/// One tool for each verb, with its main parameters and an explanation.
-pub(super) fn plain_tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>) {
-    let (tools, mut lost) = written(document, style, &|name| !NOT_PLAIN.contains(&name));
-    lost.push(Loss::Conditions);
-    (tools, lost)
-}
-
-fn written(document: &Document, style: Style, keeps: &dyn Fn(&str) -> bool) -> (Vec<Tool>, Vec<Loss>) {
     let mut writer = Writer::new(document, style);
-    let mut lost = BTreeSet::new();
+    // Tools are called one after the other: the order in which they may stand is the model's.
+    let mut lost = BTreeSet::from([Loss::Conditions, Loss::LastStep]);
     let mut tools: Vec<Tool> = Vec::new();
-    let groups = by_name(document);
-    for (name, variants) in groups {
-        let members: Vec<Member> = if variants.len() > 1 {
+    for (name, variants) in by_tool(document) {
+        if variants.len() > 1 {
             lost.insert(Loss::Combinations);
-            merged(document, &variants)
-        } else {
-            variants.first().map(|variant| variant.members.clone()).unwrap_or_default()
-        };
+        }
         // A registered action is a tool of its own: its arguments are the tool's.
-        let (name, members) = match members.iter().find(|member| member.name == "args") {
-            Some(args) if name.starts_with("call ") => match document.resolve(&args.node) {
-                Node::Object(inner) => (name.trim_start_matches("call ").to_owned(), inner.clone()),
-                _ => continue,
-            },
-            _ => (name, members),
+        let args = variants.first().and_then(|variant| variant.members.iter().find(|member| member.name == "args"));
+        let mut members = match args.map(|args| document.resolve(&args.node)) {
+            Some(Node::Object(inner)) => inner.clone(),
+            _ => merged(document, &variants),
         };
-        let kept = members.into_iter().filter(|member| keeps(&member.name));
-        let members: Vec<Member> =
-            kept.map(|member| Member { node: ungrouped(document, &member.node), ..member }).collect();
-        let optional = members.iter().filter(|member| member.presence == Presence::Optional).count() as u64;
-        let description = variants.first().map(|variant| variant.description.clone()).unwrap_or_default();
-        tools.push(Tool { name, description, parameters: writer.object(None, &members), optional });
+        members.retain(|member| !NOT_PLAIN.contains(&member.name.as_str()));
+        if verbs_of(&name).is_some() {
+            members.insert(0, verb_among(&variants));
+        }
+        let members: Vec<Member> = members
+            .into_iter()
+            .map(|member| Member { node: without_choices(document, &member.node), ..member })
+            .collect();
+        let mut parameters = writer.object(None, &members);
+        let definitions = writer.definitions(&parameters);
+        if let Value::Object(parameters) = &mut parameters
+            && !definitions.is_empty()
+        {
+            parameters.insert("$defs".to_owned(), Value::Object(definitions));
+        }
+        tools.push(Tool { name, description: described(&variants), parameters });
     }
     lost.extend(writer.lost);
-    // Tools are called one after the other: the order in which they may stand is the model's.
-    lost.insert(Loss::LastStep);
     (tools, lost.into_iter().collect())
 }
 
-/// The node without groups of conditions, which would write the union anew for each of them.
-fn ungrouped(document: &Document, node: &Node) -> Node {
-    match document.resolve(node) {
-        Node::Array { item, min, max } => {
-            Node::Array { item: Box::new(ungrouped(document, item)), min: *min, max: *max }
+/// The parameter that tells the verbs of a tool apart.
+fn verb_among(variants: &[&Variant]) -> Member {
+    let mut verbs: Vec<Value> = Vec::new();
+    for variant in variants {
+        let verb = Value::from(variant.name.as_str());
+        if !verbs.contains(&verb) {
+            verbs.push(verb);
         }
-        Node::Union(union) if union.tag == "kind" => {
-            let is_group = |variant: &&Variant| matches!(variant.name.as_str(), "allOf" | "anyOf" | "not");
-            let variants = union.variants.iter().filter(|variant| !is_group(variant)).cloned().collect();
-            Node::Union(Union { tag: union.tag, variants })
-        }
-        _ => node.clone(),
     }
+    Member { name: "type".to_owned(), node: Node::Enum(verbs), presence: Presence::Required }
 }
 
-/// The variants of the last step, which hold those of the others, by verb; registered actions each by itself.
-fn by_name(document: &Document) -> Vec<(String, Vec<&Variant>)> {
+/// What a tool is for; of several verbs, each with its parameters.
+fn described(variants: &[&Variant]) -> String {
+    let mut told: Vec<(&str, String)> = Vec::new();
+    let is_alone = variants.iter().all(|variant| variant.name == variants[0].name);
+    for variant in variants {
+        if told.iter().any(|(name, _)| *name == variant.name) {
+            continue;
+        }
+        let own = variant.members.iter().filter(|member| !NOT_PLAIN.contains(&member.name.as_str()));
+        let own: Vec<String> = own
+            .map(|member| format!("{}{}", member.name, if member.presence == Presence::Optional { "?" } else { "" }))
+            .collect();
+        let text = &variant.description;
+        told.push((
+            &variant.name,
+            if is_alone { text.clone() } else { format!("{}({}): {text}", variant.name, own.join(", ")) },
+        ));
+    }
+    told.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(". ")
+}
+
+/// The node with conditions that have no groups and no parts to leave out: each of either would be written anew.
+fn without_choices(document: &Document, node: &Node) -> Node {
+    let Node::Union(union) = document.resolve(node) else { return node.clone() };
+    let is_group = |variant: &&Variant| matches!(variant.name.as_str(), "allOf" | "anyOf" | "not");
+    let is_firm = |member: &&Member| member.presence == Presence::Required || member.node == Node::Boolean;
+    let plain = |variant: &Variant| Variant {
+        members: variant
+            .members
+            .iter()
+            .filter(is_firm)
+            .map(|member| Member { presence: Presence::Required, ..member.clone() })
+            .collect(),
+        ..variant.clone()
+    };
+    let variants = document.variants(union).into_iter().filter(|variant| !is_group(variant));
+    Node::Union(Union::of(union.tag, variants.map(plain).collect()))
+}
+
+/// The variants of the last step, which hold those of the others, by tool; registered actions each by itself.
+fn by_tool(document: &Document) -> Vec<(String, Vec<&Variant>)> {
     let Node::Object(members) = &document.root else { return Vec::new() };
     let last = members.iter().find(|member| member.name == "last").map(|member| document.resolve(&member.node));
     let Some(Node::Union(union)) = last else { return Vec::new() };
     let mut groups: Vec<(String, Vec<&Variant>)> = Vec::new();
-    for variant in &union.variants {
+    for variant in document.variants(union) {
         let registered = variant.members.first().filter(|member| variant.name == "call" && member.name == "name");
         let name = match registered.map(|member| document.resolve(&member.node)) {
-            Some(Node::Enum(values)) => {
-                format!("call {}", values.first().and_then(Value::as_str).unwrap_or_default())
-            }
-            _ => variant.name.clone(),
+            Some(Node::Enum(values)) => tool_of_registered(values.first().and_then(Value::as_str).unwrap_or_default()),
+            _ => tool_of(&variant.name).to_owned(),
         };
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, variants)) => variants.push(variant),
@@ -112,19 +146,12 @@ fn by_name(document: &Document) -> Vec<(String, Vec<&Variant>)> {
 /// One step of every verb: `type`, and every parameter that any of them has.
 pub(super) fn merged_step(document: &Document, node: &Node) -> Node {
     let Node::Union(union) = document.resolve(node) else { return node.clone() };
-    let mut verbs: Vec<Value> = Vec::new();
-    for variant in &union.variants {
-        let verb = Value::from(variant.name.as_str());
-        if !verbs.contains(&verb) {
-            verbs.push(verb);
-        }
-    }
-    let variants: Vec<&Variant> = union.variants.iter().collect();
+    let variants = document.variants(union);
     let parameters = merged(document, &variants).into_iter().filter(|member| {
         let keeps = !matches!(member.name.as_str(), "pre" | "post" | "condition" | "confidence" | "query" | "args");
         keeps && !matches!(document.resolve(&member.node), Node::Object(_) | Node::Union(_))
     });
-    let mut members = vec![Member { name: "type".to_owned(), node: Node::Enum(verbs), presence: Presence::Required }];
+    let mut members = vec![verb_among(&variants)];
     members.extend(parameters);
     Node::Object(members)
 }
@@ -175,7 +202,7 @@ fn joined(document: &Document, a: &Node, b: &Node) -> Node {
             Node::Object(merged(document, &[&variant(a), &variant(b)]))
         }
         (Node::Union(a), Node::Union(b)) => {
-            if a.variants.len() >= b.variants.len() {
+            if document.variants(a).len() >= document.variants(b).len() {
                 Node::Union(a.clone())
             } else {
                 Node::Union(b.clone())

@@ -82,7 +82,7 @@ fn expression(value: &Expression, notation: &impl Notation, within: Within) -> S
         Expression::Sequence(parts) => {
             let mut written: Vec<String> = Vec::new();
             let mut literal = String::new();
-            for part in flat(parts) {
+            for part in parts.iter().flat_map(Expression::flat) {
                 // Neighbouring literals are one.
                 if let Expression::Literal(text) = part {
                     literal.push_str(text);
@@ -121,16 +121,4 @@ fn expression(value: &Expression, notation: &impl Notation, within: Within) -> S
             }
         }
     }
-}
-
-/// The parts of a sequence, with those of sequences within it.
-fn flat(parts: &[Expression]) -> Vec<&Expression> {
-    let mut out = Vec::new();
-    for part in parts {
-        match part {
-            Expression::Sequence(inner) => out.extend(flat(inner)),
-            other => out.push(other),
-        }
-    }
-    out
 }

@@ -104,7 +104,7 @@ fn flattened(document: &Document) -> Document {
     Document { definitions: document.definitions.clone(), root: Node::Object(members) }
 }
 
-/// Tools, one a verb, for any API of function calls.
+/// A small fixed set of tools, for any API of function calls.
 pub(super) fn tools(document: &Document) -> Emission {
     let (definitions, lost) = super::merge::tools(document, OPENAI);
     let measures: Vec<Measures> = definitions.iter().map(|tool| Measures::of(&tool.parameters)).collect();
@@ -129,8 +129,8 @@ pub(super) fn tools(document: &Document) -> Emission {
     Emission { target: Target::Tools, body: Body::Json(Value::Array(tools)), lost, limits }
 }
 
-/// Anthropic's tools: the same for every page, so that its cache of compiled schemas holds; ids are strings
-/// there, and checked afterwards.
+/// Anthropic's tools. Of a document for any page they are the same on every page, so that its cache of compiled schemas
+/// holds; ids are strings there, and checked afterwards.
 pub(super) fn anthropic(document: &Document) -> Emission {
     const STYLE: Style = Style {
         references: false,
@@ -142,8 +142,9 @@ pub(super) fn anthropic(document: &Document) -> Emission {
         id_enums: false,
         ..REFERENCE
     };
-    let (definitions, mut lost) = super::merge::plain_tools(document, STYLE);
-    let optional: u64 = definitions.iter().map(|tool| tool.optional).sum();
+    let (definitions, mut lost) = super::merge::tools(document, STYLE);
+    let measures: Vec<Measures> = definitions.iter().map(|tool| Measures::of(&tool.parameters)).collect();
+    let all = |of: fn(&Measures) -> u64| measures.iter().map(of).sum();
     let tools: Vec<Value> = definitions
         .into_iter()
         .map(|tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters }))
@@ -152,7 +153,8 @@ pub(super) fn anthropic(document: &Document) -> Emission {
     // Source: Anthropic, "Strict tool use", as of 2026; over these, tools go without `strict`.
     let mut limits = vec![
         LimitUse { limit: "strict tools", used: count, allowed: 20 },
-        LimitUse { limit: "optional parameters of strict tools", used: optional, allowed: 24 },
+        LimitUse { limit: "optional parameters of strict tools", used: all(|tool| tool.optional), allowed: 24 },
+        LimitUse { limit: "parameters of strict tools with a union", used: all(|tool| tool.unions), allowed: 16 },
     ];
     let strict = limits.iter().all(LimitUse::is_within);
     if !strict {

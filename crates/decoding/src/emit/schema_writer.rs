@@ -75,6 +75,35 @@ impl<'a> Writer<'a> {
         schema
     }
 
+    /// The definitions that a schema refers to, and those that they refer to.
+    pub(super) fn definitions(&mut self, schema: &Value) -> Map<String, Value> {
+        fn referred(schema: &Value, names: &mut Vec<String>) {
+            match schema {
+                Value::Object(object) => {
+                    let name =
+                        object.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
+                    names.extend(name.map(str::to_owned));
+                    object.values().for_each(|inner| referred(inner, names));
+                }
+                Value::Array(items) => items.iter().for_each(|inner| referred(inner, names)),
+                _ => {}
+            }
+        }
+        let mut names = Vec::new();
+        referred(schema, &mut names);
+        let mut definitions = Map::new();
+        while let Some(name) = names.pop() {
+            let document = self.document;
+            let known = document.definitions.iter().find(|definition| definition.name == name);
+            if let Some(definition) = known.filter(|_| !definitions.contains_key(&name)) {
+                let written = self.node(&definition.node);
+                referred(&written, &mut names);
+                definitions.insert(name, written);
+            }
+        }
+        definitions
+    }
+
     pub(super) fn node(&mut self, node: &Node) -> Value {
         match node {
             Node::Reference(index) if self.style.references => {
@@ -86,17 +115,11 @@ impl<'a> Writer<'a> {
             }
             Node::Object(members) => self.object(None, members),
             Node::Union(union) => {
-                // Where a union is written in full each time, variants with the same members are one.
-                let mut groups: Vec<(Vec<&str>, &[Member])> = Vec::new();
-                for variant in &union.variants {
-                    let is_same = |members: &[Member]| !self.style.references && members == variant.members;
-                    match groups.iter_mut().find(|(_, members)| is_same(members)) {
-                        Some((names, _)) => names.push(&variant.name),
-                        None => groups.push((vec![&variant.name], &variant.members)),
-                    }
+                let included = union.includes.iter().map(|index| self.node(&Node::Reference(*index)));
+                let mut variants: Vec<Value> = included.collect();
+                for (names, members) in union.forms() {
+                    variants.push(self.object(Some((union.tag, &names)), members));
                 }
-                let variants: Vec<Value> =
-                    groups.iter().map(|(names, members)| self.object(Some((union.tag, names)), members)).collect();
                 json!({ "anyOf": variants })
             }
             Node::Enum(values) if !self.style.id_enums && is_ids(values) => {

@@ -1,5 +1,7 @@
 //! Moves repeated expressions to shared rules.
 //!
+//! What every step may end with is written once ([`share_tails`]), for all dialects.
+//!
 //! llama.cpp unrolls a repetition in place, counts every rule that a group expands to, and refuses groups of
 //! over 2,000 that are repeated or optional. A rule of its own counts once, and a grammar of forty equal strings is
 //! unrolled once and not forty times.
@@ -17,6 +19,91 @@ pub(crate) fn share(cfg: &Cfg) -> Cfg {
         .map(|rule| Rule { name: rule.name.clone(), expression: shared.expression(&rule.expression) })
         .collect();
     Cfg { rules: rules.into_iter().chain(shared.rules).collect() }
+}
+
+/// The fewest optional parts that are worth a rule.
+const TAIL: usize = 3;
+
+/// The same grammar with a rule for each run of optional parts that several sequences end with, or end with but for
+/// a closing part. Quadratic in the length of a run, linear in the grammar.
+pub(crate) fn share_tails(mut cfg: Cfg) -> Cfg {
+    let mut runs: Vec<Vec<Expression>> = Vec::new();
+    for rule in &cfg.rules {
+        each_run(&rule.expression, &mut |run| runs.push(run.iter().map(|part| (*part).clone()).collect()));
+    }
+    // The longest tail that a second run has too; the same for every run that has it.
+    let mut tails: Vec<Vec<Expression>> = Vec::new();
+    for run in &runs {
+        let mut suffixes = (0..run.len().saturating_sub(TAIL - 1)).map(|from| &run[from..]);
+        let is_shared = |suffix: &&[Expression]| runs.iter().filter(|other| other.ends_with(suffix)).count() > 1;
+        if let Some(tail) = suffixes.find(is_shared)
+            && !tails.iter().any(|known| known == tail)
+        {
+            tails.push(tail.to_vec());
+        }
+    }
+    tails.sort_by_key(|tail| std::cmp::Reverse(tail.len()));
+    let names: Vec<String> = (1..=tails.len()).map(|number| format!("tail-{number}")).collect();
+    let named: Vec<(&[Expression], &str)> =
+        tails.iter().zip(&names).map(|(tail, name)| (tail.as_slice(), name.as_str())).collect();
+    for rule in &mut cfg.rules {
+        rule.expression = with_tails(&rule.expression, &named);
+    }
+    let rules = named.iter().map(|(tail, name)| Rule {
+        name: (*name).to_owned(),
+        expression: Expression::Sequence(tail.iter().map(|part| with_tails(part, &named)).collect()),
+    });
+    cfg.rules.extend(rules.collect::<Vec<_>>());
+    cfg
+}
+
+/// The runs of at least [`TAIL`] optional parts at the end of sequences, or before their last part.
+fn run<'e>(parts: &[&'e Expression]) -> std::ops::Range<usize> {
+    let is_optional = |part: &&'e Expression| matches!(part, Expression::Repeat(_, 0, 1));
+    let end = match parts.split_last() {
+        Some((last, _)) if is_optional(last) => parts.len(),
+        Some((_, before)) => before.len(),
+        None => 0,
+    };
+    let length = parts[..end].iter().rev().take_while(|part| is_optional(part)).count();
+    if length < TAIL { end..end } else { end - length..end }
+}
+
+fn each_run<'e>(expression: &'e Expression, take: &mut dyn FnMut(&[&'e Expression])) {
+    match expression {
+        Expression::Sequence(_) => {
+            let parts = expression.flat();
+            let run = run(&parts);
+            if !run.is_empty() {
+                take(&parts[run]);
+            }
+            parts.into_iter().for_each(|part| each_run(part, take));
+        }
+        Expression::Choice(parts) => parts.iter().for_each(|part| each_run(part, take)),
+        Expression::Repeat(inner, ..) => each_run(inner, take),
+        _ => {}
+    }
+}
+
+fn with_tails(expression: &Expression, tails: &[(&[Expression], &str)]) -> Expression {
+    match expression {
+        Expression::Sequence(_) => {
+            let parts = expression.flat();
+            let run = run(&parts);
+            let ends = |tail: &[Expression]| {
+                run.len() >= tail.len() && parts[run.end - tail.len()..run.end].iter().zip(tail).all(|(a, b)| **a == *b)
+            };
+            let tail = tails.iter().find(|(tail, _)| ends(tail));
+            let (from, name) = tail.map_or((run.end, None), |(tail, name)| (run.end - tail.len(), Some(*name)));
+            let before = parts[..from].iter().map(|part| with_tails(part, tails));
+            let after = parts[run.end..].iter().map(|part| with_tails(part, tails));
+            let name = name.map(|name| Expression::Rule(name.to_owned()));
+            Expression::Sequence(before.chain(name).chain(after).collect())
+        }
+        Expression::Choice(parts) => Expression::Choice(parts.iter().map(|part| with_tails(part, tails)).collect()),
+        Expression::Repeat(inner, min, max) => Expression::Repeat(Box::new(with_tails(inner, tails)), *min, *max),
+        other => other.clone(),
+    }
 }
 
 struct Shared {

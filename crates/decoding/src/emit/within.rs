@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::emission::{Emission, Target};
 use super::write::emit;
 use crate::caps::Caps;
-use crate::spec::{GrammarSpec, specialise_with};
+use crate::spec::{GrammarSpec, any_page, specialise_with};
 
 /// What was done to make a grammar fit its dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -36,7 +36,11 @@ pub fn emit_within(
 ) -> (GrammarSpec, Emission, Degraded) {
     let attempt = |caps: &Caps| {
         let spec = specialise_with(observation, policy, caps);
-        let emission = emit(target, spec.document());
+        let emission = match target {
+            // The same tools on every page, so that a cache of them holds.
+            Target::Anthropic => emit(target, &any_page(observation, policy, caps)),
+            _ => emit(target, spec.document()),
+        };
         (spec, emission)
     };
     let (spec, emission) = attempt(caps);

@@ -20,11 +20,19 @@ pub fn emit(target: Target, document: &Document) -> Emission {
         Target::Anthropic => providers::anthropic(document),
         Target::Gemini => providers::gemini(document),
         Target::Ollama => providers::ollama(document),
-        Target::Gbnf => with_repetitions(target, &json_cfg::of(document)),
-        Target::Line => with_repetitions(target, &line_cfg::of(document)),
-        Target::Lark => text(lark::write(&json_cfg::of(document))),
-        Target::Ebnf => text(gbnf::write_ebnf(&share::share(&json_cfg::of(document)))),
+        Target::Gbnf => with_repetitions(target, &json(document)),
+        Target::Line => with_repetitions(target, &line(document)),
+        Target::Lark => text(lark::write(&json(document))),
+        Target::Ebnf => text(gbnf::write_ebnf(&share::share(&json(document)))),
     }
+}
+
+fn json(document: &Document) -> cfg::Cfg {
+    share::share_tails(json_cfg::of(document))
+}
+
+fn line(document: &Document) -> cfg::Cfg {
+    share::share_tails(line_cfg::of(document))
 }
 
 fn with_repetitions(target: Target, grammar: &cfg::Cfg) -> Emission {
@@ -36,5 +44,5 @@ fn with_repetitions(target: Target, grammar: &cfg::Cfg) -> Emission {
 /// The line form in Lark, for token masks.
 #[must_use]
 pub fn line_lark(document: &Document) -> String {
-    lark::write(&line_cfg::of(document))
+    lark::write(&line(document))
 }

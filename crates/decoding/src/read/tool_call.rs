@@ -10,6 +10,7 @@ use cuebook_grammar::wire::{self, LongText};
 use serde_json::{Map, Value};
 
 use super::malformed::malformed;
+use crate::toolset::{registered_of, verbs_of};
 
 /// Whether the value looks like tool calls.
 pub(super) fn is_one(value: &Value) -> bool {
@@ -103,26 +104,10 @@ impl Found {
             other => Ok(other.clone()),
         };
         match parsed {
-            Ok(Value::Object(arguments)) if is_verb(name) && arguments.contains_key("type") => {
-                let message = format!("expected no `type` among the arguments of `{name}`, which names the action");
-                self.violations.push(malformed(format!("{field}/type"), message));
-            }
-            Ok(Value::Object(arguments)) => {
-                // A tool that is no verb is a registered action, or nothing: `check` knows which.
-                let step = if is_verb(name) {
-                    let mut step = Map::from_iter([("type".to_owned(), Value::from(name))]);
-                    step.extend(arguments.into_iter().filter(|(_, value)| !value.is_null()));
-                    step
-                } else {
-                    let args = Value::Object(arguments);
-                    Map::from_iter([
-                        ("type".to_owned(), "call".into()),
-                        ("name".to_owned(), name.into()),
-                        ("args".to_owned(), args),
-                    ])
-                };
-                self.steps.push(Value::Object(step));
-            }
+            Ok(Value::Object(arguments)) => match step(name, arguments) {
+                Ok(step) => self.steps.push(Value::Object(step)),
+                Err(message) => self.violations.push(malformed(format!("{field}/type"), message)),
+            },
             Ok(other) => {
                 let message = format!("expected an object of arguments, saw {}", cuebook_grammar::wire::shape(&other));
                 self.violations.push(malformed(field, message));
@@ -132,6 +117,32 @@ impl Found {
             }
         }
     }
+}
+
+/// The step of a call, or what is wrong with its `type`.
+fn step(name: &str, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let verb = match (verbs_of(name), arguments.get("type")) {
+        (None, Some(_)) if is_verb(name) => {
+            return Err(format!("expected no `type` among the arguments of `{name}`, which names the action"));
+        }
+        (Some(verbs), Some(Value::String(verb))) if verbs.contains(&&**verb) => verb.clone(),
+        (Some(verbs), seen) => {
+            let seen = seen.map_or_else(|| "none".to_owned(), |seen| seen.to_string().chars().take(60).collect());
+            return Err(format!("expected one of {}, saw {seen}", verbs.join(", ")));
+        }
+        (None, _) if is_verb(name) => name.to_owned(),
+        // A tool that is no verb is a registered action, or nothing: `check` knows which.
+        (None, _) => {
+            return Ok(Map::from_iter([
+                ("type".to_owned(), "call".into()),
+                ("name".to_owned(), registered_of(name).into()),
+                ("args".to_owned(), Value::Object(arguments)),
+            ]));
+        }
+    };
+    let mut step = Map::from_iter([("type".to_owned(), Value::from(verb))]);
+    step.extend(arguments.into_iter().filter(|(key, value)| key != "type" && !value.is_null()));
+    Ok(step)
 }
 
 fn is_verb(name: &str) -> bool {

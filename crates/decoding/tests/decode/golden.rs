@@ -158,7 +158,8 @@ fn calls_of_the_articles_tools_read_as_steps_and_its_tools_are_among_ours() {
         let tool = tools.as_array().unwrap().iter().find(|tool| tool["function"]["name"] == name).unwrap();
         assert_eq!(tool["type"], "function");
         let parameters = &tool["function"]["parameters"];
-        assert_eq!(parameters["properties"]["targetRef"]["enum"], ids, "{parameters}");
+        let reference = parameters["properties"]["targetRef"]["$ref"].as_str().unwrap().trim_start_matches('#');
+        assert_eq!(parameters.pointer(reference).unwrap()["enum"], ids, "{parameters}");
         for parameter in required {
             assert!(parameters["required"].as_array().unwrap().contains(&json!(parameter)), "{parameters}");
         }

@@ -124,7 +124,7 @@ fn either(a: Option<String>, b: Option<&str>) -> Option<String> {
 /// listed with those of all, if they are few.
 fn listed(document: &Document, union: &Union, but: &[&str]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    for variant in &union.variants {
+    for variant in document.variants(union) {
         let members = parameters(document, &variant.members, but);
         let Some(entry) = entries.iter_mut().find(|entry| entry.name == variant.name) else {
             let (name, description) = (variant.name.clone(), variant.description.clone());

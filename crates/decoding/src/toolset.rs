@@ -1,0 +1,43 @@
+//! Which verbs share a tool, so that a request holds at most twenty.
+
+use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::action::ActionKind as Kind;
+
+/// Tools of several verbs, which their parameter `type` tells apart. Any other verb is a tool of its own.
+pub(crate) const SHARED: &[(&str, &[ActionKind])] = &[
+    ("history", &[Kind::GoBack, Kind::GoForward, Kind::Reload, Kind::SwitchTab, Kind::CloseTab]),
+    ("dialog", &[Kind::AcceptDialog, Kind::DismissDialog]),
+    ("gesture", &[Kind::Hover, Kind::Focus, Kind::SelectText, Kind::LongPress, Kind::Clear]),
+    ("toggle", &[Kind::Check, Kind::Uncheck]),
+    ("wait", &[Kind::WaitFor, Kind::WaitForIdle, Kind::Assert]),
+    ("look", &[Kind::Extract, Kind::Snapshot, Kind::Screenshot, Kind::GetDom]),
+    ("search", &[Kind::SearchPage, Kind::FindElements, Kind::ResolveSelector]),
+    ("atPoint", &[Kind::ClickPoint, Kind::LongPressPoint, Kind::DragPoints]),
+    ("outside", &[Kind::Fetch, Kind::ReadFile, Kind::WriteFile, Kind::Shell, Kind::Evaluate]),
+    ("giveUp", &[Kind::Fail, Kind::AskUser]),
+];
+
+/// The name of the tool that a verb is called by.
+pub(crate) fn tool_of(verb: &str) -> &str {
+    let holds = |verbs: &[ActionKind]| verbs.iter().any(|kind| kind.meta().name == verb);
+    SHARED.iter().find(|(_, verbs)| holds(verbs)).map_or(verb, |(tool, _)| tool)
+}
+
+/// The name of the tool of a registered action: its own, unless a tool of several verbs has that.
+pub(crate) fn tool_of_registered(action: &str) -> String {
+    if verbs_of(action).is_some() { format!("{CALL}{action}") } else { action.to_owned() }
+}
+
+/// The registered action that a tool stands for, if its name is that of no verb.
+pub(crate) fn registered_of(tool: &str) -> &str {
+    tool.strip_prefix(CALL).filter(|action| verbs_of(action).is_some()).unwrap_or(tool)
+}
+
+/// Before the name of a registered action that a tool of several verbs has too.
+const CALL: &str = "call_";
+
+/// The verbs of a tool of several.
+pub(crate) fn verbs_of(tool: &str) -> Option<Vec<&'static str>> {
+    let (_, verbs) = SHARED.iter().find(|(name, _)| *name == tool)?;
+    Some(verbs.iter().map(|kind| kind.meta().name).collect())
+}
