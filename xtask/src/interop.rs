@@ -44,12 +44,14 @@ enum Harness {
     Report,
     /// A login by a planner in Python
     Planner,
+    /// Grammars in XGrammar and llguidance
+    Masks,
 }
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 6] =
-        [Self::Miniwob, Self::Django, Self::Sentences, Self::Exports, Self::Report, Self::Planner];
+    const DRIVING: [Self; 7] =
+        [Self::Miniwob, Self::Django, Self::Sentences, Self::Exports, Self::Report, Self::Planner, Self::Masks];
 
     fn title(self) -> &'static str {
         match self {
@@ -60,6 +62,7 @@ impl Harness {
             Self::Exports => "Exports",
             Self::Report => "Pages of runs",
             Self::Planner => "Planner in Python",
+            Self::Masks => "Token masks",
         }
     }
 
@@ -71,6 +74,7 @@ impl Harness {
             Self::Exports => "docs/export.md",
             Self::Report => "docs/logs.md",
             Self::Planner => "docs/planners.md",
+            Self::Masks => "docs/decoding.md",
         }
     }
 
@@ -84,6 +88,7 @@ impl Harness {
             Self::Exports => "interop/exports.py",
             Self::Report => "interop/reports.py",
             Self::Planner => "interop/planner.py",
+            Self::Masks => "interop/masks.py",
         }
     }
 }

@@ -1,4 +1,7 @@
-//! GBNF, the grammars of llama.cpp; with `_` in names it is the EBNF that XGrammar, and so vLLM and SGLang, read.
+//! GBNF, the grammars of llama.cpp, and with `_` in names the EBNF that XGrammar, and so vLLM and SGLang, read.
+//!
+//! XGrammar takes seconds to compile bounded strings and to mask them, and milliseconds to mask classes of characters
+//! (`interop/masks.py`): in EBNF texts have no bound, and patterns and URLs end with any characters.
 //!
 //! Strings are written with short escapes only: `\u` forms say nothing more, and lone surrogates would be no
 //! text.
@@ -13,18 +16,23 @@ pub(crate) const MAX_REPETITIONS: u64 = 2_000;
 
 /// A grammar in GBNF.
 pub(crate) fn write(cfg: &Cfg) -> String {
-    print(cfg, &Gbnf { between_words: "-" })
+    print(cfg, &Gbnf { between_words: "-", bounds_text: true })
 }
 
 /// A grammar in EBNF.
 pub(crate) fn write_ebnf(cfg: &Cfg) -> String {
-    print(cfg, &Gbnf { between_words: "_" })
+    print(cfg, &Gbnf { between_words: "_", bounds_text: false })
 }
 
 struct Gbnf {
     /// The separator within a rule's name.
     between_words: &'static str,
+    /// Whether strings have a greatest length.
+    bounds_text: bool,
 }
+
+/// Runs of more characters than this are text.
+const TEXT: u32 = 60;
 
 impl Notation for Gbnf {
     const DEFINES: &'static str = " ::= ";
@@ -49,13 +57,20 @@ impl Notation for Gbnf {
         }
     }
 
-    fn characters(&self, _: Class, _: u32, _: u32) -> Option<String> {
-        None
+    fn characters(&self, _: Class, min: u32, max: u32) -> Option<String> {
+        let is_endless = !self.bounds_text && max > TEXT;
+        // A class of its own for a half of all tokens is slow there too: what characters they may be is left to the check.
+        is_endless.then(|| format!("char{}", endless(min)))
     }
 
     fn json_string(&self, min: u32, max: u32) -> (String, bool) {
-        (format!(r#""\"" char{{{min},{max}}} "\"""#), true)
+        let times = if self.bounds_text { format!("{{{min},{max}}}") } else { endless(min).to_owned() };
+        (format!(r#""\"" char{times} "\"""#), true)
     }
+}
+
+const fn endless(min: u32) -> &'static str {
+    if min == 0 { "*" } else { "+" }
 }
 
 pub(crate) fn quoted(text: &str) -> String {

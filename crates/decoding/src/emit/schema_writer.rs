@@ -170,10 +170,11 @@ impl<'a> Writer<'a> {
             }
             Text::Free { .. } => drop(self.lost.insert(Loss::Lengths)),
             Text::Url { origins, max } if self.style.patterns => {
-                schema.insert("pattern".to_owned(), url_pattern(origins, *max).into());
+                let characters = self.repeated(0, *max);
+                schema.insert("pattern".to_owned(), url_pattern(origins, &characters).into());
             }
             Text::Pattern { max } if self.style.patterns => {
-                schema.insert("pattern".to_owned(), format!("^{PATTERN_CLASS}{{1,{max}}}$").into());
+                schema.insert("pattern".to_owned(), format!("^{PATTERN_CLASS}{}$", self.repeated(1, *max)).into());
             }
             Text::Chord if self.style.patterns => {
                 let held: String = MODIFIERS.iter().map(|name| format!("({name}\\+)?")).collect();
@@ -183,6 +184,15 @@ impl<'a> Writer<'a> {
             Text::Url { .. } => drop(self.lost.insert(Loss::Origins)),
         }
         Value::Object(schema)
+    }
+
+    /// How often a class of a pattern is repeated, as far as the dialect bounds texts.
+    fn repeated(&mut self, min: u32, max: u32) -> String {
+        if self.style.lengths {
+            return format!("{{{min},{max}}}");
+        }
+        self.lost.insert(Loss::Lengths);
+        if min == 0 { "*".to_owned() } else { "+".to_owned() }
     }
 
     pub(super) fn object(&mut self, tag: Option<(&str, &[&str])>, members: &[Member]) -> Value {
@@ -254,7 +264,7 @@ fn type_of(values: &[Value]) -> Option<&'static str> {
 }
 
 /// A regular expression in the subset that all dialects share.
-fn url_pattern(origins: &[UrlOrigin], max: u32) -> String {
+fn url_pattern(origins: &[UrlOrigin], times: &str) -> String {
     let origins: Vec<String> = origins
         .iter()
         .map(|origin| {
@@ -262,5 +272,5 @@ fn url_pattern(origins: &[UrlOrigin], max: u32) -> String {
             format!("{}{label}{}", regex::escape(&origin.front), regex::escape(&origin.host))
         })
         .collect();
-    format!("^({})/[!#-\\[\\]-~]{{0,{max}}}$", origins.join("|"))
+    format!("^({})/[!#-\\[\\]-~]{times}$", origins.join("|"))
 }

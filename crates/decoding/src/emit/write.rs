@@ -23,7 +23,10 @@ pub fn emit(target: Target, document: &Document) -> Emission {
         Target::Gbnf => with_repetitions(target, &json(document)),
         Target::Line => with_repetitions(target, &line(document)),
         Target::Lark => text(lark::write(&json(document))),
-        Target::Ebnf => text(gbnf::write_ebnf(&share::share(&json(document)))),
+        Target::Ebnf => {
+            let body = gbnf::write_ebnf(&share::share(&json(document)));
+            Emission { lost: vec![Loss::Lengths, Loss::Patterns], ..text(body) }
+        }
     }
 }
 

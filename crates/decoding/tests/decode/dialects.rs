@@ -426,18 +426,24 @@ fn every_dialect_with_conditions_writes_every_kind_but_those_listed() {
     }
 }
 
-/// The login plan of the source document with observed ids, in two plans: what follows a page change is planned anew.
-#[test]
-fn the_articles_login_plan_is_a_sentence_in_json_and_lines() {
+/// The page of the source document's login, and its plan with observed ids in two parts: what follows a page change is
+/// planned anew.
+pub(crate) fn articles_login() -> (Observation, [String; 2]) {
     let mut page = page(1);
     page.candidates[1] = page.candidates[0].clone();
     page.candidates[1].id = cuebook_grammar::id::CandidateId::parse("c2").unwrap();
     let before = r#"{"type":"type","targetRef":"c1","text":"user@example.com","pre":[{"kind":"exists","target":"c1"}],"post":[{"kind":"attrEquals","target":"c1","name":"value","value":"user@example.com"}]},{"type":"type","targetRef":"c2","text":"hunter2","pre":[{"kind":"exists","target":"c2"}]}"#;
     let click = r#"{"type":"click","targetRef":"c10","pre":[{"kind":"visible","target":"c10"}],"post":[{"kind":"networkIdle","timeoutMs":1500},{"kind":"urlChanges"}]}"#;
     let wait = r#"{"type":"waitFor","condition":{"kind":"urlMatches","pattern":"/dashboard"},"timeoutMs":5000}"#;
+    (page, [format!(r#"{{"version":"1.0","steps":[{before}],"last":{click}}}"#), last(wait)])
+}
+
+#[test]
+fn the_articles_login_plan_is_a_sentence_in_json_and_lines() {
+    let (page, plans) = articles_login();
     let spec = specialise(&page, &policy());
     let masks = byte_masks();
-    for text in [format!(r#"{{"version":"1.0","steps":[{before}],"last":{click}}}"#), last(wait)] {
+    for text in plans {
         assert!(accepts(&masks, &spec, &text), "{text}");
         let draft = read::read(&text, Author::Model).unwrap();
         let lines = write_lines(&draft);

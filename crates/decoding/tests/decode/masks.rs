@@ -2,13 +2,13 @@
 
 use cuebook_decoding::emit::{self, Target};
 use cuebook_decoding::mask::{DecodeOptions, Decoded, Form, Logits, Masks, Vocabulary, decode};
-use cuebook_decoding::{Caps, GrammarSpec, emit::json_schema, read, specialise_with};
+use cuebook_decoding::{Caps, GrammarSpec, emit::json_schema, read, specialise_with, write_lines};
 use cuebook_grammar::plan::Author;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
-use crate::{caps, contradicts, ground};
+use crate::{caps, contradicts, dialects, ground};
 
 /// Every byte, and pieces as a tokenizer has them: they cross the borders of members and values.
 fn vocabulary() -> Vocabulary {
@@ -166,4 +166,53 @@ fn a_compiled_grammar_is_kept_and_a_token_beyond_the_mask_is_refused() {
     assert!(Vocabulary::new(&[], 0).is_err());
     let lark = crate::text_of(Target::Lark, &spec);
     assert!(lark.starts_with("start: "));
+}
+
+/// Noise that leans towards a text: of the tokens that continue it, any may come next.
+struct Leaning<'t> {
+    vocabulary: &'t Vocabulary,
+    text: &'t str,
+    noise: Noise,
+}
+
+impl Logits for Leaning<'_> {
+    type Error = std::convert::Infallible;
+
+    fn next(&mut self, tokens: &[u32]) -> Result<Vec<f32>, Self::Error> {
+        let written: usize = tokens.iter().map(|token| self.vocabulary.token(*token).len()).sum();
+        let rest = &self.text.as_bytes()[written..];
+        let mut logits = self.noise.next(tokens)?;
+        for (token, logit) in (0..).zip(&mut logits) {
+            let bytes = self.vocabulary.token(token);
+            let is_end = token == self.vocabulary.end();
+            if (is_end && rest.is_empty()) || (!is_end && rest.starts_with(bytes)) {
+                *logit += 60.0;
+            }
+        }
+        Ok(logits)
+    }
+}
+
+#[test]
+fn noise_that_leans_towards_the_articles_plan_writes_it() {
+    let (page, plans) = dialects::articles_login();
+    let spec = specialise_with(&page, &dialects::policy(), &Caps::default());
+    let masks = Masks::new(vocabulary()).unwrap();
+    for json in plans {
+        let lines = write_lines(&read::read(&json, Author::Model).unwrap());
+        for (form, text) in [(Form::Json, &json), (Form::Lines, &lines)] {
+            let mut cuts = std::collections::BTreeSet::new();
+            for seed in 0..8 {
+                let vocabulary = masks.vocabulary();
+                let noise = Noise { random: Random(seed), size: vocabulary.size() };
+                let mut engine = Leaning { vocabulary, text, noise };
+                let mut random = Random(!seed);
+                let options = DecodeOptions { form, temperature: 1.0, risk_aversion: 0.0 };
+                let decoded = decode(&masks, &spec, &mut engine, options, &mut || random.uniform()).unwrap();
+                assert_eq!(decoded.text, *text);
+                cuts.insert(decoded.tokens);
+            }
+            assert!(cuts.len() > 1, "each seed cuts it into tokens of its own");
+        }
+    }
 }
