@@ -102,6 +102,24 @@ fn waiting_helps_where_a_button_wakes_up() -> Result<()> {
 }
 
 #[test]
+fn waiting_helps_where_a_button_runs_from_the_pointer() -> Result<()> {
+    // The guard stops each press before the page sees any of it, more often than the executor tries.
+    const PAGE: &str = "<style>button { position: absolute; left: 0; top: 40px; width: 120px; height: 40px }</style>\
+        <button id=b onclick=\"did('sent')\">Send</button><script>let left = 5; b.addEventListener('pointermove', () => {\
+        if (left-- > 0) b.style.left = b.style.left === '300px' ? '0' : '300px' })</script>";
+    only_helps("wait", PAGE, &button("Send"), &click(), &["sent"])?;
+    // This one is pressed: it may have done what it does, and is not pressed again.
+    const PRESSED: &str = "<style>button { position: absolute; left: 0; top: 40px; width: 120px; height: 40px }</style>\
+        <button id=b>Send</button><script>b.addEventListener('mousedown', () => {\
+        did('pressed'); b.style.left = b.style.left === '300px' ? '0' : '300px' })</script>";
+    let pages = Pages::serve(PRESSED)?;
+    let (report, seen) = pages.exec(&button("Send"), &click(), &[])?;
+    ensure!(report["result"] == "failed", "{report:#}");
+    ensure!(seen == ["pressed"], "{seen:?}");
+    Ok(())
+}
+
+#[test]
 fn scrolling_on_helps_where_a_list_draws_what_is_in_view() -> Result<()> {
     const PAGE: &str = "<div style='height: 3000px'></div><div id=end></div><script>\
         addEventListener('scroll', () => { if (scrollY > 600 && !end.firstChild) \
