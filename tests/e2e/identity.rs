@@ -461,7 +461,12 @@ async fn what_changes_elsewhere_makes_no_step_stale() {
 
 /// A menu of which the items are called by their text.
 const MENU: &str =
-    "<style>.below { display: none } li:hover > .below { display: block }</style><ul role=menu aria-label=Main>";
+    "<style>.below { display: none } li:hover > .below { display: block }</style><ul role=menu aria-label=Main";
+
+/// The menu, away from where the pointer was in the trial before.
+fn menu(trial: usize, items: &str) -> String {
+    format!("{MENU} style='margin-top: {}px'>{items}<li role=menuitem tabindex=0>Edit</li></ul>", 20 + trial % 4 * 150)
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_menu_item_that_opens_its_menu_under_the_pointer_is_the_same_item() {
@@ -474,10 +479,9 @@ async fn a_menu_item_that_opens_its_menu_under_the_pointer_is_the_same_item() {
         ("in a part", format!("<li role=menuitem tabindex=0 id=it><span>File</span><div>{below}</div></li>")),
         ("added", format!("<li role=menuitem tabindex=0 id=it onmouseenter=\"{adding}\">File</li>")),
     ];
-    for (name, items) in &pages {
+    for (at, (name, items)) in pages.iter().enumerate() {
         for is_hovered in [false, true] {
-            let html = format!("{MENU}{items}<li role=menuitem tabindex=0>Edit</li></ul>");
-            bench.write(&html).await;
+            bench.write(&menu(2 * at + usize::from(is_hovered), items)).await;
             bench.eval("it.addEventListener('click', () => log.push('clicked')); 0").await;
             let seen = bench.observe().await;
             let file = seen.candidates.iter().find(|one| one.name == "File");
@@ -497,16 +501,14 @@ async fn a_menu_item_that_opens_its_menu_under_the_pointer_is_the_same_item() {
 async fn a_menu_item_that_becomes_another_under_the_pointer_is_not_clicked() {
     let mut bench = Bench::open().await;
     let below = "<ul class=below role=menu><li role=menuitem>New</li></ul>";
-    for change in [
+    let changes = [
         "this.firstChild.textContent = 'Delete '",
         "this.lastElementChild.remove(); this.firstChild.textContent = 'New '",
         "this.insertAdjacentHTML('afterbegin', '<b>Delete </b>')",
-    ] {
-        let html = format!(
-            "{MENU}<li role=menuitem tabindex=0 id=it onmouseenter=\"{change}\">File {below}</li>\
-             <li role=menuitem tabindex=0>Edit</li></ul>"
-        );
-        bench.write(&html).await;
+    ];
+    for (at, change) in changes.into_iter().enumerate() {
+        let item = format!("<li role=menuitem tabindex=0 id=it onmouseenter=\"{change}\">File {below}</li>");
+        bench.write(&menu(at, &item)).await;
         bench.eval("it.addEventListener('click', () => log.push('clicked')); 0").await;
         let seen = bench.observe().await;
         let id = seen.candidates.iter().find(|one| one.name == "File").unwrap().id.to_string();
