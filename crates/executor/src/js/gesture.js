@@ -63,7 +63,10 @@ const isDrawnAside = (one) => ["absolute", "fixed"].includes(cb.styleOf(one).pos
 /** Tips that only the pointer brought. */
 const isTipSince = (one) =>
   !!gesture?.inner && (matches(one, BROUGHT) || isDrawnAside(one)) && !gesture.inner.has(one) && cb.isVisible(one);
-/** What a control is called, without the controls and menus in it, numbers, which count, and tips that the pointer brought. */
+/**
+ * What a control is called, without the controls and menus in it, numbers, which count, and tips that the pointer
+ * brought.
+ */
 const calledOf = (found) => {
   const isNamed = attr(found, "aria-label") !== null || attr(found, "aria-labelledby") !== null;
   const menus = innerOf(found).filter((one) => cb.isMenuOf(found, one));
@@ -71,7 +74,8 @@ const calledOf = (found) => {
   const isFull = !isNamed && Array.from(queryWithin(found, INTERACTIVE)).some((one) => !isInMenu(one));
   let words = isFull ? cb.ownText(found, 200) : cb.nameOf(found);
   if (isFull) for (const menu of menus) if (cb.isVisible(menu)) words = words.replace(cb.ownText(menu, 200), "");
-  if (gesture?.inner) for (const one of innerOf(found)) if (isTipSince(one)) words = words.replace(cb.textOf(one).trim(), "");
+  if (gesture?.inner)
+    for (const one of innerOf(found)) if (isTipSince(one)) words = words.replace(cb.textOf(one).trim(), "");
   return cb.collapse(words.replace(/\d+/g, ""));
 };
 const innerOf = (found) => Array.from(queryWithin(found, "*")).slice(0, 200);
