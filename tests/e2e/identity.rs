@@ -458,3 +458,63 @@ async fn what_changes_elsewhere_makes_no_step_stale() {
         }
     }
 }
+
+/// A menu of which the items are called by their text.
+const MENU: &str =
+    "<style>.below { display: none } li:hover > .below { display: block }</style><ul role=menu aria-label=Main";
+
+/// The menu, away from where the pointer was in the trial before.
+fn menu(trial: usize, items: &str) -> String {
+    format!("{MENU} style='margin-top: {}px'>{items}<li role=menuitem tabindex=0>Edit</li></ul>", 20 + trial % 4 * 150)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_menu_item_that_opens_its_menu_under_the_pointer_is_the_same_item() {
+    let mut bench = Bench::open().await;
+    let below = "<ul class=below role=menu><li role=menuitem>New</li><li role=menuitem>Open</li></ul>";
+    let adding = "this.onmouseenter = null; this.insertAdjacentHTML('beforeend', '<ul role=menu><li role=menuitem>New</li></ul>')";
+    let pages = [
+        ("styled", format!("<li role=menuitem tabindex=0 id=it>File {below}</li>")),
+        ("plain list", format!("<li role=menuitem tabindex=0 id=it>File {}</li>", below.replace("role=menu>", ">"))),
+        ("in a part", format!("<li role=menuitem tabindex=0 id=it><span>File</span><div>{below}</div></li>")),
+        ("added", format!("<li role=menuitem tabindex=0 id=it onmouseenter=\"{adding}\">File</li>")),
+    ];
+    for (at, (name, items)) in pages.iter().enumerate() {
+        for is_hovered in [false, true] {
+            bench.write(&menu(2 * at + usize::from(is_hovered), items)).await;
+            bench.eval("it.addEventListener('click', () => log.push('clicked')); 0").await;
+            let seen = bench.observe().await;
+            let file = seen.candidates.iter().find(|one| one.name == "File");
+            let id = file.unwrap_or_else(|| panic!("{name}: {:?}", seen.candidates)).id.to_string();
+            if is_hovered {
+                let hovered = bench.run(&seen, json!({}), json!({ "type": "hover", "targetRef": id })).await;
+                assert!(matches!(hovered, StepOutcome::Succeeded(_)), "{name}: {hovered:?}");
+            }
+            let outcome = bench.run(&seen, json!({}), json!({ "type": "click", "targetRef": id })).await;
+            assert!(matches!(outcome, StepOutcome::Succeeded(_)), "{name} {is_hovered}: {outcome:?}");
+            assert_eq!(bench.eval("log").await, json!(["clicked"]), "{name} {is_hovered}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_menu_item_that_becomes_another_under_the_pointer_is_not_clicked() {
+    let mut bench = Bench::open().await;
+    let below = "<ul class=below role=menu><li role=menuitem>New</li></ul>";
+    let changes = [
+        "this.firstChild.textContent = 'Delete '",
+        "this.lastElementChild.remove(); this.firstChild.textContent = 'New '",
+        "this.insertAdjacentHTML('afterbegin', '<b>Delete </b>')",
+    ];
+    for (at, change) in changes.into_iter().enumerate() {
+        let item = format!("<li role=menuitem tabindex=0 id=it onmouseenter=\"{change}\">File {below}</li>");
+        bench.write(&menu(at, &item)).await;
+        bench.eval("it.addEventListener('click', () => log.push('clicked')); 0").await;
+        let seen = bench.observe().await;
+        let id = seen.candidates.iter().find(|one| one.name == "File").unwrap().id.to_string();
+        let outcome = bench.run(&seen, json!({}), json!({ "type": "click", "targetRef": id })).await;
+        let StepOutcome::Failed(failure) = outcome else { panic!("{change}: {outcome:?}") };
+        assert_eq!((failure.cause, failure.evidence.input_sent), (Cause::TargetStale, false), "{}", failure.message);
+        assert_eq!(bench.eval("log").await, json!([]), "{change}");
+    }
+}

@@ -23,6 +23,7 @@ mod offline;
 mod planners;
 #[cfg(unix)]
 mod processes;
+mod progress;
 mod questions;
 mod repairs;
 mod replay;

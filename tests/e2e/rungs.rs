@@ -12,30 +12,72 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Pages of a test, and what they report.
-struct Pages {
-    origin: String,
+pub(super) struct Pages {
+    pub(super) origin: String,
     done: Arc<Mutex<Vec<String>>>,
-    folder: TempDir,
+    pub(super) folder: TempDir,
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Pages {
-    fn serve(page: &'static str) -> Result<Self> {
+    pub(super) fn serve(page: &'static str) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let done = Arc::<Mutex<Vec<String>>>::default();
         let reports = done.clone();
+        let folder = TempDir::new()?;
+        let (asked, changed) = (folder.path().join("asked"), folder.path().join("changed"));
+        // A page changes once its planner was asked: what the planner names is another thing by then, or gone.
         const HEAD: &str = "<!doctype html><title>Page</title><link rel=icon href='data:,'><script>\
-            const did = (what) => fetch('/did/' + what, { method: 'POST', keepalive: true });</script>";
-        let router = Router::new().route("/", get(move || async move { Html(format!("{HEAD}{page}")) })).route(
-            "/did/{what}",
-            post(move |Path(what): Path<String>| async move {
-                reports.lock().unwrap_or_else(PoisonError::into_inner).push(what);
-            }),
-        );
+            window.did = (what) => fetch('/did/' + what, { method: 'POST', keepalive: true });\
+            const onceAsked = (change) => { let isOver = false; const asking = setInterval(async () => {\
+            if (isOver || await (await fetch('/asked')).text() !== 'yes' || isOver) return; isOver = true;\
+            clearInterval(asking); await change(); fetch('/changed', { method: 'POST' }) }, 100) };</script>";
+        let router = Router::new()
+            .route("/", get(move || async move { Html(format!("{HEAD}{page}")) }))
+            .route("/asked", get(move || async move { if asked.exists() { "yes" } else { "no" } }))
+            .route("/changed", post(move || async move { drop(std::fs::write(&changed, "")) }))
+            .route(
+                "/did/{what}",
+                post(move |Path(what): Path<String>| async move {
+                    reports.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+                }),
+            );
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
         let origin = format!("http://{}/", listener.local_addr()?);
         runtime.spawn(async move { axum::serve(listener, router).await });
-        Ok(Self { origin, done, folder: TempDir::new()?, _runtime: runtime })
+        Ok(Self { origin, done, folder, _runtime: runtime })
+    }
+
+    /// Plans one click on the candidate with this line of the planner's request, lets the page change, and clicks; the
+    /// report and what the page reported.
+    fn run(&self, line: &str, flags: &[&str]) -> Result<(Value, Vec<String>)> {
+        let folder = self.folder.path();
+        for signal in ["asked", "changed"] {
+            if folder.join(signal).exists() {
+                std::fs::remove_file(folder.join(signal))?;
+            }
+        }
+        let script = format!(
+            r#"read -r request
+id=$(printf %s "$request" | grep -o '"id":"c[0-9]*",{line}' | head -n 1 | cut -d'"' -f4)
+touch {folder}/asked; until [ -e {folder}/changed ]; do sleep 0.02; done
+echo '{{"version":"1.0","steps":[{{"type":"click","targetRef":"'$id'","timeoutMs":1500}},{{"type":"finish"}}]}}'
+while read -r request; do echo '{{"version":"1.0","steps":[{{"type":"fail","reason":"once is enough"}}]}}'; done"#,
+            folder = folder.display()
+        );
+        let file = folder.join("planner.sh");
+        std::fs::write(&file, script)?;
+        let planner = format!("exec:sh {}", file.display());
+        let out = folder.to_string_lossy().into_owned();
+        let mut args = vec!["run", "once", "--url", &self.origin, "--planner", &planner, "--json", "--out", &out];
+        args.extend(flags);
+        let report = cuebook(&args)?.json()?;
+        Ok((report, self.done()))
+    }
+
+    /// What the page reported since the last call.
+    pub(super) fn done(&self) -> Vec<String> {
+        std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Executes one step, with flags; the report and what the page reported.
@@ -47,8 +89,7 @@ impl Pages {
         let mut args = vec!["exec", &file, "--url", &self.origin, "--json", "--out", &out];
         args.extend(flags);
         let report = cuebook(&args)?.json()?;
-        let done = std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok((report, done))
+        Ok((report, self.done()))
     }
 }
 
@@ -58,9 +99,20 @@ const ALL: [&str; 9] =
 /// With the rung alone the step succeeds and the log names it; with all others it fails, and nothing is done.
 fn only_helps(rung: &str, page: &'static str, target: &Value, step: &Value, done: &[&str]) -> Result<()> {
     let pages = Pages::serve(page)?;
-    let (report, seen) = pages.exec(target, step, &["--repair-rungs", rung])?;
+    only_helps_in(rung, &[], done, |flags| pages.exec(target, step, flags))
+}
+
+/// With the rung, and what it needs, the work succeeds and the log names it; with all others it fails, and nothing is
+/// done.
+fn only_helps_in(
+    rung: &str,
+    needs: &[&str],
+    done: &[&str],
+    work: impl Fn(&[&str]) -> Result<(Value, Vec<String>)>,
+) -> Result<()> {
+    let (report, seen) = work(&["--repair-rungs", &[needs, &[rung]].concat().join(",")])?;
     ensure!(report["result"] == "ok", "{rung}: {report:#}");
-    ensure!(seen == done, "{rung}: {seen:?}");
+    ensure!(seen == done, "{rung}: {seen:?} {report:#}");
     let named = format!("rung: {rung}");
     let dir = report["runDir"].as_str().unwrap_or_default();
     let log = std::fs::read_to_string(std::path::Path::new(dir).join("log.jsonl"))?;
@@ -68,7 +120,7 @@ fn only_helps(rung: &str, page: &'static str, target: &Value, step: &Value, done
     ensure!(log.contains("durationMs"), "nor what it cost");
 
     let others: Vec<&str> = ALL.into_iter().filter(|one| *one != rung).collect();
-    let (report, seen) = pages.exec(target, step, &["--repair-rungs", &others.join(",")])?;
+    let (report, seen) = work(&["--repair-rungs", &others.join(",")])?;
     ensure!(report["result"] == "failed", "without {rung}: {report:#}");
     ensure!(seen.is_empty(), "without {rung}: {seen:?}");
     Ok(())
@@ -99,6 +151,24 @@ fn waiting_helps_where_a_button_wakes_up() -> Result<()> {
     const ASLEEP: &str = "<button disabled onclick=\"did('saved')\">Save</button>\
         <button onclick=\"did('draft')\">Save draft</button>";
     is_left_alone(ASLEEP, &button("Save"), &click())
+}
+
+#[test]
+fn waiting_helps_where_a_button_runs_from_the_pointer() -> Result<()> {
+    // The guard stops each press before the page sees any of it, more often than the executor tries.
+    const PAGE: &str = "<style>button { position: absolute; left: 0; top: 40px; width: 120px; height: 40px }</style>\
+        <button id=b onclick=\"did('sent')\">Send</button><script>let left = 5; b.addEventListener('pointermove', () => {\
+        if (left-- > 0) b.style.left = b.style.left === '300px' ? '0' : '300px' })</script>";
+    only_helps("wait", PAGE, &button("Send"), &click(), &["sent"])?;
+    // This one is pressed: it may have done what it does, and is not pressed again.
+    const PRESSED: &str = "<style>button { position: absolute; left: 0; top: 40px; width: 120px; height: 40px }</style>\
+        <button id=b>Send</button><script>b.addEventListener('mousedown', () => {\
+        did('pressed'); b.style.left = b.style.left === '300px' ? '0' : '300px' })</script>";
+    let pages = Pages::serve(PRESSED)?;
+    let (report, seen) = pages.exec(&button("Send"), &click(), &[])?;
+    ensure!(report["result"] == "failed", "{report:#}");
+    ensure!(seen == ["pressed"], "{seen:?}");
+    Ok(())
 }
 
 #[test]
@@ -168,4 +238,104 @@ fn typing_slowly_helps_where_a_field_drops_keys() -> Result<()> {
     const UPPER: &str = "<label>Name <input id=f></label><script>\
         f.addEventListener('input', () => { f.value = f.value.toUpperCase().slice(0, 2) })</script>";
     is_left_alone(UPPER, &json!({ "strategy": "byLabel", "text": "Name" }), &step)
+}
+
+/// With all rungs the click on what the planner named is not made, and nothing else is clicked.
+fn is_left_alone_once_changed(page: &'static str, line: &str) -> Result<()> {
+    let pages = Pages::serve(page)?;
+    let (report, seen) = pages.run(line, &[])?;
+    ensure!(report["result"] != "ok", "{report:#}");
+    ensure!(seen.is_empty(), "{seen:?}");
+    Ok(())
+}
+
+#[test]
+fn what_does_the_same_helps_where_a_link_is_called_otherwise() -> Result<()> {
+    const LINK: &str = r#""role":"link","type":"plain","label":"Read more""#;
+    const PAGE: &str = "<h1>News</h1><a id=it href='#next' onclick=\"did('next')\">Read more</a>\
+        <p><a href='#other' onclick=\"did('other')\">All news</a>\
+        <script>onceAsked(() => { it.textContent = 'Continue' })</script>";
+    let pages = Pages::serve(PAGE)?;
+    only_helps_in("candidates", &[], &["next"], |flags| pages.run(LINK, flags))?;
+    const ELSEWHERE: &str = "<h1>News</h1><a id=it href='#next' onclick=\"did('next')\">Read more</a>\
+        <script>onceAsked(() => { it.textContent = 'Continue'; it.href = '#elsewhere' })</script>";
+    is_left_alone_once_changed(ELSEWHERE, LINK)?;
+    const TWO: &str = "<h1>News</h1><a id=it href='#next' onclick=\"did('next')\">Read more</a>\
+        <p><a href='#next' onclick=\"did('too')\">Next</a>\
+        <script>onceAsked(() => { it.textContent = 'Continue' })</script>";
+    is_left_alone_once_changed(TWO, LINK)
+}
+
+#[test]
+fn a_fingerprint_helps_where_a_frame_was_loaded_again() -> Result<()> {
+    // The rows around the buttons say something else by then, and only their test ids tell the two apart.
+    const OPEN: &str = r#""role":"button","type":"plain","label":"Open","locatorHint":"byTestId=\\"b\\"""#;
+    const PAGE: &str = "<iframe id=f></iframe><script>\
+        const row = (name, id) => `<li>${name} <button data-testid=${id} onclick=\"parent.did('${id}')\">Open</button></li>`;\
+        const load = (rows) => new Promise((loaded) => { f.onload = loaded; f.srcdoc = `<ul>${rows}</ul>` });\
+        load(row('Ann', 'a') + row('Bob', 'b'));\
+        onceAsked(() => load(row('Ann, 1 new', 'a') + row('Bob, 2 new', 'b')))</script>";
+    let pages = Pages::serve(PAGE)?;
+    only_helps_in("fingerprint", &[], &["b"], |flags| pages.run(OPEN, flags))?;
+    const OTHERS: &str = "<iframe id=f></iframe><script>\
+        const row = (name, id) => `<li>${name} <button data-testid=${id} onclick=\"parent.did('${id}')\">Open</button></li>`;\
+        const load = (rows) => new Promise((loaded) => { f.onload = loaded; f.srcdoc = `<ul>${rows}</ul>` });\
+        load(row('Ann', 'a') + row('Bob', 'b'));\
+        onceAsked(() => load(row('Carl', 'c') + row('Dora', 'd')))</script>";
+    is_left_alone_once_changed(OTHERS, OPEN)
+}
+
+#[test]
+fn the_whole_page_helps_where_the_target_is_below_by_now() -> Result<()> {
+    const LINK: &str = r#""role":"link","type":"plain","label":"Read more""#;
+    const PAGE: &str = "<h1>News</h1><p id=top><a href='#next' onclick=\"did('next')\">Read more</a></p><div id=space></div>\
+        <p id=end></p><iframe srcdoc='Ad'></iframe><script>onceAsked(() => { space.style.height = '4000px';\
+        document.getElementById('top').innerHTML = '';\
+        end.innerHTML = `<a href='#next' onclick=\"did('next')\">Continue</a>` })</script>";
+    let pages = Pages::serve(PAGE)?;
+    only_helps_in("frames", &["wait", "candidates"], &["next"], |flags| pages.run(LINK, flags))?;
+    const ELSEWHERE: &str = "<h1>News</h1><p id=top><a href='#next' onclick=\"did('next')\">Read more</a></p><div id=space></div>\
+        <p id=end></p><iframe srcdoc='Ad'></iframe><script>onceAsked(() => { space.style.height = '4000px';\
+        document.getElementById('top').innerHTML = '';\
+        end.innerHTML = `<a href='#other' onclick=\"did('other')\">Continue</a>` })</script>";
+    is_left_alone_once_changed(ELSEWHERE, LINK)
+}
+
+/// A program that repairs a plan by a click on the button with this name.
+fn repairs_by_clicking(pages: &Pages, name: &str) -> Result<String> {
+    let script = format!(
+        r#"while read -r request; do
+id=$(printf %s "$request" | grep -o '"id":"c[0-9]*","role":"button","type":"[a-z]*","label":"{name}"' | cut -d'"' -f4)
+echo '{{"version":"1.0","steps":[{{"type":"click","targetRef":"'${{id:-c999}}'"}},{{"type":"finish"}}]}}'; done"#
+    );
+    let file = pages.folder.path().join("repairs.sh");
+    std::fs::write(&file, script)?;
+    Ok(format!("exec:sh {}", file.display()))
+}
+
+#[test]
+fn a_planner_helps_where_a_button_has_another_name() -> Result<()> {
+    const PAGE: &str =
+        "<button onclick=\"did('kept')\">Keep changes</button> <button onclick=\"did('left')\">Leave</button>";
+    let pages = Pages::serve(PAGE)?;
+    let planner = repairs_by_clicking(&pages, "Keep changes")?;
+    let work =
+        |rungs: &str| pages.exec(&button("Save"), &click(), &["--repair-planner", &planner, "--repair-rungs", rungs]);
+    let (report, seen) = work("replan")?;
+    ensure!(report["result"] == "ok" && seen == ["kept"], "{seen:?} {report:#}");
+    let others: Vec<&str> = ALL.into_iter().filter(|one| *one != "replan").collect();
+    let (report, seen) = work(&others.join(","))?;
+    ensure!(report["result"] == "failed" && seen.is_empty(), "{seen:?} {report:#}");
+    ensure!(report["usage"]["plannerCalls"] == 0, "{report:#}");
+
+    // A planner's click on what deletes something needs a consent that the plan does not carry.
+    const DELETES: &str = "<form method=post action='/did/deleted'><input type=hidden name=_method value=delete>\
+        <button>Delete account</button></form>";
+    for name in ["Delete account", "Nothing"] {
+        let pages = Pages::serve(DELETES)?;
+        let planner = repairs_by_clicking(&pages, name)?;
+        let (report, seen) = pages.exec(&button("Save"), &click(), &["--repair-planner", &planner])?;
+        ensure!(report["result"] != "ok" && seen.is_empty(), "{name}: {seen:?} {report:#}");
+    }
+    Ok(())
 }

@@ -8,6 +8,7 @@
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::deadline::millis;
+use cuebook_grammar::geometry::Point;
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::render::cut;
@@ -19,6 +20,7 @@ use crate::input::devices::Reports;
 use crate::options::PeopleInput;
 use crate::run::Run;
 use crate::script::{Block, BlockReason, Expected, GestureKind, GestureMode, GestureReport, GestureSpec, Watched};
+use crate::stage::Guarded;
 use crate::stop::{Part, Stop, probe_stop};
 
 /// What is about to be sent.
@@ -32,11 +34,23 @@ pub(crate) struct Gesture {
     pub(crate) expects: Option<Expected>,
     /// Without a target, it may not activate anything.
     pub(crate) is_inert: bool,
+    /// Without a target, where it begins.
+    pub(crate) aim: Option<Aim>,
+}
+
+/// Where a gesture without a target begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Aim {
+    /// The main frame, and a point of it.
+    pub(crate) frame: String,
+    pub(crate) at: Point,
+    /// Whether other frames may get it: one lies there, or the gesture may end in one.
+    pub(crate) in_frames: bool,
 }
 
 impl Gesture {
     const fn new(kind: GestureKind, target: Option<NodeKey>, expects: Option<Expected>) -> Self {
-        Self { kind, target, end: None, expects, is_inert: false }
+        Self { kind, target, end: None, expects, is_inert: false, aim: None }
     }
 
     pub(crate) fn keys(target: NodeKey) -> Self {
@@ -63,6 +77,11 @@ impl Gesture {
         Self::new(kind, None, None)
     }
 
+    /// What lies at a point may be reached, as it was before the pointer came.
+    pub(crate) fn at(aim: Aim) -> Self {
+        Self { aim: Some(aim), ..Self::anywhere(GestureKind::Mouse) }
+    }
+
     /// Whether it begins or ends in a frame.
     pub(crate) fn meets(&self, frame: &str) -> bool {
         self.target.iter().chain(&self.end).any(|key| key.frame == frame)
@@ -74,11 +93,14 @@ impl Gesture {
         let is_there = self.target.as_ref().is_some_and(|key| is_in(&key));
         GestureSpec {
             kind: self.kind,
-            mode: match self.target {
-                Some(_) => GestureMode::Target,
-                None if self.is_inert => GestureMode::Inert,
-                None => GestureMode::Any,
+            mode: match (&self.target, &self.aim) {
+                (Some(_), _) => GestureMode::Target,
+                (None, Some(aim)) if aim.in_frames || aim.frame == frame => GestureMode::Point,
+                (None, Some(_)) => GestureMode::Target,
+                (None, None) if self.is_inert => GestureMode::Inert,
+                (None, None) => GestureMode::Any,
             },
+            at: self.aim.as_ref().filter(|aim| aim.frame == frame).map(|aim| aim.at),
             id: self.target.as_ref().filter(|_| is_there).map(|key| key.node),
             end: self.end.as_ref().filter(is_in).map(|key| key.node),
             ends: self.end.is_some(),
@@ -98,6 +120,29 @@ pub(crate) struct Limit {
     /// The same moment on the clock of the document, where that is known.
     pub(crate) by: Option<f64>,
     pub(crate) people: PeopleInput,
+}
+
+/// What the guards report of a pointer gesture that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival<'a> {
+    pub(crate) report: Option<&'a GestureReport>,
+    /// The browser answered all of its input.
+    pub(crate) is_answered: bool,
+    /// How often it presses.
+    pub(crate) presses: u8,
+}
+
+impl Guarded for Arrival<'_> {
+    /// The first event of a press is `pointerdown`: once a guard has stopped that, it stops all that follows. A second
+    /// press is one of its own: a frame without a guard may have come under it.
+    fn is_stopped_whole(&self) -> bool {
+        self.is_answered
+            && self.presses == 1
+            && self.report.is_some_and(|report| {
+                let is_first = report.blocked.as_ref().is_some_and(|block| block.event == "pointerdown");
+                is_first && report.seen.is_empty() && !report.done
+            })
+    }
 }
 
 /// Whether the target saw the press.

@@ -178,18 +178,23 @@ impl Run<'_> {
 
     /// The last check of the deadline before input is sent. From here on the step counts as having acted.
     pub(crate) fn about_to_send(&mut self) -> Part<()> {
+        self.last_check()?;
+        self.looking.record();
+        Ok(())
+    }
+
+    fn last_check(&mut self) -> Part<()> {
         let now = Instant::now();
         if now >= self.until {
             return Err(out_of_time(Stage::Act));
         }
         self.input_at.get_or_insert(now);
-        self.looking.record();
         Ok(())
     }
 
     /// Begins an armed gesture.
     pub(crate) fn send(&mut self, armed: Armed) -> Part<Sent> {
-        self.about_to_send()?;
+        self.last_check()?;
         Ok(armed.send(&mut self.looking))
     }
 

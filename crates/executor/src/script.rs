@@ -100,6 +100,8 @@ pub(crate) enum GestureMode {
     Target,
     /// Everything: the step names no target.
     Any,
+    /// What lay at a point when the gesture began, and nothing that came there with the pointer.
+    Point,
     /// Keys that activate nothing.
     Inert,
 }
@@ -122,6 +124,9 @@ pub(crate) struct GestureSpec {
     /// It is a drag: it is released at its end, wherever that is.
     pub(crate) ends: bool,
     pub(crate) expects: Option<Expected>,
+    /// Where a gesture without a target begins in this document, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<Point>,
     /// Milliseconds after which nothing is let through.
     pub(crate) ms: u64,
     /// The same moment on the clock of the document, where that is known.

@@ -5,7 +5,8 @@
 //! - A [`Target`] is found by a step that is [`Looking`] for it.
 //! - Input devices are in an [`Armed`] and nowhere else, and that needs a [`Ready`] target (or a verb that names none)
 //!   and the proof that the page is watched.
-//! - Sending consumes an [`Armed`] and is recorded in [`Looking`], which never forgets it.
+//! - Sending consumes an [`Armed`] and is recorded in [`Looking`], which forgets it only for a gesture whose guard knows
+//!   that the page saw no press ([`Guarded`]), once for each gesture.
 //! - Only a [`Judged`] step can succeed. It is made of a gesture that ended, of a target that needed none, of a verb
 //!   without a target, or of a step that was interrupted after it had sent something.
 //! - What is held is released when an [`Armed`] or a [`Sent`] is dropped, on success, failure and cancellation alike.
@@ -14,16 +15,17 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// A step from its beginning: whether its page is watched, and whether it has sent anything.
+/// A step from its beginning: whether its page is watched, and how often it has sent something.
 #[derive(Debug)]
 pub(crate) struct Looking {
     watching: Option<Watching>,
-    has_acted: bool,
+    /// Without what was stopped before the page saw a press.
+    sent: u32,
 }
 
 impl Looking {
     pub(crate) const fn begin() -> Self {
-        Self { watching: None, has_acted: false }
+        Self { watching: None, sent: 0 }
     }
 
     /// The element that the step means.
@@ -42,11 +44,11 @@ impl Looking {
 
     /// Something is about to be sent: by a script or a command, if not by devices.
     pub(crate) fn record(&mut self) {
-        self.has_acted = true;
+        self.sent = self.sent.saturating_add(1);
     }
 
     pub(crate) const fn has_acted(&self) -> bool {
-        self.has_acted
+        self.sent > 0
     }
 
     /// For verbs without a target: they opened a page, answered a dialog, read or waited.
@@ -56,7 +58,7 @@ impl Looking {
 
     /// For a step that a dialog or the end of its tab interrupted; `None` if it had not sent anything.
     pub(crate) fn interrupted(&self) -> Option<Judged> {
-        self.has_acted.then_some(Judged(()))
+        self.has_acted().then_some(Judged(()))
     }
 }
 
@@ -154,10 +156,25 @@ impl<D: Release> Armed<D> {
 /// A gesture that was begun. Dropping it ends it.
 pub(crate) struct Sent<D: Release>(Holding<D>);
 
+/// What a guard reports of a gesture.
+pub(crate) trait Guarded {
+    /// Whether all input of the gesture was answered, and its guard stopped it at its first press: the page received no
+    /// press, no release and no click.
+    fn is_stopped_whole(&self) -> bool;
+}
+
 impl<D: Release> Sent<D> {
     /// Ends the gesture.
     pub(crate) fn end(self) -> Judged {
         Judged(())
+    }
+
+    /// Ends the gesture; one that the page saw nothing of counts as never sent.
+    pub(crate) fn end_guarded(self, looking: &mut Looking, report: &impl Guarded) -> Judged {
+        if report.is_stopped_whole() {
+            looking.sent = looking.sent.saturating_sub(1);
+        }
+        self.end()
     }
 }
 
@@ -201,11 +218,37 @@ mod tests {
         let Judged(()) = sent.end();
         assert_eq!(released.replace(0), 1, "ended");
         assert!(looking.has_acted() && looking.interrupted().is_some());
+        looking.sent = 0;
         let cancelled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let _sent = armed(&looking).send(&mut looking);
             panic!("in the middle");
         }));
         assert!(cancelled.is_err());
         assert_eq!(released.get(), 1, "unwound");
+    }
+
+    struct Stopped(bool);
+
+    impl Guarded for Stopped {
+        fn is_stopped_whole(&self) -> bool {
+            self.0
+        }
+    }
+
+    #[test]
+    fn only_a_gesture_that_was_stopped_whole_is_forgotten() {
+        let released = Cell::new(0);
+        let mut looking = Looking::begin();
+        let watching = looking.watch();
+        let gesture = |looking: &mut Looking, stopped| {
+            let sent = looking.found("it").ready("here").arm(watching, Counting(&released)).send(looking);
+            let Judged(()) = sent.end_guarded(looking, &Stopped(stopped));
+        };
+        gesture(&mut looking, true);
+        assert!(!looking.has_acted(), "the page saw nothing");
+        gesture(&mut looking, false);
+        gesture(&mut looking, true);
+        assert!(looking.has_acted(), "the gesture before reached the page");
+        assert_eq!(released.get(), 3);
     }
 }

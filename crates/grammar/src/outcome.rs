@@ -395,7 +395,8 @@ pub struct Evidence {
     /// The action ran without a visible effect.
     #[serde(skip_serializing_if = "is_default")]
     pub no_observed_effect: bool,
-    /// Whether input was sent, even if the step failed.
+    /// Whether input was sent, even if the step failed. A gesture that was stopped before the page received a press, a
+    /// release or a click of it does not count.
     #[serde(skip_serializing_if = "is_default")]
     pub input_sent: bool,
     /// Targets whose text must not be kept.

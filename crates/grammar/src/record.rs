@@ -237,7 +237,7 @@ pub struct StepRecord {
     /// What it read, redacted and cut at 100,000 characters of JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Whether input was sent.
+    /// Whether input was sent, without gestures of which the page received no press, release or click.
     #[serde(default)]
     pub input_sent: bool,
     /// The action ran without a visible effect.

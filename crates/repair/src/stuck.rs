@@ -4,6 +4,8 @@
 //! - What a planner says about a step (its explanation, risk, confidence) does not count: the same action in other words
 //!   is the same action.
 //! - Only the plans of one run are compared; what one plan repeats within itself is intended.
+//! - A text of the page is progress if a step changed it. What changes by itself, such as a clock, is none: the executor
+//!   tells it apart, and texts are read again only after a step that changed some.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -11,7 +13,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use cuebook_grammar::action::Action;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::{CandidateId, ObservationId, TargetRef};
-use cuebook_grammar::observation::Observation;
+use cuebook_grammar::observation::{Observation, TextPart};
+use cuebook_grammar::outcome::EffectRecord;
 use cuebook_grammar::plan::Plan;
 use cuebook_grammar::seam::Stuck;
 use cuebook_grammar::step::Step;
@@ -24,12 +27,17 @@ struct Move {
     exact: u64,
     /// The page's fingerprint: a clock that ticks is the same state.
     kind: u64,
+    /// The page's texts, when a step had last changed some.
+    said: Option<u64>,
 }
 
 /// Compares each plan with the last ones.
 #[derive(Debug, Default)]
 pub(crate) struct StuckDetector {
     past: VecDeque<Move>,
+    said: Option<u64>,
+    /// A step changed texts, and they were not read since.
+    is_retold: bool,
 }
 
 /// Number of plans that are compared.
@@ -40,6 +48,19 @@ const UNCHANGED: [usize; 3] = [3, 4, 6];
 const SAME_KIND: [usize; 3] = [8, 12, 20];
 
 impl StuckDetector {
+    /// Records what a step did.
+    pub(crate) fn note_effects(&mut self, effects: Option<&EffectRecord>) {
+        let mutations = effects.map(|effects| &effects.mutations);
+        self.is_retold |= mutations.is_some_and(|made| made.texts > 0 || made.added > 0 || made.removed > 0);
+    }
+
+    /// Records the texts of a page that was read for its planner.
+    pub(crate) fn note_texts(&mut self, page: &Observation) {
+        if !page.texts.is_empty() && (std::mem::take(&mut self.is_retold) || self.said.is_none()) {
+            self.said = Some(said(page));
+        }
+    }
+
     /// Records the plan that was made for an observation. Repetition and cycles of any length count alike: a move that
     /// recurs.
     pub(crate) fn note(&mut self, plan: &Plan, page: &Observation) -> Stuck {
@@ -47,6 +68,7 @@ impl StuckDetector {
             action: action_of(plan, page),
             exact: exact(page),
             kind: hash(if page.fingerprint.is_empty() { &page.url } else { &page.fingerprint }),
+            said: self.said,
         };
         self.past.push_back(now);
         if self.past.len() > WINDOW {
@@ -54,7 +76,7 @@ impl StuckDetector {
         }
         let times = |same: &dyn Fn(&Move) -> bool| self.past.iter().filter(|past| same(past)).count();
         let unchanged = times(&|past| *past == now);
-        let same_kind = times(&|past| past.action == now.action && past.kind == now.kind);
+        let same_kind = times(&|past| past.action == now.action && past.kind == now.kind && past.said == now.said);
         tier(unchanged, UNCHANGED).max(tier(same_kind, SAME_KIND))
     }
 }
@@ -105,6 +127,24 @@ fn exact(page: &Observation) -> u64 {
     hash(&serde_json::to_string(&seen).unwrap_or_default())
 }
 
+/// What a page says, without the times of clocks.
+fn said(page: &Observation) -> u64 {
+    let parts = page.texts.iter().flat_map(|line| line.cells.iter().flatten());
+    let texts = parts.filter_map(|part| match part {
+        TextPart::Text(text) | TextPart::Image(text) => Some(text.as_str()),
+        TextPart::Candidate(_) => None,
+    });
+    let words: Vec<&str> = texts.flat_map(str::split_whitespace).filter(|word| !is_time(word)).collect();
+    hash(&words.join(" "))
+}
+
+/// Digits with colons between them.
+fn is_time(word: &str) -> bool {
+    let mut parts = word.split(':');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    word.contains(':') && parts.all(is_number)
+}
+
 fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
@@ -114,6 +154,7 @@ fn hash(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use cuebook_grammar::id::PageId;
+    use cuebook_grammar::outcome::MutationSummary;
     use cuebook_grammar::plan::{Author, PlanDraft};
     use cuebook_grammar::policy::Policy;
     use serde_json::{Value, json};
@@ -173,6 +214,45 @@ mod tests {
             note(&mut detector, &page, click())
         });
         assert!(tiers.into_iter().all(|tier| tier == Stuck::No));
+    }
+
+    fn saying(text: &str) -> Observation {
+        let mut page = page("Shop");
+        let line = json!([{ "kind": "text", "cells": [[{ "text": text }]], "placement": "inView" }]);
+        page.texts = serde_json::from_value(line).unwrap();
+        page
+    }
+
+    /// The tiers of one click again and again, on a page that says this before the `n`th; `texts` of them change by it.
+    fn pressing(says: impl Fn(u32) -> String, texts: u32, background: u32) -> Vec<Stuck> {
+        let mut detector = StuckDetector::default();
+        let mutations = MutationSummary { texts, background, ..MutationSummary::default() };
+        let effects = EffectRecord { mutations, ..EffectRecord::default() };
+        let tiers = (0..30).map(|n| {
+            detector.note_texts(&saying(&says(n)));
+            let tier = note(&mut detector, &page("Shop"), json!([{ "type": "click", "targetRef": "c1" }]));
+            detector.note_effects(Some(&effects));
+            tier
+        });
+        tiers.collect()
+    }
+
+    #[test]
+    fn texts_that_each_press_changes_are_progress() {
+        let tiers = pressing(|n| format!("Your number is {n}"), 1, 0);
+        assert!(tiers.iter().all(|tier| *tier == Stuck::No), "{tiers:?}");
+    }
+
+    #[test]
+    fn texts_that_change_by_themselves_or_come_back_are_none() {
+        let ticking = pressing(|n| format!("{n} people look at this"), 0, 1);
+        assert_eq!(ticking[5], Stuck::Stop, "{ticking:?}");
+        let clock = pressing(|n| format!("It is 12:{n:02}"), 1, 0);
+        assert_eq!(clock[5], Stuck::Stop, "{clock:?}");
+        let toggled = pressing(|n| if n % 2 == 0 { "on" } else { "off" }.to_owned(), 1, 0);
+        assert_eq!((toggled[9], toggled[10]), (Stuck::Warning, Stuck::Stop), "{toggled:?}");
+        let silent = pressing(|_| "Shop".to_owned(), 1, 0);
+        assert_eq!(silent[5], Stuck::Stop, "{silent:?}");
     }
 
     #[test]

@@ -168,8 +168,8 @@ async fn s74_a_point_in_a_frame_that_a_run_may_not_act_in_gets_no_input() -> Res
     ground.page("cdn.shop.test/frame", &button("far"));
     ground.page("shop.test/frame", &button("near"));
     let orders = [
-        json!({ "type": "clickPoint", "point": { "x": 150, "y": 75 } }),
         json!({ "type": "clickPoint", "point": { "x": 150, "y": 300 } }),
+        json!({ "type": "clickPoint", "point": { "x": 150, "y": 75 } }),
     ];
     let orders: String = orders.iter().map(|order| format!("<h1>agent: {order}</h1>")).collect();
     let frames = format!(
@@ -178,8 +178,9 @@ async fn s74_a_point_in_a_frame_that_a_run_may_not_act_in_gets_no_input() -> Res
     );
     ground.page("shop.test/", &format!("{frames}<div style='margin-top: 400px'>{orders}</div>"));
     let granted = policy(Profile::Unleashed)?.granting(&format!("destructive@{SHOP}"))?;
-    ground.obey(granted, "/").await?;
+    let report = ground.obey(granted, "/").await?;
     ensure!(ground.arrives("/near").await, "the control");
+    ensure!(report.result != RunResult::Ok, "the step says that it clicked");
     ensure!(!ground.requests("shop.test").iter().any(|one| one.path == "/far"), "it was clicked");
     Ok(())
 }

@@ -3,6 +3,7 @@
 use cuebook_datalayer::RunDir;
 use cuebook_datalayer::traffic::FixtureRules;
 use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_repair::Rung;
 
 use crate::args::ExecArgs;
 use crate::browser::fit_viewport;
@@ -38,7 +39,9 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
     let mut job = Job::plan(draft, secrets, args.url);
     if let Some(planner) = planner {
         job.planner = planner;
-        job.planned_repairs = PLANNED_REPAIRS;
+        // The switch is the one for new plans.
+        let may_plan = options.repair_rungs.as_ref().is_none_or(|rungs| rungs.allow(Rung::Replan));
+        job.planned_repairs = if may_plan { PLANNED_REPAIRS } else { 0 };
         job.plan_timeout = Some(args.engine.plan_timeout);
         job.sight = args.engine.sight();
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::actionability::Ready;
 use crate::hit_target::Sealed;
 use crate::run::{Entered, Resolved, Run};
-use crate::stage::{Judged, Release, Sent, Target};
+use crate::stage::{Guarded, Judged, Looking, Release, Sent, Target};
 use crate::stop::Part;
 
 /// The result of a verb. It is made of the proof that the step can be judged, so there is none for a target that was
@@ -32,6 +32,11 @@ impl Acted {
     /// By this gesture or script, which ends here.
     pub(crate) fn by<D: Release>(sent: Sent<D>) -> Self {
         Self::new(sent.end())
+    }
+
+    /// By this gesture, of which the page may have seen nothing.
+    pub(crate) fn guarded<D: Release>(sent: Sent<D>, looking: &mut Looking, report: &impl Guarded) -> Self {
+        Self::new(sent.end_guarded(looking, report))
     }
 
     /// The target was as wanted already, or was only to be inspected.

@@ -9,7 +9,7 @@ use futures_util::future::try_join_all;
 
 use crate::actionability::Ready;
 use crate::actions::Acted;
-use crate::hit_target::Gesture;
+use crate::hit_target::{Arrival, Gesture};
 use crate::input::devices::{Sending, Sent};
 use crate::input::mouse::modifier_bits;
 use crate::run::Run;
@@ -136,7 +136,8 @@ impl Run<'_> {
         let mut sent = self.send(armed)?;
         let (reports, calls) = (sent.take_reports(), burst(&mut sent, ready.point, how));
         let (answered, report, began) = self.deliver(&ready.world, reports, try_join_all(calls)).await?;
-        let acted = Acted::by(sent);
+        let arrival = Arrival { report: report.as_ref(), is_answered: answered.is_ok(), presses: how.count };
+        let acted = Acted::guarded(sent, &mut self.looking, &arrival);
         let is_untouched = answered.is_ok() && report.as_ref().is_some_and(|report| report.seen.is_empty());
         let is_swapped =
             report.as_ref().and_then(|report| report.blocked.as_ref()).is_some_and(|block| block.is_swap());

@@ -10,11 +10,11 @@ use futures_util::future::try_join_all;
 use serde_json::Value;
 
 use crate::actions::Acted;
-use crate::hit_target::Gesture;
+use crate::hit_target::{Aim, Arrival, Gesture};
 use crate::input::devices::{DragKind, Place, Sent};
 use crate::projection::projections;
 use crate::run::Run;
-use crate::script::{Expected, GestureKind, GestureReport, Need};
+use crate::script::{Expected, GestureReport, Need};
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
 const HOLD: Duration = Duration::from_millis(600);
@@ -72,7 +72,8 @@ impl Run<'_> {
         let reports = sent.take_reports();
         let held = hold(&mut sent, ready.point, span);
         let (held, report, began) = self.deliver(&ready.world, reports, held).await?;
-        let acted = Acted::by(sent);
+        let arrival = Arrival { report: report.as_ref(), is_answered: held.is_ok(), presses: 1 };
+        let acted = Acted::guarded(sent, &mut self.looking, &arrival);
         let sealed = self.arrived(report.as_ref(), began)?;
         held.map_err(|error| call_stop(error, Stage::Act))?;
         Ok(Acted { sealed, ..acted })
@@ -211,13 +212,33 @@ impl Run<'_> {
         let size: (f64, f64) =
             self.ask(&world, "() => [globalThis.innerWidth, globalThis.innerHeight]", &[], Stage::Act).await?;
         let (from, to) = (rescaled(from, seen_in, size)?, rescaled(to, seen_in, size)?);
-        let armed = self.arm_anywhere(Gesture::anywhere(GestureKind::Mouse)).await?;
+        let start = [from.x.into(), from.y.into()];
+        let is_frame: bool = self.ask(&world, "(cb, x, y) => cb.act.isFrameAt(x, y)", &start, Stage::Act).await?;
+        let in_frames = is_frame || from != to;
+        let aim = Aim { frame: self.page.target_id().as_str().to_owned(), at: from, in_frames };
+        let armed = self.arm_anywhere(Gesture::at(aim)).await?;
         let mut sent = self.send(armed)?;
         let gesture = async {
             if from == to { hold(&mut sent, from, took).await } else { drag(&mut sent, from, to, took).await }
         };
-        self.race(Stage::Act, gesture).await?.map_err(|error| call_stop(error, Stage::Act))?;
-        Ok(Acted::by(sent))
+        let made = self.race(Stage::Act, gesture).await?;
+        let told = self.ask_documents(None).await?;
+        // A frame that came with the pointer takes nothing: it was meant for the document around it.
+        let is_lost =
+            !is_frame && told.len() == self.watchers.len() && told.iter().all(|report| report.seen.is_empty());
+        let stopped = told.into_iter().find_map(|report| report.blocked);
+        // It counts as sent even if it was stopped: the pointer is there now, and what it brought would be pressed the
+        // next time.
+        let acted = Acted::by(sent);
+        made.map_err(|error| call_stop(error, Stage::Act))?;
+        match stopped {
+            Some(block) if block.event == "pointerdown" => Err(self.blocked(&block, false)),
+            None if is_lost => {
+                let message = "another document came to the point with the pointer; nothing was hit";
+                Err(self.act_failure(Cause::Covered, message).into())
+            }
+            _ => Ok(acted),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ import {
 } from "./reads.js";
 import { boxOf, isThere } from "./boxes.js";
 import {
-  activeElement, blockerOf, closestInteractive, controlWithin, describe, draggableWithin, EDITABLE, element,
+  activeElement, blockerOf, closestInteractive, controlWithin, describe, draggableWithin, EDITABLE, element, hitAt,
   INTERACTIVE, isPartOfLabel, labelAround, originOf, pointedWithin, reaches, receives, receivesKeys, takesClicks,
 } from "./common.js";
 import { surveyed } from "./summary.js";
@@ -59,19 +59,29 @@ const submitterOf = (form) => {
   return found ? JSON.stringify([cb.idOf(found), ...["name", "value", "formaction", "formmethod"].map(said)]) : null;
 };
 const BROUGHT = "[role=tooltip], [popover]";
-/** What a control is called, without the controls in it, numbers, which count, and tips that the pointer brought. */
+const isDrawnAside = (one) => ["absolute", "fixed"].includes(cb.styleOf(one).position);
+/** Tips that only the pointer brought. */
+const isTipSince = (one) =>
+  !!gesture?.inner && (matches(one, BROUGHT) || isDrawnAside(one)) && !gesture.inner.has(one) && cb.isVisible(one);
+/**
+ * What a control is called, without the controls and menus in it, numbers, which count, and tips that the pointer
+ * brought.
+ */
 const calledOf = (found) => {
   const isNamed = attr(found, "aria-label") !== null || attr(found, "aria-labelledby") !== null;
-  let words = !isNamed && queryWithin(found, INTERACTIVE).length ? cb.ownText(found, 200) : cb.nameOf(found);
-  const isBrought = (one) => matches(one, BROUGHT) || ["absolute", "fixed"].includes(cb.styleOf(one).position);
-  const isNew = (one) => !gesture.inner.has(one) && cb.isVisible(one);
+  const menus = innerOf(found).filter((one) => cb.isMenuOf(found, one));
+  const isInMenu = (one) => menus.some((menu) => cb.contains(menu, one));
+  const isFull = !isNamed && Array.from(queryWithin(found, INTERACTIVE)).some((one) => !isInMenu(one));
+  let words = isFull ? cb.ownText(found, 200) : cb.nameOf(found);
+  if (isFull) for (const menu of menus) if (cb.isVisible(menu)) words = words.replace(cb.ownText(menu, 200), "");
   if (gesture?.inner)
-    for (const one of innerOf(found))
-      if (isNew(one) && isBrought(one)) words = words.replace(cb.textOf(one).trim(), "");
+    for (const one of innerOf(found)) if (isTipSince(one)) words = words.replace(cb.textOf(one).trim(), "");
   return cb.collapse(words.replace(/\d+/g, ""));
 };
 const innerOf = (found) => Array.from(queryWithin(found, "*")).slice(0, 200);
 const OPENERS = ["popovertarget", "popovertargetaction", "commandfor", "command"];
+/** The text of an option, without its menu, which may be drawn once the pointer comes, and tips. */
+const chosenText = (found) => cb.textWithout(found, (one) => cb.isMenuOf(found, one) || isTipSince(one));
 const CHOSEN = new Set(["option", "menuitem", "menuitemradio", "menuitemcheckbox", "treeitem", "tab"]);
 /**
  * What activating an element does, as far as its markup says: where a link leads, what a form does, what opens, what
@@ -91,14 +101,14 @@ const meaningOf = (target) => {
     method: form && attr(form, "method"),
     submitter: form && gesture?.kind === "keys" ? submitterOf(form) : null,
     opens: OPENERS.map((name) => attr(found, name) ?? "").join(" "),
-    text: CHOSEN.has(cb.roleOf(found)) ? cb.textOf(found) : null,
+    text: CHOSEN.has(cb.roleOf(found)) ? cb.collapse(chosenText(found)) : null,
     called: matches(found, INTERACTIVE) ? calledOf(found) : null,
   };
 };
-/** What of the target's meaning is another than when the gesture was opened; null if nothing is. */
-const changeOf = (target) => {
+/** What of the target's meaning is another than when the gesture was opened, but for `ids`; null if nothing is. */
+const changeOf = (target, ids = []) => {
   const now = meaningOf(target);
-  const name = Object.keys(now).find((name) => now[name] !== gesture.meaning[name]);
+  const name = Object.keys(now).find((name) => now[name] !== gesture.meaning[name] && !ids.includes(name));
   if (!name) return null;
   return { what: name, words: `${name} ${JSON.stringify(gesture.meaning[name])} → ${JSON.stringify(now[name])}` };
 };
@@ -132,6 +142,44 @@ const objection = (event, target) => {
   // What calls itself something else once it was pressed may have answered the press.
   const popped = gesture.seen.includes("mousedown") && change?.what === "called";
   return change && { type: event.type, reason: "changed", by: cb.cut(change.words, 200), popped };
+};
+
+const FRAME_TAGS = "iframe, frame, object, embed, fencedframe";
+const CONTROLS = `${INTERACTIVE}, input, select, textarea, label, [onclick], ${FRAME_TAGS}`;
+/** What a press at `origin` is for, as far as the markup says: the control around it, or itself. */
+const pressedAt = (origin) => {
+  for (let up = origin; up; up = cb.composedParentOf(up))
+    if (matches(up, CONTROLS) && !matches(up, "html, body")) return up;
+  return origin;
+};
+/** Keeps what lies at the point of a gesture without a target. */
+const noteUnder = (origin) => {
+  const thing = pressedAt(origin);
+  gesture.inner = new WeakSet(innerOf(thing).filter((one) => cb.isVisible(one)));
+  gesture.under = { thing, origin, shape: shapeOf(thing) };
+  gesture.meaning = meaningOf(thing);
+};
+const shapeOf = (thing) => `${cb.roleOf(thing)} ${describe(thing)} ${cb.collapse(cb.textOf(thing))}`;
+/**
+ * Why a press at a point may not pass: null if what lies there is what lay there before the pointer came. A page that
+ * drew it again has put the same there.
+ */
+const objectionAt = (event, origin) => {
+  const { under } = gesture;
+  if (!under) return null;
+  const thing = pressedAt(origin);
+  const isPlain = !matches(thing, CONTROLS) && !matches(under.thing, CONTROLS);
+  const isPart = isPlain && (cb.contains(under.thing, thing) || cb.contains(thing, under.thing));
+  const isRedone = !isConnected(under.thing) && shapeOf(thing) === under.shape;
+  if (thing !== under.thing && !isPart && !isRedone)
+    return { type: event.type, reason: "elsewhere", by: describe(thing), takes: takesClicks(origin) };
+  const change = isPart ? null : changeOf(thing, isRedone ? ["form", "submitter"] : []);
+  return change && { type: event.type, reason: "changed", by: cb.cut(change.words, 200) };
+};
+/** Whether another document lies at a point. */
+act.isFrameAt = (x, y) => {
+  const hit = hitAt(x, y);
+  return !!hit && matches(hit, FRAME_TAGS);
 };
 
 /** What appeared in answer to the press and covers the target: a list, a menu, a dialog. */
@@ -271,6 +319,7 @@ const handleAlone = (event) => {
 const handle = (event) => {
   if (guard.passing.has(event.type)) {
     if (gesture?.kind === "mouse") watching?.begin();
+    if (gesture?.mode === "point" && !gesture.under) noteUnder(originOf(event));
     if (event.type === "pointermove") gesture?.carrying?.moved(event);
     if (event.type === "dragstart" && gesture) gesture.isData = true;
     return;
@@ -292,6 +341,10 @@ const handle = (event) => {
     // What got the focus since the step was judged.
     const found = closestInteractive(origin) ?? (cb.formOf(origin) && origin);
     if (found) return block(event, () => ({ type: event.type, reason: "focus", by: describe(found) }));
+  }
+  if (gesture.mode === "point" && !isOver) {
+    const refused = gesture.blocked ?? (event.type === "pointerdown" ? objectionAt(event, origin) : null);
+    if (refused) return block(event, () => refused);
   }
   if (gesture.mode !== "target" && !isOver) {
     if (watching && event.type === "mousedown") watching.hit = origin;
@@ -361,6 +414,7 @@ export const openGesture = (spec) => {
     holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null,
     from: null,
     shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []),
+    under: null,
     isData: false,
     carrying: target && spec.ends ? startCarrying(target) : null,
     expects: spec.expects,
@@ -376,6 +430,8 @@ export const openGesture = (spec) => {
     if (!meanings.has(target)) meanings.set(target, meaningOf(target));
     gesture.meaning = meanings.get(target);
   }
+  const under = spec.at ? hitAt(spec.at.x, spec.at.y) : null;
+  if (under) noteUnder(under);
   unanswered = Infinity;
   return !isLost;
 };

@@ -28,9 +28,39 @@ async fn a_swapped_target_gets_no_event() {
             failure.cause,
             failure.message
         );
-        assert!(failure.evidence.input_sent, "{name}");
+        // What was stopped before the page saw a press counts as never sent.
+        assert_eq!(failure.evidence.input_sent, name.ends_with("down"), "{name}: {}", failure.message);
+        if !failure.evidence.input_sent {
+            assert_eq!(lab.eval("log.join()").await, "", "{name}");
+        }
         let wrong = lab.eval("log.filter((entry) => entry.endsWith(' b') || entry.startsWith('click')).join()").await;
         assert_eq!(wrong, "", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn only_a_gesture_that_was_stopped_as_a_whole_counts_as_never_sent() {
+    let page = |trigger: &str| {
+        format!(
+            "<style>button{{position:absolute;top:0;left:0;width:100px;height:40px}}</style><button id=a>Send</button>{LOGGING}\
+             <script>const move = () => {{ a.style.left = a.style.left === '400px' ? '0' : '400px'; }};\
+             a.addEventListener('{trigger}', move);</script>"
+        )
+    };
+    for (trigger, action, is_sent) in [
+        ("pointermove", json!({"type": "click", "targetRef": "a"}), false),
+        ("pointermove", json!({"type": "longPress", "targetRef": "a", "durationMs": 50}), false),
+        ("pointerdown", json!({"type": "click", "targetRef": "a"}), true),
+        ("pointerdown", json!({"type": "longPress", "targetRef": "a", "durationMs": 50}), true),
+        // The second press is one of its own.
+        ("pointermove", json!({"type": "click", "targetRef": "a", "count": 2}), true),
+    ] {
+        let mut lab = lab(&[("/", &page(trigger))]).await;
+        let failure = failed(lab.step(json!({"a": css_of("#a")}), action.clone()).await);
+        assert_eq!(failure.cause, Cause::NotStable, "{action}: {}", failure.message);
+        assert_eq!(failure.evidence.input_sent, is_sent, "{trigger} {action}: {}", failure.message);
+        let seen = lab.eval("log.length").await.as_u64().unwrap();
+        assert_eq!(seen > 0, trigger == "pointerdown", "{trigger} {action}");
     }
 }
 

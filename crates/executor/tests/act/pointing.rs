@@ -1,8 +1,9 @@
 //! The pointer beyond clicks: hovering, holding, dragging, scrolling.
 
+use cuebook_grammar::outcome::Cause;
 use serde_json::json;
 
-use crate::lab::{css_of, lab, succeeded};
+use crate::lab::{LOGGING, css_of, failed, lab, succeeded};
 
 #[tokio::test]
 async fn dragging_works_with_mouse_events_and_with_html_drag_and_drop() {
@@ -34,6 +35,72 @@ async fn the_pointer_hovers_holds_and_points() {
     );
     succeeded(lab.step(it.clone(), json!({"type": "longPress", "targetRef": "it", "durationMs": 200, "post": [{"kind": "titleMatches", "pattern": "held"}]})).await);
     succeeded(lab.step(it, json!({"type": "clickPoint", "point": {"x": 15, "y": 15}, "post": [{"kind": "titleMatches", "pattern": "clicked"}]})).await);
+}
+
+/// Two buttons in one place, of which the second comes with the pointer.
+fn swapping(how: &str, style: &str) -> String {
+    format!(
+        "<style>button {{ position: absolute; left: 20px; top: 20px; width: 120px; height: 40px }} {style}</style>\
+         <div id=box><button id=a>Keep</button><button id=b hidden>Delete</button></div>{LOGGING}<script>{how}</script>"
+    )
+}
+
+#[tokio::test]
+async fn what_comes_to_a_point_with_the_pointer_is_not_pressed() {
+    let by_style = "#b[hidden] { display: block; visibility: hidden } #box:hover #b { visibility: visible }";
+    let pages = [
+        swapping("", by_style),
+        swapping("a.onmouseenter = () => { b.hidden = false };", ""),
+        swapping("a.onpointermove = () => { a.remove(); b.hidden = false };", ""),
+        swapping("a.onmouseover = () => { a.textContent = 'Delete' };", ""),
+        swapping(
+            "a.onmouseenter = () => { const f = document.createElement('iframe'); f.style = 'position:fixed;inset:0'; document.body.append(f) };",
+            "",
+        ),
+    ];
+    for page in &pages {
+        let point = json!({"x": 60, "y": 40});
+        for action in [
+            json!({"type": "clickPoint", "point": point}),
+            json!({"type": "longPressPoint", "point": point, "durationMs": 20}),
+        ] {
+            let mut lab = lab(&[("/", page)]).await;
+            let failure = failed(lab.step(json!({}), action).await);
+            assert!(matches!(failure.cause, Cause::Covered | Cause::TargetStale), "{page}: {}", failure.message);
+            assert!(failure.evidence.input_sent, "the pointer is there now: {page}");
+            assert_eq!(lab.eval("log.join()").await, "", "{page}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_point_is_pressed_where_only_looks_follow_the_pointer() {
+    let inner = "<button style='position:absolute;left:20px;top:20px;width:120px;height:40px' onclick=\"parent.document.title = 'hit'\">In</button>";
+    let framed = format!(
+        "<iframe srcdoc=\"{}\" style='position:fixed;inset:0;border:0'></iframe>",
+        inner.replace('"', "&quot;")
+    );
+    let pages = [
+        swapping("a.onclick = () => { document.title = 'hit' };", "#a:hover { background: red }"),
+        swapping(
+            "a.onclick = () => { document.title = 'hit' }; a.onmouseenter = () => { const tip = document.createElement('i'); \
+             tip.setAttribute('role', 'tooltip'); tip.textContent = 'Keeps it'; tip.style.position = 'absolute'; a.append(tip) };",
+            "",
+        ),
+        // Drawn again by its page.
+        swapping(
+            "document.onclick = (e) => { if (e.target.id === 'a') document.title = 'hit' }; \
+             document.onmouseover = () => { box.innerHTML = box.innerHTML; document.onmouseover = null };",
+            "",
+        ),
+        "<canvas width=300 height=200 onclick=\"document.title = 'hit'\"></canvas>".to_owned(),
+        framed,
+    ];
+    for page in &pages {
+        let mut lab = lab(&[("/", page)]).await;
+        let post = json!([{"kind": "titleMatches", "pattern": "hit"}]);
+        succeeded(lab.step(json!({}), json!({"type": "clickPoint", "point": {"x": 60, "y": 40}, "post": post})).await);
+    }
 }
 
 #[tokio::test]

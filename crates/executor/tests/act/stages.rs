@@ -51,7 +51,19 @@ fn only_the_right_order_of_acting_compiles() {
             "E0382",
         ),
         ("what was sent is recorded", "target.ready(1).arm(watching, Devices).send();", "E0061"),
-        ("what was sent stays sent", "looking.has_acted = false;", "E0616"),
+        ("what was sent stays sent", "looking.sent = 0;", "E0616"),
+        (
+            "only what a guard reports of a gesture undoes it",
+            "target.ready(1).arm(watching, Devices).send(&mut looking).end_guarded(&mut looking, &true);",
+            "E0277",
+        ),
+        (
+            "a gesture is undone once",
+            "struct Whole; impl Guarded for Whole { fn is_stopped_whole(&self) -> bool { true } } \
+             let sent = target.ready(1).arm(watching, Devices).send(&mut looking); \
+             sent.end_guarded(&mut looking, &Whole); sent.end_guarded(&mut looking, &Whole);",
+            "E0382",
+        ),
         (
             "devices cannot be kept past the end",
             "let sent = Armed::anywhere(watching, Devices).send(&mut looking); let kept: Devices = *sent;",

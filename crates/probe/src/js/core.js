@@ -11,7 +11,7 @@ export { controlsOf, defaultButtonOf, formOf, requestOf, scriptedRequest } from 
 export { isEditingHost, isFocusable, roleOf } from "./roles.js";
 export {
   contentOf, controlValue, describable, descriptionOf, errorMessageOf, generatedText, isAriaHidden, isExcluded,
-  isHidden, labelsOf, labelTexts, nameOf, referenced, selectedOptions,
+  isHidden, isMenuOf, labelsOf, labelTexts, nameOf, referenced, selectedOptions,
 } from "./names.js";
 export {
   isListed, isSensitive, optionsOf, receivesSecret, secretFields, statesOf, valueOf,
@@ -20,7 +20,7 @@ export {
   boxOf, clippedBox, editorOf, intersect, isLegible, isOffPage, isShown, isVisible, overflows, ownerBox, scrollerOf,
   standInOf,
 } from "./visible.js";
-export { factsOf, testIdOf, TEXT_LIMIT, textOf } from "./facts.js";
+export { factsOf, testIdOf, TEXT_LIMIT, textOf, textWithout } from "./facts.js";
 export {
   aboutOf, ACTABLE, beforeArrival, besideOf, calledBy, crowned, crownOf, digestOf, fallbackOf, headingIn, isAbout,
   itemsKeyOf, meaningOf, onArrival, ownOf, ownText, partText, placeOf, rankOf, shortText, textHead,

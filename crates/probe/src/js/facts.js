@@ -36,6 +36,11 @@ const BLOCK_TEXT = new Set([
  * @returns {string}
  */
 export const textOf = (element) => readText(element, flatChildren);
+/** The same without some of the elements within. */
+export const textWithout = (element, isLeftOut) =>
+  readText(element, (node) =>
+    Array.from(flatChildren(node)).filter((child) => !(isElement(child) && isLeftOut(child))),
+  );
 /**
  * The same with each text where it stands rather than where a slot shows it: light children, then those of the shadow
  * root.

@@ -276,6 +276,19 @@ const splitAlternative = (content) => {
 };
 
 const NAME_BUDGET = 5000;
+const OPENERS = new Set("button link menuitem menuitemcheckbox menuitemradio tab".split(" "));
+/**
+ * Whether this is a menu that a control within which it stands opens. It is shown and drawn as the pointer comes and
+ * goes, and what it offers is not what the control is called.
+ * @param {Element} opener
+ * @param {Element} found
+ */
+export const isMenuOf = (opener, found) => {
+  const tag = tagOf(found);
+  if (found === opener || !OPENERS.has(roleOf(opener))) return false;
+  const isList = (tag === "ul" || tag === "ol") && !explicitRole(found);
+  return roleOf(found) === "menu" || (isList && queryAll(found, "[role^=menuitem]").length > 0);
+};
 const contentName = (element, state) => {
   const parts = [];
   const isBranch = roleOf(element) === "treeitem";
@@ -291,7 +304,7 @@ const contentName = (element, state) => {
       push(text, false);
     } else if (isElement(child)) {
       // The content of a branch of a tree is not its name.
-      if ((isBranch && roleOf(child) === "group") || hasAppeared(child, isTip)) continue;
+      if ((isBranch && roleOf(child) === "group") || isMenuOf(state.root, child) || hasAppeared(child, isTip)) continue;
       const display = tagOf(child) === "br" || (isHidden(child) && !isUnseen(child)) ? "block" : styleOf(child).display;
       const inline = display === "inline" || display === "contents" || tagOf(child) === "slot";
       // What was read before, such as the field that a label stands around, still parts the words on both sides.

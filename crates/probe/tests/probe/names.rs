@@ -45,11 +45,15 @@ async fn a_name_from_content_omits_menus_and_includes_values() {
              <label for=b>Flash <span role=combobox aria-label=n tabindex=0>3</span> times</label><input id=b>\
              <label for=c>Flash <span role=combobox aria-owns=l></span> times</label><input id=c>\
              <ul id=l role=listbox><li role=option>1<li role=option aria-selected=true>2</ul>\
-             <button id=d>one<span><span> </span></span>two</button>",
+             <button id=d>one<span><span> </span></span>two</button>\
+             <ul role=menu><li id=e role=menuitem><span>File</span><ul role=menu><li role=menuitem>New</ul>\
+             <li id=f role=menuitem>Edit <div><ul><li role=menuitem>Cut</ul></div>\
+             <li id=g role=menuitem>Two <ul><li>lines</ul></ul>",
         )
         .await;
-    for (selector, name) in [("#a", "Flash times"), ("#b", "Flash 3 times"), ("#c", "Flash 2 times"), ("#d", "one two")]
-    {
+    let menus = [("#e", "File"), ("#f", "Edit"), ("#g", "Two lines")];
+    let others = [("#a", "Flash times"), ("#b", "Flash 3 times"), ("#c", "Flash 2 times"), ("#d", "one two")];
+    for (selector, name) in others.into_iter().chain(menus) {
         assert_eq!(only(&probe, selector).await.name, name, "{selector}");
     }
 }

@@ -240,6 +240,7 @@ impl<S: Seams> Controller<S> {
             StepOutcome::Failed(failure) => failure.evidence.effects.as_ref(),
         };
         self.pace.note(effects, Instant::now());
+        run.stuck.note_effects(effects);
         let record = recording::kept(recording::record(input, &outcome), self.redactor.as_ref())
             .map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         let ticket = match begun {

@@ -184,6 +184,7 @@ impl<S: Seams> Controller<S> {
             seen.texts = nearby(seen.texts);
         }
         let seen = self.clean(seen)?;
+        run.stuck.note_texts(&seen);
         self.keep(run, &seen).await?;
         let deadline = run.deadline.within(Instant::now(), self.budgets.planning);
         // Copies: steps that run while the answer arrives change the run.

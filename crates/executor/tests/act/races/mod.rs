@@ -57,13 +57,15 @@ struct Tally {
     clicked: u32,
     /// Input was sent, and the guard stopped it.
     stopped: u32,
-    /// Nothing was sent: the target was not ready.
+    /// Nothing was sent: the target was not ready, or the guard stopped all of the gesture.
     refused: u32,
     wrong_events: u32,
     /// The step says that the target was clicked, and it was not.
     false_successes: u32,
     /// The step says that it failed, and the target was clicked.
     false_failures: u32,
+    /// The step says that nothing was sent, and the page got a press or a click.
+    false_refusals: u32,
     examples: Vec<String>,
 }
 
@@ -100,7 +102,9 @@ async fn one(lab: &mut Lab, mode: &str, seed: usize, tally: &mut Tally) {
         (false, 0) => tally.refused += 1,
         (false, _) => tally.false_failures += 1,
     }
-    let is_odd = !seen.wrong.is_empty() || said != (acts == 1);
+    let is_false_refusal = !sent && seen.presses + seen.clicks > 0;
+    tally.false_refusals += u32::from(is_false_refusal);
+    let is_odd = !seen.wrong.is_empty() || said != (acts == 1) || is_false_refusal;
     if is_odd && tally.examples.len() < 5 {
         tally.examples.push(format!("{mode} {seed}: {:?} {} clicks, {outcome:?}", seen.wrong, seen.clicks));
     }
@@ -126,6 +130,7 @@ async fn run(trials: usize, seed: usize) -> BTreeMap<&'static str, Tally> {
         tally.wrong_events += part.wrong_events;
         tally.false_successes += part.false_successes;
         tally.false_failures += part.false_failures;
+        tally.false_refusals += part.false_refusals;
         tally.examples.extend(part.examples);
     }
     all
@@ -147,8 +152,11 @@ async fn no_event_of_a_gesture_reaches_what_the_page_moves_under_the_pointer() {
     assert_eq!(sum(|tally| tally.trials) as usize, trials);
     assert_eq!(sum(|tally| tally.wrong_events), 0, "{told}");
     assert_eq!(sum(|tally| tally.false_successes) + sum(|tally| tally.false_failures), 0, "{told}");
+    assert_eq!(sum(|tally| tally.false_refusals), 0, "{told}");
     // The pages did attack, and the gestures were real.
-    assert!(tallies["mousedown"].stopped > 0 && tallies["frameSlidOnMove"].stopped > 0, "{told}");
+    assert!(tallies["mousedown"].stopped > 0 && tallies["frameSlidOnPress"].stopped > 0, "{told}");
+    // What was stopped as a whole counts as never sent.
+    assert!(tallies["mousemove"].refused > 0 && tallies["frameSlidOnMove"].refused > 0, "{told}");
     assert!(sum(|tally| tally.clicked) > 0, "{told}");
 }
 
