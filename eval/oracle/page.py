@@ -169,7 +169,8 @@ def page_of(request: dict) -> Page:
     return Page(
         goal=" ".join(request["goal"].split()),
         items=[item_of(entry) for entry in page["interactables"]],
-        lines=[line_of(raw) for raw in page["text"].split("\n")[1:] if raw.strip()],
+        # The first line is the page's title and address; open tabs may follow it.
+        lines=[line_of(raw) for raw in page["text"].split("\n")[1:] if raw.strip() and not raw.startswith("tab ")],
         past=request["history"],
         failure=failure_in(request),
         violations=request.get("violations") or [],

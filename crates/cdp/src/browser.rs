@@ -264,6 +264,12 @@ impl Browser {
         self.hub.pages()
     }
 
+    /// The pages of the browser context that `page` is in, itself included, oldest first.
+    #[must_use]
+    pub fn pages_beside(&self, page: &Page) -> Vec<Page> {
+        self.hub.pages().into_iter().filter(|other| other.is_beside(page)).collect()
+    }
+
     /// One page.
     #[must_use]
     pub fn page(&self, target: &TargetId) -> Option<Page> {

@@ -14,7 +14,7 @@ pub(crate) fn is_of_the_browser(url: &str) -> bool {
 }
 
 /// A target, leniently.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TargetInfo {
     pub(crate) target_id: TargetId,

@@ -210,14 +210,7 @@ impl Hub {
                     return;
                 }
                 let scripts = state.scripts.clone();
-                let page = Page::new(
-                    session.clone(),
-                    self.root.clone(),
-                    info.target_id.clone(),
-                    info.opener_id.clone(),
-                    info.url,
-                    scripts,
-                );
+                let page = Page::new(session.clone(), self.root.clone(), info.clone(), scripts);
                 state.pages.push(page.clone());
                 Some(page)
             }

@@ -292,7 +292,7 @@ impl Run<'_> {
         match event {
             Some(BrowserEvent::PageOpened { page, opener }) => {
                 let is_ours = opener.as_ref().is_none_or(|opener: &TargetId| opener == self.page.target_id());
-                if is_ours && page != self.page {
+                if is_ours && page != self.page && page.is_beside(&self.page) {
                     self.activity.new_tabs.push(page);
                     self.sampled();
                 }

@@ -417,7 +417,7 @@ impl Run<'_> {
 
     /// The tab that is current once this one is closed: its opener, or the newest.
     pub(crate) fn successor(&self) -> Option<cuebook_cdp::Page> {
-        let others = self.browser.pages();
+        let others = self.browser.pages_beside(&self.page);
         let opener = self.page.opener().and_then(|opener| others.iter().find(|other| other.target_id() == opener));
         opener.or_else(|| others.iter().rev().find(|other| **other != self.page)).cloned()
     }

@@ -397,8 +397,10 @@ impl LivePageModeler {
             .and_then(|reply| reply.parse::<Targets>().ok())
             .map(|targets| targets.target_infos.into_iter().map(|t| (t.target_id, t.title)).collect())
             .unwrap_or_default();
-        self.browser
-            .pages()
+        // Those of other browser contexts belong to somebody else.
+        let here = self.browser.page(&TargetId::from(current.as_str()));
+        here.map(|page| self.browser.pages_beside(&page))
+            .unwrap_or_default()
             .iter()
             .map(|page| {
                 let id = PageId::new(page.target_id().as_str());

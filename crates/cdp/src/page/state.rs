@@ -18,6 +18,8 @@ pub(crate) struct PageInner {
     /// The browser's own session.
     pub(super) root: Session,
     pub(super) opener: Option<TargetId>,
+    /// The browser context, where the browser says it.
+    pub(super) context: Option<String>,
     pub(super) state: Mutex<PageState>,
 }
 

@@ -13,6 +13,7 @@ use crate::frames::{FrameTree, Record};
 use crate::ids::{DocumentId, FrameId, TargetId};
 use crate::queue::{Events, Lanes};
 use crate::session::{EventQueue, Session, Shorten, Subscription};
+use crate::target_info::TargetInfo;
 
 /// How long [`Page::close`] waits for a tab to go before it asks again.
 const CLOSE_AGAIN: Duration = Duration::from_millis(500);
@@ -44,14 +45,8 @@ pub struct Page {
 }
 
 impl Page {
-    pub(crate) fn new(
-        session: Session,
-        root: Session,
-        target: TargetId,
-        opener: Option<TargetId>,
-        url: String,
-        scripts: Vec<Arc<str>>,
-    ) -> Self {
+    pub(crate) fn new(session: Session, root: Session, info: TargetInfo, scripts: Vec<Arc<str>>) -> Self {
+        let TargetInfo { target_id: target, opener_id: opener, browser_context_id: context, url, .. } = info;
         let frames = FrameTree::new(FrameId::from(target.as_str()), session.clone(), url);
         let state = PageState {
             frames,
@@ -67,7 +62,7 @@ impl Page {
             lanes: Lanes::default(),
             subscriptions: Vec::new(),
         };
-        let inner = PageInner { target, session, root, opener, state: Mutex::new(state) };
+        let inner = PageInner { target, session, root, opener, context, state: Mutex::new(state) };
         Self { inner: Arc::new(inner) }
     }
 
@@ -75,6 +70,12 @@ impl Page {
     #[must_use]
     pub fn target_id(&self) -> &TargetId {
         &self.inner.target
+    }
+
+    /// Whether both are in one browser context: they share cookies and storage, and a person sees them in one window.
+    #[must_use]
+    pub fn is_beside(&self, other: &Self) -> bool {
+        self.inner.context == other.inner.context
     }
 
     /// The page's own session: its main frame and the frames in the same process.

@@ -62,7 +62,7 @@ impl Run<'_> {
                 let observed = self.ground.tabs.get(index);
                 observed.and_then(|tab| self.browser.page(&TargetId::from(tab.page.as_str())))
             } else {
-                self.browser.pages().get(index).cloned()
+                self.browser.pages_beside(&self.page).get(index).cloned()
             };
             if let Some(page) = page {
                 return Ok(page);

@@ -7,7 +7,7 @@ use cuebook_grammar::seam::Query;
 use serde_json::Value;
 
 use crate::exploring::search;
-use crate::stage::{Stage, named, names};
+use crate::stage::{Stage, named, names, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_watches_itself_and_breaks_its_builtins_notices_nothing() {
@@ -49,4 +49,17 @@ async fn a_typed_password_is_nowhere_in_an_observation() {
         assert_eq!(named(&seen, "Password").control, ControlKind::Password);
         assert_eq!(seen.candidates.len(), 4);
     }
+}
+
+/// Tabs of another browser context, such as another episode's, are somebody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn tabs_of_other_contexts_are_not_listed() {
+    let mut stage = Stage::on("<button>Go</button>").await;
+    let here = stage.browser.pages().len();
+    let context = stage.browser.new_context(until()).await.unwrap();
+    let other = stage.browser.new_page_in(&context, "about:blank", until()).await.unwrap();
+    assert_eq!(stage.observe(Scope::View).await.tabs.len(), here);
+    assert!(!other.is_beside(&stage.page));
+    assert_eq!(stage.browser.pages_beside(&other).len(), 1);
+    assert_eq!(stage.browser.pages().len(), here + 1);
 }
