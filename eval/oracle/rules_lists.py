@@ -46,10 +46,12 @@ def menu_of_icons(match, page):
             item = page.by_id.get(alike[0]["nearest"]) if alike else None
         if item:
             return [click(item)]
-        parent = next(one for one in page.all("menuitem") if one.states.get("haspopup") and one.id not in opened)
-        opened.add(parent.id)
-        page = yield [click(parent)]
-    return []
+        closed = [one for one in page.all("menuitem") if one.states.get("haspopup") and one.id not in opened]
+        if not closed:
+            break
+        opened.add(closed[0].id)
+        page = yield [hover(closed[0]), wait(400)]
+    raise LookupError("the item is in no menu")
 
 
 @rule(r"^Select ([\w-]+(?:>[\w-]+)*)$")

@@ -9,14 +9,18 @@ use xtask::chrome;
 use xtask::commands::{BuildProfile, build_executable, python, root, stage};
 
 /// The suites that have a name here, and their files. The built-in one has none.
-const SUITES: [(&str, Option<&str>); 2] = [("site", None), ("miniwob", Some("eval/miniwob.toml"))];
+const SUITES: [(&str, Option<&str>); 3] =
+    [("site", None), ("miniwob", Some(MINIWOB_SUITE)), ("django", Some(DJANGO_SUITE))];
+const MINIWOB_SUITE: &str = "eval/miniwob.toml";
+const DJANGO_SUITE: &str = "eval/django/suite.toml";
 
 const MINIWOB: &str = "miniwob==1.1.0";
+const DJANGO: &str = "django>=5.2,<5.3";
 
-/// Downloads the package of the suite `miniwob` from its registry, once.
+/// Downloads what the suites `miniwob` and `django` need from its registry, once.
 ///
 /// # Errors
-/// If there is no Python, or the package cannot be had.
+/// If there is no Python, or a package cannot be had.
 pub(crate) fn fetch() -> Result<()> {
     let (python, work) = (python()?, root().join("target/eval"));
     std::fs::create_dir_all(&work)?;
@@ -32,7 +36,18 @@ pub(crate) fn fetch() -> Result<()> {
         unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(work.join("miniwob"));
         stage("unpack MiniWoB++", &mut unpack)?;
     }
+    if !django().is_file() {
+        let environment = root().join("target/interop/venv");
+        stage("a Python for Django", Command::new(&python).args(["-m", "venv"]).arg(&environment))?;
+        let installs = ["-m", "pip", "install", "--quiet", DJANGO];
+        stage("Django", Command::new(environment.join("bin/python")).args(installs))?;
+    }
     Ok(())
+}
+
+/// The program of Django in the environment that its suite names.
+fn django() -> PathBuf {
+    root().join("target/interop/venv/bin/django-admin")
 }
 
 fn package() -> PathBuf {
@@ -45,8 +60,9 @@ fn package() -> PathBuf {
 /// If a suite is not fetched, or results are worse than a baseline.
 pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let arguments = named(arguments)?;
-    if arguments.iter().any(|argument| argument == "eval/miniwob.toml") {
-        ensure!(package().is_dir(), "the package of MiniWoB++ is not there: run `cargo xtask fetch` once");
+    for (suite, is_there) in [(MINIWOB_SUITE, package().is_dir()), (DJANGO_SUITE, django().is_file())] {
+        let is_wanted = arguments.iter().any(|argument| argument == suite);
+        ensure!(!is_wanted || is_there, "the packages of {suite} are not there: run `cargo xtask fetch` once");
     }
     let chrome = chrome::find_or_install()?;
     let cuebook = build_executable("cuebook-cli", "cuebook", BuildProfile::Release)?;

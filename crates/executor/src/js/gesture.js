@@ -152,11 +152,17 @@ const pressedAt = (origin) => {
     if (matches(up, CONTROLS) && !matches(up, "html, body")) return up;
   return origin;
 };
+/** The drawing that a shape belongs to: shapes move and swell under the pointer, and words lie over them. */
+const drawingOf = (found) => {
+  let up = found;
+  while (up && !matches(up, "svg")) up = cb.composedParentOf(up);
+  return up;
+};
 /** Keeps what lies at the point of a gesture without a target. */
 const noteUnder = (origin) => {
   const thing = pressedAt(origin);
   gesture.inner = new WeakSet(innerOf(thing).filter((one) => cb.isVisible(one)));
-  gesture.under = { thing, origin, shape: shapeOf(thing) };
+  gesture.under = { thing, origin, shape: shapeOf(thing), drawing: drawingOf(thing) };
   gesture.meaning = meaningOf(thing);
 };
 const shapeOf = (thing) => `${cb.roleOf(thing)} ${describe(thing)} ${cb.collapse(cb.textOf(thing))}`;
@@ -169,7 +175,8 @@ const objectionAt = (event, origin) => {
   if (!under) return null;
   const thing = pressedAt(origin);
   const isPlain = !matches(thing, CONTROLS) && !matches(under.thing, CONTROLS);
-  const isPart = isPlain && (cb.contains(under.thing, thing) || cb.contains(thing, under.thing));
+  const isNested = cb.contains(under.thing, thing) || cb.contains(thing, under.thing);
+  const isPart = isPlain && (isNested || (!!under.drawing && drawingOf(thing) === under.drawing));
   const isRedone = !isConnected(under.thing) && shapeOf(thing) === under.shape;
   if (thing !== under.thing && !isPart && !isRedone)
     return { type: event.type, reason: "elsewhere", by: describe(thing), takes: takesClicks(origin) };

@@ -94,6 +94,10 @@ async fn a_point_is_pressed_where_only_looks_follow_the_pointer() {
             "",
         ),
         "<canvas width=300 height=200 onclick=\"document.title = 'hit'\"></canvas>".to_owned(),
+        // A shape that swells brings its own words below the pointer.
+        "<style>svg:hover circle { r: 20px } text { pointer-events: all }</style><svg width=300 height=200 \
+         onclick=\"document.title = 'hit'\"><text x=40 y=50 font-size=40>Slice</text><circle cx=60 cy=40 r=60 /></svg>"
+            .to_owned(),
         framed,
     ];
     for page in &pages {
