@@ -514,7 +514,9 @@ async fn a_menu_item_that_becomes_another_under_the_pointer_is_not_clicked() {
         let id = seen.candidates.iter().find(|one| one.name == "File").unwrap().id.to_string();
         let outcome = bench.run(&seen, json!({}), json!({ "type": "click", "targetRef": id })).await;
         let StepOutcome::Failed(failure) = outcome else { panic!("{change}: {outcome:?}") };
-        assert_eq!((failure.cause, failure.evidence.input_sent), (Cause::TargetStale, false), "{}", failure.message);
+        assert_eq!(failure.cause, Cause::TargetStale, "{}", failure.message);
+        // What is there now is what a step would find that began again.
+        assert!(failure.evidence.input_sent, "{change}: it may be repeated");
         assert_eq!(bench.eval("log").await, json!([]), "{change}");
     }
 }

@@ -134,13 +134,14 @@ pub(crate) struct Arrival<'a> {
 
 impl Guarded for Arrival<'_> {
     /// The first event of a press is `pointerdown`: once a guard has stopped that, it stops all that follows. A second
-    /// press is one of its own: a frame without a guard may have come under it.
+    /// press is one of its own: a frame without a guard may have come under it. A target that became something else as
+    /// the pointer came would be taken for what it is now by a step that begins again.
     fn is_stopped_whole(&self) -> bool {
         self.is_answered
             && self.presses == 1
             && self.report.is_some_and(|report| {
                 let is_first = report.blocked.as_ref().is_some_and(|block| block.event == "pointerdown");
-                is_first && report.seen.is_empty() && !report.done
+                is_first && report.seen.is_empty() && report.same && !report.done
             })
     }
 }

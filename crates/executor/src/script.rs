@@ -211,6 +211,9 @@ pub(crate) struct GestureReport {
     pub(crate) seen: Vec<String>,
     #[serde(default)]
     pub(crate) connected: bool,
+    /// The target saw nothing of it, and means what it meant before.
+    #[serde(default)]
+    pub(crate) same: bool,
 }
 
 /// One element of a watched target.

@@ -159,7 +159,7 @@ pub(crate) struct Sent<D: Release>(Holding<D>);
 /// What a guard reports of a gesture.
 pub(crate) trait Guarded {
     /// Whether all input of the gesture was answered, and its guard stopped it at its first press: the page received no
-    /// press, no release and no click.
+    /// press, no release and no click. And its target still means the same, so that it may be looked up again.
     fn is_stopped_whole(&self) -> bool;
 }
 

@@ -396,7 +396,7 @@ pub struct Evidence {
     #[serde(skip_serializing_if = "is_default")]
     pub no_observed_effect: bool,
     /// Whether input was sent, even if the step failed. A gesture that was stopped before the page received a press, a
-    /// release or a click of it does not count.
+    /// release or a click of it does not count, if its target still meant the same then.
     #[serde(skip_serializing_if = "is_default")]
     pub input_sent: bool,
     /// Targets whose text must not be kept.

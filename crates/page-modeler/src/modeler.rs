@@ -53,8 +53,8 @@ pub(crate) struct PageState {
     gone: VecDeque<(u64, Candidate)>,
 }
 
-/// Observations after which a candidate that is gone is forgotten: more than the repairs of one step make.
-const RECENT_OBSERVATIONS: u64 = 12;
+/// Observations after which a candidate that is gone is forgotten.
+const RECENT_OBSERVATIONS: u64 = 3;
 /// The most candidates that are remembered after they are gone.
 const RECENT_CANDIDATES: usize = 50;
 /// The most time that is kept back to describe a page that does not answer.

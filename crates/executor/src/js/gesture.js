@@ -442,10 +442,16 @@ export const openGesture = (spec) => {
   unanswered = Infinity;
   return !isLost;
 };
+/** Whether the target of a gesture that it saw nothing of still means what it did: what the pointer brought may not. */
+const isUnchanged = () => {
+  const { target, seen } = gesture;
+  return !!target && !seen.length && isConnected(target) && !changeOf(target) && !changedMeaning(true);
+};
 export const reportGesture = () =>
   gesture
     ? {
         done: gesture.done,
+        same: isUnchanged(),
         blocked: gesture.blocked,
         seen: gesture.seen.slice(-50),
         connected: !gesture.target || isConnected(gesture.target),

@@ -47,6 +47,12 @@ async fn only_a_gesture_that_was_stopped_as_a_whole_counts_as_never_sent() {
              a.addEventListener('{trigger}', move);</script>"
         )
     };
+    let turned = "<a id=a href='#safe' style='position:absolute;top:0;left:0;width:100px;height:40px'>Send</a><script>\
+        a.onpointermove = () => { a.style.left = '400px'; a.href = '#evil'; };</script>";
+    let mut lab = lab(&[("/", &format!("{turned}{LOGGING}"))]).await;
+    let failure = failed(lab.click("#a").await);
+    assert!(failure.evidence.input_sent, "it leads elsewhere by now: {}", failure.message);
+    assert_eq!(lab.eval("[location.hash, log.length]").await, json!(["", 0]));
     for (trigger, action, is_sent) in [
         ("pointermove", json!({"type": "click", "targetRef": "a"}), false),
         ("pointermove", json!({"type": "longPress", "targetRef": "a", "durationMs": 50}), false),
@@ -55,7 +61,7 @@ async fn only_a_gesture_that_was_stopped_as_a_whole_counts_as_never_sent() {
         // The second press is one of its own.
         ("pointermove", json!({"type": "click", "targetRef": "a", "count": 2}), true),
     ] {
-        let mut lab = lab(&[("/", &page(trigger))]).await;
+        let mut lab = crate::lab::lab(&[("/", &page(trigger))]).await;
         let failure = failed(lab.step(json!({"a": css_of("#a")}), action.clone()).await);
         assert_eq!(failure.cause, Cause::NotStable, "{action}: {}", failure.message);
         assert_eq!(failure.evidence.input_sent, is_sent, "{trigger} {action}: {}", failure.message);
