@@ -65,6 +65,6 @@ def main(requests, answers) -> None:
             if run is None or run.goal != page.goal:
                 run = Run(page)
             steps = run.answer(page)
-        except (LookupError, AttributeError, TypeError, ValueError) as error:
+        except (LookupError, AttributeError, RuntimeError, TypeError, ValueError) as error:
             steps = [plan.fail(f"the page is not what the rule expects: {type(error).__name__}: {error}"[:900])]
         print(json.dumps({"version": "1.0", "steps": steps}), file=answers, flush=True)
