@@ -6,7 +6,8 @@
 //! Costs: specialising and emitting is linear in candidates, well under a millisecond for a hundred.
 //!
 //! Invariants:
-//! - Every sentence is finite: strings, arrays and integers are bounded, and nothing recurs.
+//! - Every sentence of a document is finite: strings, arrays and integers are bounded, and nothing recurs. A dialect that
+//!   cannot say the lengths of texts lists them among its losses.
 //!   [`ir::Document::worst_case`] is the number of bytes, and so of tokens, that no sentence exceeds.
 //! - What the policy forbids, or its target does not support, is not in the grammar. Weights are never bans.
 //! - A sentence holds one step that may leave the page, and it is the last.

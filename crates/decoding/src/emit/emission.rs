@@ -12,7 +12,7 @@ pub enum Target {
     /// `response_format` of OpenAI's structured outputs.
     #[serde(rename = "openai")]
     OpenAi,
-    /// Function definitions, one a verb, as OpenAI and those that follow it take them.
+    /// At most twenty function definitions, as OpenAI and those that follow it take them.
     Tools,
     /// Anthropic's tools.
     Anthropic,
