@@ -15,6 +15,7 @@ mod gate;
 mod hostile;
 mod html_report;
 mod identity;
+mod known_plans;
 mod login;
 mod minimize;
 mod models;

@@ -258,6 +258,10 @@ pub(crate) struct RunArgs {
     /// Plan of the scripted planner: a JSON file, or - for standard input
     #[arg(long, value_name = "FILE", required_if_eq("planner", "scripted"))]
     pub(crate) plan: Option<PathBuf>,
+    /// Show the planner what worked on pages like the current one in earlier runs: a run's directory, or one of runs, such
+    /// as that of --out
+    #[arg(long, value_name = "DIR")]
+    pub(crate) known_plans: Option<PathBuf>,
     /// Wait before planning for css=SELECTOR, text=WORDS, url=PART, or a condition in JSON
     #[arg(long, value_name = "CONDITION", value_parser = wait_for)]
     pub(crate) wait_for: Option<WaitFor>,

@@ -12,7 +12,7 @@ use cuebook::secrets::Secrets;
 use cuebook::{SETTLING, Tab, fresh, upload_roots};
 use cuebook_datalayer::replay::Recording;
 use cuebook_datalayer::traffic::FixtureRules;
-use cuebook_datalayer::{ArtifactStore, JsonlLog, RunDir, ValueRedactor};
+use cuebook_datalayer::{ArtifactStore, JsonlLog, KnownPlans, RunDir, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::plan::PlanDraft;
@@ -22,10 +22,11 @@ use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::secret::DigestKey;
 use cuebook_outside::{OutsideHandler, OutsideOptions};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_planner::Remembering;
 use cuebook_repair::{Budgets, Controller, Interrupt, Layers, NoPlanner, Recall, RunRequest, Sight, Work};
 use url::Url;
 
-use crate::args::RunOptions;
+use crate::args::{EngineArgs, RunOptions};
 use crate::browser::{close_tab, open_contained};
 use crate::confirm::Terminal;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
@@ -109,16 +110,17 @@ pub(crate) struct Job {
     pub(crate) wait_for: Option<WaitFor>,
     /// What is known of the targets of a recorded plan.
     pub(crate) recall: Recall,
+    /// Plans of earlier runs, for the planner.
+    pub(crate) known_plans: KnownPlans,
     /// The run whose recorded traffic answers every request.
     pub(crate) fixtures: Option<(RunDir, FixtureRules)>,
 }
 
 impl Job {
-    /// A plan, which needs no planner.
-    pub(crate) fn plan(draft: PlanDraft, secrets: Secrets, url: Option<String>) -> Self {
+    fn of(work: Work, planner: AnyPlanner, secrets: Secrets, url: Option<String>) -> Self {
         Self {
-            work: Work::Plan(Box::new(draft)),
-            planner: AnyPlanner::plain(NoPlanner),
+            work,
+            planner,
             secrets,
             url,
             planned_repairs: 0,
@@ -127,7 +129,22 @@ impl Job {
             sight: Sight::Words,
             wait_for: None,
             recall: Recall::default(),
+            known_plans: KnownPlans::default(),
             fixtures: None,
+        }
+    }
+
+    /// A plan, which needs no planner.
+    pub(crate) fn plan(draft: PlanDraft, secrets: Secrets, url: Option<String>) -> Self {
+        Self::of(Work::Plan(Box::new(draft)), AnyPlanner::plain(NoPlanner), secrets, url)
+    }
+
+    /// A task in words.
+    pub(crate) fn task(task: String, planner: AnyPlanner, secrets: Secrets, url: String, engine: &EngineArgs) -> Self {
+        Self {
+            plan_timeout: Some(engine.plan_timeout),
+            sight: engine.sight(),
+            ..Self::of(Work::Task(task), planner, secrets, Some(url))
         }
     }
 
@@ -234,6 +251,7 @@ pub(crate) async fn perform(
         sight,
         wait_for,
         recall,
+        known_plans,
         fixtures: _,
     } = job;
     let Ready { dir, run_id, digest, redactor, log } = ready;
@@ -244,7 +262,7 @@ pub(crate) async fn perform(
     let layers = Layers {
         modeler: LivePageModeler::new(tab.browser.clone(), digest.clone(), modeler_options(&work))
             .with_redactor(redactor.clone()),
-        planner: Arc::new(planner),
+        planner: Arc::new(Remembering::new(planner, known_plans.with_redactor(redactor.clone()))),
         executor: LiveExecutor::new(
             tab.browser.clone(),
             digest.clone(),

@@ -1,5 +1,5 @@
-//! The data of a run: a durable step log, artifacts by content, a report; and a reader, a judge, metrics
-//! and a page of HTML for them.
+//! The data of a run: a durable step log, artifacts by content, a report; and a reader, a judge, metrics, a page of HTML,
+//! and a memory of plans that worked, for them.
 //!
 //! Cost: an entry of the log is one write and one `fdatasync`, a fraction of a millisecond on a local disk. An artifact is
 //! one hash and one write; equal content is written once. Reading and judging a run is linear in its size and needs no
@@ -14,6 +14,7 @@ pub mod error;
 pub mod html;
 mod in_words;
 pub mod judge;
+mod known_plans;
 pub mod log;
 pub mod memory;
 pub mod metrics;
@@ -27,6 +28,7 @@ pub mod traffic;
 pub use artifact::ArtifactStore;
 pub use error::{DataError, Unreplayable};
 pub use judge::{Difference, Judgement, judge};
+pub use known_plans::KnownPlans;
 pub use log::{Entries, Entry, JsonlLog, Observations, Run, Torn};
 pub use memory::{MemoryArtifacts, MemoryLog};
 pub use redactor::ValueRedactor;

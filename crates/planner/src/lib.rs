@@ -23,6 +23,7 @@ pub mod engine;
 mod http;
 #[cfg(feature = "converse")]
 pub mod prompt;
+mod remembering;
 
 #[cfg(feature = "converse")]
 pub use converse::{Budget, ChatEngine, Limits, ModelError, ModelPlanner};
@@ -42,3 +43,4 @@ pub use engine::scripted::{Scripted, ScriptedError};
 pub use engine::token_mask::{LogitsSource, TokenMask};
 #[cfg(feature = "converse")]
 pub use prompt::{Prompts, TemplateError};
+pub use remembering::{Remembering, RememberingError};

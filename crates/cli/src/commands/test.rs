@@ -21,7 +21,7 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::Millis;
-use cuebook_repair::{Interrupt, Recall, Work};
+use cuebook_repair::Interrupt;
 
 use crate::args::{RunOptions, TestArgs};
 use crate::browser::{close_tab, fit_viewport, open_contained};
@@ -240,19 +240,8 @@ impl Stage<'_> {
                 result.how = How::Planned;
                 let engine = &self.args.engine;
                 let output = Output { json: false, quiet: true };
-                Job {
-                    planner: engines::planner(&self.args.planner, None, engine, secrets.names(), output).await?,
-                    work: Work::Task(case.narrative.clone()),
-                    secrets,
-                    url: Some(case.url.clone()),
-                    planned_repairs: 0,
-                    plan_timeout: Some(engine.plan_timeout),
-                    explain: false,
-                    sight: engine.sight(),
-                    wait_for: None,
-                    recall: Recall::default(),
-                    fixtures: None,
-                }
+                let planner = engines::planner(&self.args.planner, None, engine, secrets.names(), output).await?;
+                Job::task(case.narrative.clone(), planner, secrets, case.url.clone(), engine)
             }
         })
     }

@@ -20,6 +20,7 @@ mod urls;
 
 pub use compare::{COMPARISON_VERSION, Comparison, Divergence, DivergenceKind, compare};
 pub use pictures::compare_pictures;
+pub(crate) use recording::origin;
 pub use recording::{Former, RECORDING_VERSION, Recording};
 pub use reduction::Reduction;
 pub use signature::Signature;

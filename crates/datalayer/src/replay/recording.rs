@@ -170,7 +170,7 @@ impl Recording {
 }
 
 /// `https://shop.test:8443`, as URLs begin that are in their canonical form.
-fn origin(url: &str) -> Option<String> {
+pub(crate) fn origin(url: &str) -> Option<String> {
     Url::parse(url)
         .ok()
         .map(|url| url.origin())

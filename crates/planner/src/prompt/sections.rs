@@ -125,7 +125,7 @@ pub(super) fn exemplars(exemplars: &[Exemplar]) -> String {
     if exemplars.is_empty() {
         return String::new();
     }
-    let mut out = vec!["Plans that worked on pages like this one; their ids are not those of this page".to_owned()];
+    let mut out = vec!["Plans that worked on pages like this one, with the ids of this page".to_owned()];
     for exemplar in exemplars.iter().take(EXEMPLARS) {
         out.push(data(&format!("for: {}", one_line(&exemplar.task, 200))));
         out.extend(exemplar.steps.iter().take(8).map(|step| data(&one_line(&write_line(step), 200))));

@@ -1,0 +1,82 @@
+//! Plans of earlier runs, shown to the planner of a later one.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use cuebook_tests::{Ended, Shop};
+use serde_json::{Value, json};
+
+const TASK: &str = "Type ann as Email, then press Count";
+
+/// A program that types `text` into the field `Email`, and finishes.
+fn types(folder: &Path, text: &str) -> Result<String> {
+    let script = r#"while read -r request; do case $request in
+    *'"step":{"type":"type"'*) echo '{"type":"finish","result":"typed"}' ;;
+    *) id=$(printf %s "$request" | grep -o '"id":"c[0-9]*","role":"textbox","type":"[a-z]*","label":"Email"' |
+           cut -d'"' -f4)
+       echo '{"type":"type","targetRef":"'$id'","text":"TEXT","explanation":"the page asked for it"}' ;;
+    esac; echo '{"done":true}'; done"#;
+    let path = folder.join(format!("{text}.sh"));
+    std::fs::write(&path, script.replace("TEXT", text))?;
+    Ok(format!("exec:sh {}", path.display()))
+}
+
+fn run(shop: &Shop, planner: &str, flags: &[&str]) -> Result<Ended> {
+    let url = shop.url("/login");
+    let ended = shop.cuebook(&[&["run", TASK, "--url", &url, "--planner", planner], flags].concat())?;
+    ensure!(ended.code == 0, "{ended:?}");
+    Ok(ended)
+}
+
+/// The first request of a run, as its program got it.
+fn first_request(ended: &Ended) -> Result<Value> {
+    let log = cuebook_datalayer::Run::read(&ended.run_dir()?.join("log.jsonl"))?;
+    let message = log.calls.first().and_then(|record| record.call.input.first()).context("no call was logged")?;
+    Ok(serde_json::from_str(&message.text)?)
+}
+
+#[test]
+fn a_plan_that_worked_is_shown_with_the_ids_of_the_page_and_on_its_origin_only() -> Result<()> {
+    let (shop, programs) = (Shop::open()?, tempfile::tempdir()?);
+    let planner = types(programs.path(), "ann")?;
+    run(&shop, &planner, &[])?;
+    let runs = shop.runs().display().to_string();
+    let request = first_request(&run(&shop, &planner, &["--known-plans", &runs])?)?;
+    let email = request["context"]["page"]["interactables"]
+        .as_array()
+        .context("no interactables")?
+        .iter()
+        .find(|one| one["label"] == "Email");
+    let id = &email.context("no field")?["id"];
+    let plans =
+        json!([{ "task": TASK, "likeness": 1.0, "steps": [{ "type": "type", "targetRef": id, "text": "ann" }] }]);
+    assert_eq!(request["memory"]["plans"], plans);
+
+    // Two runs of one plan are one plan; another origin has none; without the flag nothing is read.
+    let request = first_request(&run(&shop, &planner, &["--known-plans", &runs])?)?;
+    assert_eq!(request["memory"]["plans"], plans);
+    let elsewhere = Shop::open()?;
+    let request = first_request(&run(&elsewhere, &planner, &["--known-plans", &runs])?)?;
+    assert_eq!(request["memory"]["plans"], json!([]));
+    assert_eq!(first_request(&run(&shop, &planner, &[])?)?["memory"]["plans"], json!([]));
+    Ok(())
+}
+
+#[test]
+fn what_is_not_in_the_task_is_not_remembered() -> Result<()> {
+    let (shop, programs) = (Shop::open()?, tempfile::tempdir()?);
+    run(&shop, &types(programs.path(), "mallory")?, &[])?;
+    let runs = shop.runs().display().to_string();
+    let request = first_request(&run(&shop, &types(programs.path(), "ann")?, &["--known-plans", &runs])?)?;
+    assert_eq!(request["memory"]["plans"], json!([]));
+
+    // A run that cannot be read is named and left out.
+    let log = run(&shop, &types(programs.path(), "ann")?, &[])?.run_dir()?.join("log.jsonl");
+    std::fs::write(&log, "{}\n")?;
+    let ended = run(&shop, &types(programs.path(), "ann")?, &["--known-plans", &runs])?;
+    assert!(ended.stderr.contains("--known-plans leaves out"), "{ended:?}");
+    let nothing = programs.path().display().to_string();
+    let ended = shop.cuebook(&["run", TASK, "--url", &shop.url("/login"), "--known-plans", &nothing])?;
+    assert!(ended.code == 2 && ended.stdout.contains("--known-plans"), "{ended:?}");
+    Ok(())
+}
