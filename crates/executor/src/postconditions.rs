@@ -454,6 +454,9 @@ impl Run<'_> {
                 is_default.then_some(by).filter(|by| now < *by)
             });
             if next.is_some() {
+                if first_round == 0 && awaited.iter().all(|one| one.held_at.is_some()) {
+                    self.gate.settling();
+                }
                 // Frames that have reported may report more.
                 for frame in std::mem::take(&mut self.summaries).into_keys() {
                     if let Some(watcher) = self.watchers.get(&frame) {

@@ -54,6 +54,17 @@ pub trait PageModeler: Send {
         deadline: Deadline,
     ) -> impl Future<Output = Result<Observation, Self::Error>> + Send;
 
+    /// Does of an observation what can be done before it is asked for: waits for a document to settle, and looks at it. What
+    /// changes until then is looked at again. Changes nothing that an observation states; a failure is left to that.
+    fn prepare(
+        &mut self,
+        _page: &PageId,
+        _scope: Scope,
+        _deadline: Deadline,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        async { Ok(()) }
+    }
+
     /// After an error: why there is nothing left to look at, if the page or the browser is gone. `None` if the layer
     /// itself failed.
     fn lost(&self) -> Option<Cause> {
@@ -266,7 +277,7 @@ impl HistoryEntry {
 pub struct Exemplar {
     /// The task.
     pub task: String,
-    /// Its steps.
+    /// Its steps. They name candidates of the observation that the plan is offered for.
     pub steps: Vec<Step>,
     /// Similarity of its page to the current one, from 0 to 1.
     pub likeness: f64,
@@ -365,7 +376,7 @@ pub trait PlanMemory: Send {
     /// A failure of the layer itself.
     type Error: SeamError;
 
-    /// At most `k` plans whose pages are most similar to this one, most similar first.
+    /// At most `k` plans whose pages are most similar to this one, most similar first. Only those that name its candidates.
     fn nearest(
         &self,
         observation: &Observation,
@@ -410,7 +421,7 @@ pub struct HeldRequest {
     pub body: Option<Vec<u8>>,
 }
 
-/// Decides about requests that a step causes and that are held: see [`Policy::requesting`].
+/// Decides about requests that a step causes and that are held: see [`Policy::requesting`]. Hears how far the step is.
 pub trait EffectGate: Send {
     /// Whether a request may leave. Waits for a person, and a failure says why it may not.
     fn judge<'a>(
@@ -418,6 +429,9 @@ pub trait EffectGate: Send {
         step: &'a BoundStep,
         request: &'a HeldRequest,
     ) -> BoxFuture<'a, Result<(), Box<StepFailure>>>;
+
+    /// The conditions of the step hold, and it only waits whether they last. Called any number of times.
+    fn settling(&mut self) {}
 }
 
 /// Runs one bound step on a page.

@@ -173,6 +173,20 @@ impl LivePageModeler {
         }
     }
 
+    /// Walks the page, and keeps of it what the next walk builds on.
+    pub(crate) async fn prepare_page(&mut self, page: &PageId, scope: Scope, until: Instant) -> Result<(), ModelError> {
+        let wire = self.page(page)?;
+        let mut events = wire.events();
+        // A dialog answers nothing until it is closed, and then the page is another one.
+        if wire.crashed() || wire.dialog().is_some() {
+            return Ok(());
+        }
+        tokio::select! {
+            captured = self.capture(page, scope, until) => captured.map(drop),
+            _ = next_dialog(&mut events) => Ok(()),
+        }
+    }
+
     async fn capture(&mut self, page: &PageId, scope: Scope, until: Instant) -> Result<Captured, ModelError> {
         let probe = self.probe(page, until).await?;
         let bounds = Bounds {

@@ -20,6 +20,10 @@ impl PageModeler for LivePageModeler {
         self.noted(observed)
     }
 
+    async fn prepare(&mut self, page: &PageId, scope: Scope, deadline: Deadline) -> Result<(), ModelError> {
+        self.prepare_page(page, scope, deadline.instant()).await
+    }
+
     fn lost(&self) -> Option<Cause> {
         self.lost
     }

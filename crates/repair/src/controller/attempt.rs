@@ -12,7 +12,8 @@ use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::render;
 use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::{Executor as _, Finding, PageModeler as _, Query, StepLog as _, StepTicket};
-use tracing::{Instrument as _, info_span};
+use tokio::sync::Notify;
+use tracing::{Instrument as _, debug, info_span};
 
 use super::consent::Asking;
 use super::end::{Attempt, Stop, ended_by};
@@ -25,6 +26,9 @@ use crate::recording;
 use crate::recording::{Place, RecordInput, Sensitivity};
 use crate::request::{RunEvent, Work};
 use crate::state::Run;
+
+/// The most time for looking at a page before its step is over.
+const PREPARING: Duration = Duration::from_secs(2);
 
 impl<S: Seams> Controller<S> {
     /// One attempt at one step: bind, consent, begin, act, commit.
@@ -117,12 +121,31 @@ impl<S: Seams> Controller<S> {
     ) -> Result<StepOutcome, Stop> {
         match bound.action().kind().meta().owner {
             Owner::Executor => {
-                let (executor, confirm) = self.layers.acting();
+                let (executor, confirm, modeler) = self.layers.acting();
                 let (redactor, budgets) = (self.redactor.as_ref(), &self.budgets);
                 let (questions, deadline_of_run) = (&mut run.questions, run.deadline);
-                let mut gate = Asking { confirm, redactor, budgets, questions, deadline: deadline_of_run };
+                let settling = &Notify::new();
+                let mut gate = Asking { confirm, redactor, budgets, questions, deadline: deadline_of_run, settling };
                 // Boxed: the futures of several layers in one another exceed what a compiler lays out by default.
                 let acting = Box::pin(executor.run_step(&run.page, bound, ground, &mut gate, deadline));
+                let (page, scope) = (&run.page, run.scope);
+                let is_observed_next = matches!(run.request.work, Work::Task(_)) || recording::uses_observation(bound);
+                let preparing = Box::pin(async move {
+                    let by = deadline.within(Instant::now(), PREPARING);
+                    let prepared = modeler.prepare(page, scope, by).instrument(info_span!("prepare")).await;
+                    prepared.unwrap_or_else(|error| debug!(%error, "not prepared"));
+                });
+                let acting = async move {
+                    if !is_observed_next {
+                        return acting.await;
+                    }
+                    let mut acting = acting;
+                    tokio::select! {
+                        biased;
+                        acted = &mut acting => acted,
+                        () = settling.notified() => tokio::join!(acting, preparing).0,
+                    }
+                };
                 self.interrupt.guard(acting).await?.map_err(Stop::broken(ErrorCode::ExecutorBroken))
             }
             Owner::Modeler => {
@@ -202,7 +225,8 @@ impl<S: Seams> Controller<S> {
         let confirm = self.layers.confirm();
         let (redactor, budgets) = (self.redactor.as_ref(), &self.budgets);
         let (questions, deadline) = (&mut run.questions, run.deadline);
-        let mut asking = Asking { confirm, redactor, budgets, questions, deadline };
+        let settling = &Notify::new();
+        let mut asking = Asking { confirm, redactor, budgets, questions, deadline, settling };
         Ok(self.interrupt.guard(asking.ask(bound, &question, &grant)).await?.err().map(|failure| *failure))
     }
 

@@ -10,6 +10,7 @@ use cuebook_grammar::profile::Profile;
 use cuebook_grammar::render;
 use cuebook_grammar::seam::boxed::BoxFuture;
 use cuebook_grammar::seam::{Confirm, ConfirmReply, ConfirmRequest, EffectGate, HeldRequest, Redactor};
+use tokio::sync::Notify;
 use url::Url;
 
 use super::end::{Stop, ended_by};
@@ -27,6 +28,8 @@ pub(super) struct Asking<'a, C> {
     pub(super) questions: &'a mut u32,
     /// When the run ends.
     pub(super) deadline: Deadline,
+    /// Told when a step only waits whether its conditions last.
+    pub(super) settling: &'a Notify,
 }
 
 impl<C: Confirm> Asking<'_, C> {
@@ -73,7 +76,8 @@ impl<S: Seams> Controller<S> {
         grants.dedup();
         let (redactor, budgets) = (self.redactor.as_ref(), &self.budgets);
         let (confirm, questions, deadline) = (self.layers.confirm(), &mut run.questions, run.deadline);
-        let mut asking = Asking { confirm, redactor, budgets, questions, deadline };
+        let settling = &Notify::new();
+        let mut asking = Asking { confirm, redactor, budgets, questions, deadline, settling };
         if let Err(failure) = self.interrupt.guard(asking.ask(first, &question, &grants.join(" --grant "))).await? {
             return Err(ended_by(&failure));
         }
@@ -84,6 +88,10 @@ impl<S: Seams> Controller<S> {
 
 /// Decides about the requests of a step.
 impl<C: Confirm> EffectGate for Asking<'_, C> {
+    fn settling(&mut self) {
+        self.settling.notify_one();
+    }
+
     fn judge<'a>(
         &'a mut self,
         step: &'a BoundStep,

@@ -34,8 +34,8 @@ pub trait Seams: Send {
     fn log(&mut self) -> &mut Self::Log;
     /// Asks a person.
     fn confirm(&mut self) -> &mut Self::Confirm;
-    /// Both of these: a person may be asked while a step acts.
-    fn acting(&mut self) -> (&mut Self::Executor, &mut Self::Confirm);
+    /// What is used while a step acts: a person may be asked, and the page looked at.
+    fn acting(&mut self) -> (&mut Self::Executor, &mut Self::Confirm, &mut Self::Modeler);
 }
 
 /// Six layers by value.
@@ -95,8 +95,8 @@ where
         &mut self.confirm
     }
 
-    fn acting(&mut self) -> (&mut E, &mut C) {
-        (&mut self.executor, &mut self.confirm)
+    fn acting(&mut self) -> (&mut E, &mut C, &mut M) {
+        (&mut self.executor, &mut self.confirm, &mut self.modeler)
     }
 }
 
