@@ -58,7 +58,13 @@ async fn run(seeds: std::ops::Range<u64>) {
                 changes.push(stage.page_script("randomPage.change()").await.as_str().unwrap_or_default().to_owned());
             }
             let scopes = if step % 3 == 1 { [Scope::View, Scope::Full] } else { [Scope::Full, Scope::View] };
-            for scope in scopes {
+            for (at, scope) in scopes.into_iter().enumerate() {
+                // A look before the page changes once more is no difference.
+                if at == 0 && step % 2 == 1 {
+                    stage.prepare(scope).await;
+                    changes
+                        .push(stage.page_script("randomPage.change()").await.as_str().unwrap_or_default().to_owned());
+                }
                 let built = stage.observe(scope).await;
                 let change = format!("seed {seed}, {scope:?}, after {changes:?}");
                 check_ids(&mut owners, &built, &change);

@@ -85,6 +85,11 @@ impl Stage {
         self.modeler.observe(&self.id.clone(), scope, deadline).await.unwrap()
     }
 
+    pub(crate) async fn prepare(&mut self, scope: Scope) {
+        let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
+        self.modeler.prepare(&self.id.clone(), scope, deadline).await.unwrap();
+    }
+
     /// An observation with the page's text.
     pub(crate) async fn read(&mut self, scope: Scope) -> Observation {
         let mut seen = self.observe(scope).await;

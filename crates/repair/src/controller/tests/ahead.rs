@@ -111,3 +111,16 @@ async fn a_step_that_fails_ends_the_answer() {
     assert_eq!(shop.asked[1].failure, Some(Cause::InvalidArgument));
     assert_eq!(shop.asked[1].history.len(), 1);
 }
+
+#[tokio::test]
+async fn the_page_is_looked_at_while_a_step_only_waits_if_it_is_observed_next() {
+    let stage = Fake::new(&[SAVE, BACK]).planning(|n| if n == 0 { plan(json!([click(1)])) } else { finish() });
+    lock(&stage.shop).settles = true;
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Ok, "{report:#?}");
+    let shop = lock(&shop);
+    let looks: Vec<&str> = shop.trace.iter().map(String::as_str).filter(|line| !line.starts_with("planned")).collect();
+    let after = ["begin 0.1 click", "prepare view", "act click c1", "commit 0.1", "observe view"];
+    assert!(looks.windows(after.len()).any(|part| part == after), "{looks:#?}");
+    assert_eq!(looks.iter().filter(|line| line.starts_with("prepare")).count(), 1);
+}

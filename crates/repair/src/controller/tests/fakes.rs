@@ -75,6 +75,8 @@ pub(super) struct Shop {
     pub(super) answers: VecDeque<ConfirmReply>,
     /// The log fails from this many lines on.
     pub(super) log_breaks_at: Option<usize>,
+    /// The next step waits whether its conditions last.
+    pub(super) settles: bool,
     /// The executor never answers.
     pub(super) hangs: bool,
     /// No observation succeeds, for this reason if the page is gone.
@@ -112,6 +114,7 @@ impl Trial {
             questions: Vec::new(),
             answers: VecDeque::new(),
             log_breaks_at: None,
+            settles: false,
             hangs: false,
             unseen: None,
         };
@@ -287,6 +290,11 @@ impl PageModeler for Fake {
         if shop.unseen.is_some() { Err(Broken) } else { Ok(shop.observation(scope)) }
     }
 
+    async fn prepare(&mut self, _: &PageId, scope: Scope, _: Deadline) -> Result<(), Broken> {
+        lock(&self.0).trace.push(format!("prepare {scope:?}").to_lowercase());
+        Ok(())
+    }
+
     fn lost(&self) -> Option<Cause> {
         lock(&self.0).unseen.flatten()
     }
@@ -410,9 +418,15 @@ impl Executor for FakeExecutor {
         _: &PageId,
         step: &BoundStep,
         _: &Observation,
-        _: &mut dyn EffectGate,
+        gate: &mut dyn EffectGate,
         _: Deadline,
     ) -> Result<StepOutcome, Broken> {
+        if std::mem::take(&mut lock(&self.shop).settles) {
+            for _ in 0..3 {
+                gate.settling();
+                tokio::task::yield_now().await;
+            }
+        }
         let outcome = {
             let mut shop = lock(&self.shop);
             shop.trace.push(format!("act {}", line(step)));
