@@ -16,9 +16,10 @@ use super::{Arguments, Bench, DOCUMENT, document, order};
 const MODES: [(&str, &[&str]); 3] =
     [("neither", &["--direct"]), ("proxy", &[]), ("proxy and gate", &["--gate", "effects"])];
 
-const METRICS: [(&str, &str); 6] = [
+const METRICS: [(&str, &str); 7] = [
     ("navigate", "opening the page"),
     ("observe.view", "first observation, view"),
+    ("observe.prepared", "the same, prepared while its step settled"),
     ("click", "click"),
     ("loop", "look, click, look again"),
     ("picture", "picture of the page"),

@@ -16,7 +16,6 @@ mod requests;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::num::NonZeroU16;
 use std::path::Component;
 
 use schemars::JsonSchema;
@@ -239,7 +238,7 @@ pub struct Policy {
     gate: Option<Gate>,
     requests: Vec<requests::RequestRule>,
     /// On each origin; absent: no limit.
-    steps_per_minute: Option<NonZeroU16>,
+    rate: Rate,
 }
 
 impl Default for Policy {
@@ -278,7 +277,7 @@ impl Policy {
             page_roots: Vec::new(),
             gate: None,
             requests: Vec::new(),
-            steps_per_minute: None,
+            rate: Rate { steps_per_minute: None, total_steps_per_minute: None },
         }
     }
 
@@ -356,10 +355,10 @@ impl Policy {
         self
     }
 
-    /// How many steps a minute may open a page or change something, on each origin.
+    /// How many steps a minute may open a page or change something.
     #[must_use]
-    pub const fn steps_per_minute(&self) -> Option<NonZeroU16> {
-        self.steps_per_minute
+    pub const fn rate(&self) -> Rate {
+        self.rate
     }
 
     /// What is open outside the page.

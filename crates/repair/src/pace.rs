@@ -1,4 +1,4 @@
-//! How fast a run may be on an origin: a token bucket, and what servers ask for with `Retry-After`.
+//! How fast a run may be, in all and on an origin: token buckets, and what servers ask for with `Retry-After`.
 //!
 //! Steps are limited, not requests: of what goes through TLS, nobody below the page sees single requests. A step counts on
 //! the origin that it opens, or else on that of the page.
@@ -13,7 +13,7 @@ use cuebook_grammar::action::{Action, Owner};
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::outcome::{Cause, EffectRecord, Stage, StepFailure};
 use cuebook_grammar::plan::BoundStep;
-use cuebook_grammar::policy::Rule;
+use cuebook_grammar::policy::{Rate, Rule};
 use url::Url;
 
 /// Origins that are remembered; the one that was used longest ago goes first.
@@ -21,15 +21,37 @@ const MAX_ORIGINS: usize = 1_000;
 /// The part of a minute's steps that may follow at once.
 const BURST: f64 = 1.0 / 6.0;
 
-/// The origins that steps counted on.
+/// The steps of a run so far, and the origins that they counted on.
 #[derive(Debug, Default)]
-pub(crate) struct Pace(BTreeMap<String, Origin>);
+pub(crate) struct Pace {
+    total: Bucket,
+    origins: BTreeMap<String, Origin>,
+}
+
+/// Steps that were taken and not yet earned back by the time that passed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    owed: f64,
+    /// When that was true; `None` while nothing is owed.
+    at: Option<Instant>,
+}
+
+impl Bucket {
+    /// How long to wait before the next step, and what is owed once it is taken.
+    fn next(self, per_minute: NonZeroU16, now: Instant) -> (Duration, Self) {
+        let a_second = f64::from(per_minute.get()) / 60.0;
+        let burst = (f64::from(per_minute.get()) * BURST).floor().max(1.0);
+        let earned = self.at.map_or(0.0, |at| now.saturating_duration_since(at).as_secs_f64() * a_second);
+        let owed = (self.owed - earned).max(0.0) + 1.0;
+        // More than a burst is owed: wait until that is earned.
+        (Duration::from_secs_f64((owed - burst).max(0.0) / a_second), Self { owed, at: Some(now) })
+    }
+}
 
 #[derive(Debug)]
 struct Origin {
-    /// Steps that were taken and not yet earned back by the time that passed.
-    owed: f64,
-    /// When that was true.
+    bucket: Bucket,
+    /// When it was used last.
     at: Instant,
     /// A status by which the server asked to wait, and until when.
     held: Option<(u16, Instant)>,
@@ -60,11 +82,11 @@ impl Pace {
     pub(crate) fn take(
         &mut self,
         origin: &str,
-        per_minute: Option<NonZeroU16>,
+        rate: Rate,
         now: Instant,
         left: Duration,
     ) -> Result<Duration, Box<StepFailure>> {
-        let known = self.0.get(origin);
+        let known = self.origins.get(origin);
         let asked = known.and_then(|known| known.held).filter(|(_, until)| *until > now);
         if let Some((status, until)) = asked
             && until - now > left
@@ -72,18 +94,24 @@ impl Pace {
             return Err(held(origin, status, until - now, left));
         }
         let asked = asked.map_or(Duration::ZERO, |(_, until)| until - now);
-        let Some(per_minute) = per_minute else { return Ok(asked) };
-        let a_second = f64::from(per_minute.get()) / 60.0;
-        let burst = (f64::from(per_minute.get()) * BURST).floor().max(1.0);
-        let earned = |known: &Origin| now.saturating_duration_since(known.at).as_secs_f64() * a_second;
-        let owed = known.map_or(0.0, |known| (known.owed - earned(known)).max(0.0));
-        // More than a burst is owed once this step is taken: wait until that is earned.
-        let wait = Duration::from_secs_f64((owed + 1.0 - burst).max(0.0) / a_second).max(asked);
-        if wait > left {
-            return Err(too_fast(origin, per_minute, wait, left));
+        let of_origin = known.map_or_else(Bucket::default, |known| known.bucket);
+        let of_origin = rate.steps_per_minute.map(|most| (most, of_origin.next(most, now)));
+        let total = rate.total_steps_per_minute.map(|most| (most, self.total.next(most, now)));
+        let mut wait = asked;
+        for (next, place) in [(of_origin, format!("on {origin}")), (total, "in a run".to_owned())] {
+            let Some((most, (early, _))) = next else { continue };
+            if early > left {
+                return Err(too_fast(&place, most, early, left));
+            }
+            wait = wait.max(early);
         }
-        let known = self.remember(origin, now);
-        (known.owed, known.at) = (owed + 1.0, now);
+        if let Some((_, (_, bucket))) = of_origin {
+            let known = self.remember(origin, now);
+            (known.bucket, known.at) = (bucket, now);
+        }
+        if let Some((_, (_, bucket))) = total {
+            self.total = bucket;
+        }
         Ok(wait)
     }
 
@@ -103,17 +131,17 @@ impl Pace {
 
     /// The entry of `origin`; a new one owes nothing.
     fn remember(&mut self, origin: &str, now: Instant) -> &mut Origin {
-        if self.0.len() >= MAX_ORIGINS && !self.0.contains_key(origin) {
-            let oldest = self.0.iter().min_by_key(|(_, known)| known.at).map(|(name, _)| name.clone());
-            oldest.and_then(|oldest| self.0.remove(&oldest));
+        if self.origins.len() >= MAX_ORIGINS && !self.origins.contains_key(origin) {
+            let oldest = self.origins.iter().min_by_key(|(_, known)| known.at).map(|(name, _)| name.clone());
+            oldest.and_then(|oldest| self.origins.remove(&oldest));
         }
-        self.0.entry(origin.to_owned()).or_insert(Origin { owed: 0.0, at: now, held: None })
+        self.origins.entry(origin.to_owned()).or_insert(Origin { bucket: Bucket::default(), at: now, held: None })
     }
 }
 
-fn too_fast(origin: &str, per_minute: NonZeroU16, wait: Duration, left: Duration) -> Box<StepFailure> {
+fn too_fast(place: &str, per_minute: NonZeroU16, wait: Duration, left: Duration) -> Box<StepFailure> {
     let message = format!(
-        "expected at most {per_minute} steps a minute on {origin} (rule rate): the next one may begin in {:.1} s, and the \
+        "expected at most {per_minute} steps a minute {place} (rule rate): the next one may begin in {:.1} s, and the \
          step has {:.1} s",
         wait.as_secs_f64(),
         left.as_secs_f64()
@@ -143,8 +171,8 @@ mod tests {
     const A: &str = "https://a.test";
     const LONG: Duration = Duration::from_secs(600);
 
-    fn rate(per_minute: u16) -> Option<NonZeroU16> {
-        NonZeroU16::new(per_minute)
+    fn rate(per_minute: u16) -> Rate {
+        Rate { steps_per_minute: NonZeroU16::new(per_minute), ..Rate::default() }
     }
 
     #[test]
@@ -162,8 +190,21 @@ mod tests {
         now += Duration::from_secs(60);
         assert_eq!(pace.take(A, rate(60), now, LONG).unwrap(), Duration::ZERO, "a minute later");
         for _ in 0..50 {
-            assert_eq!(pace.take(A, None, now, LONG).unwrap(), Duration::ZERO, "no limit");
+            assert_eq!(pace.take(A, Rate::default(), now, LONG).unwrap(), Duration::ZERO, "no limit");
         }
+    }
+
+    #[test]
+    fn the_rate_of_a_run_holds_over_all_its_origins() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        let total = Rate { total_steps_per_minute: NonZeroU16::new(12), ..rate(60) };
+        let mut take = |n: u32, left| pace.take(&format!("https://{n}.test"), total, now, left);
+        let waits: Vec<_> = (0..4).map(|n| take(n, LONG).unwrap().as_secs()).collect();
+        assert_eq!(waits, [0, 0, 5, 10]);
+        let failure = take(9, Duration::from_secs(14)).unwrap_err();
+        assert_eq!((failure.cause, failure.facts.rule), (Cause::PolicyBlocked, Some(Rule::Rate)));
+        assert!(failure.message.contains("12 steps a minute in a run"), "{}", failure.message);
+        assert_eq!(take(9, LONG).unwrap().as_secs(), 15, "the refusal took nothing");
     }
 
     #[test]
@@ -206,11 +247,11 @@ mod tests {
         let requests = vec![request("https://a.test/x", Some(5_000)), request("https://b.test/", None)];
         pace.note(Some(&EffectRecord { requests, ..EffectRecord::default() }), now);
         let second = Duration::from_secs(1);
-        assert_eq!(pace.take(A, None, now + second, LONG).unwrap(), 4 * second);
-        assert_eq!(pace.take("https://b.test", None, now, LONG).unwrap(), Duration::ZERO);
-        let failure = pace.take(A, None, now + second, 2 * second).unwrap_err();
+        assert_eq!(pace.take(A, Rate::default(), now + second, LONG).unwrap(), 4 * second);
+        assert_eq!(pace.take("https://b.test", Rate::default(), now, LONG).unwrap(), Duration::ZERO);
+        let failure = pace.take(A, Rate::default(), now + second, 2 * second).unwrap_err();
         assert_eq!((failure.cause, failure.facts.status), (Cause::HttpError, Some(429)));
-        assert_eq!(pace.take(A, None, now + 5 * second, second).unwrap(), Duration::ZERO);
+        assert_eq!(pace.take(A, Rate::default(), now + 5 * second, second).unwrap(), Duration::ZERO);
     }
 
     #[test]
@@ -220,6 +261,6 @@ mod tests {
             now += Duration::from_millis(1);
             pace.take(&format!("https://{index}.test"), rate(60), now, LONG).unwrap();
         }
-        assert!(pace.0.len() == MAX_ORIGINS && !pace.0.contains_key("https://0.test"));
+        assert!(pace.origins.len() == MAX_ORIGINS && !pace.origins.contains_key("https://0.test"));
     }
 }

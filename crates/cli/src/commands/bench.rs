@@ -134,13 +134,19 @@ impl Bench<'_> {
     /// Observations of a newly loaded page: nothing is cached.
     async fn first_observations(&mut self) -> Result<(), Refusal> {
         let blank = Observation::blank(self.tab.page.clone(), "about:blank");
-        for (metric, scope) in [("observe.view", Scope::View), ("observe.full", Scope::Full)] {
+        let kinds = [("observe.view", Scope::View), ("observe.prepared", Scope::View), ("observe.full", Scope::Full)];
+        for (metric, scope) in kinds {
             for round in 0..=self.args.rounds {
                 let open = Step::from(Action::Navigate(Navigate::to(&self.args.url)));
                 let began = Instant::now();
                 self.perform(&blank, open).await?;
-                if scope == Scope::View {
-                    self.samples.time("navigate", round, began.elapsed());
+                match metric {
+                    "observe.view" => self.samples.time("navigate", round, began.elapsed()),
+                    "observe.prepared" => {
+                        let prepared = self.modeler.prepare(&self.tab.page, scope, deadline()).await;
+                        prepared.map_err(|error| broken(&error))?;
+                    }
+                    _ => {}
                 }
                 let (seen, took) = self.observe(scope).await?;
                 self.samples.time(metric, round, took);

@@ -38,13 +38,34 @@ pub struct Roots {
     pub write: Vec<ShortText>,
 }
 
-/// How fast a run may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// How fast a run may be: steps a minute that open a page or may change something, of which a sixth may follow at once. A
+/// step that is too early waits until its time limit, and then fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rate {
-    /// Steps a minute, on each origin, that open a page or may change something; a sixth of them may follow at once.
-    /// A step that is too early waits until its time limit, and then fails.
-    pub steps_per_minute: NonZeroU16,
+    /// On each origin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps_per_minute: Option<NonZeroU16>,
+    /// In all, whatever the origins are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_steps_per_minute: Option<NonZeroU16>,
+}
+
+impl Rate {
+    /// The lower of both, each.
+    const fn and(self, other: Self) -> Self {
+        const fn lower(one: Option<NonZeroU16>, other: Option<NonZeroU16>) -> Option<NonZeroU16> {
+            match (one, other) {
+                (Some(one), Some(other)) => Some(if one.get() < other.get() { one } else { other }),
+                (Some(only), None) | (None, Some(only)) => Some(only),
+                (None, None) => None,
+            }
+        }
+        Self {
+            steps_per_minute: lower(self.steps_per_minute, other.steps_per_minute),
+            total_steps_per_minute: lower(self.total_steps_per_minute, other.total_steps_per_minute),
+        }
+    }
 }
 
 /// An action that a program carries out. Planners call it by its name. The program gets the arguments as JSON on its
@@ -126,6 +147,9 @@ pub enum BadPolicy {
     /// A list of what is allowed that allows nothing.
     #[error("`allow` is empty; name an origin or a verb, or leave it out to allow only what the flags say")]
     AllowsNothing,
+    /// A rate that limits nothing.
+    #[error("`rate` is empty; state `stepsPerMinute`, `totalStepsPerMinute` or both, or leave it out")]
+    NoRate,
     /// An entry that is neither a verb nor an origin.
     #[error("{list}/{index}: {source}")]
     Entry {
@@ -222,9 +246,10 @@ impl Policy {
                 into.push(rule);
             }
         }
-        if let Some(Rate { steps_per_minute }) = file.rate {
-            self.steps_per_minute =
-                Some(self.steps_per_minute.map_or(steps_per_minute, |own| own.min(steps_per_minute)));
+        match file.rate {
+            Some(rate) if rate == Rate::default() => return Err(BadPolicy::NoRate),
+            Some(rate) => self.rate = self.rate.and(rate),
+            None => {}
         }
         self.outside.read_roots.extend(file.roots.read.iter().map(ToString::to_string));
         self.outside.write_roots.extend(file.roots.write.iter().map(ToString::to_string));
@@ -300,10 +325,12 @@ mod tests {
 
     #[test]
     fn the_lower_of_two_rates_holds() {
-        let rate = |steps: u16| PolicyFile::read(&json!({ "rate": { "stepsPerMinute": steps } }).to_string()).unwrap();
-        let policy = Policy::default().with_file(&rate(30)).unwrap().with_file(&rate(60)).unwrap();
-        assert_eq!(policy.steps_per_minute(), NonZeroU16::new(30));
-        assert_eq!(Policy::default().steps_per_minute(), None);
+        let rate = |key: &str, steps: u16| PolicyFile::read(&json!({ "rate": { key: steps } }).to_string()).unwrap();
+        let policy = Policy::default().with_file(&rate("stepsPerMinute", 30)).unwrap();
+        let policy = policy.with_file(&rate("totalStepsPerMinute", 60)).unwrap();
+        let policy = policy.with_file(&rate("stepsPerMinute", 60)).unwrap();
+        let lower = Rate { steps_per_minute: NonZeroU16::new(30), total_steps_per_minute: NonZeroU16::new(60) };
+        assert_eq!((policy.rate(), Policy::default().rate()), (lower, Rate::default()));
     }
 
     fn action(name: &str, command: &str, schema: Value) -> Value {

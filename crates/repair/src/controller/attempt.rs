@@ -193,7 +193,7 @@ impl<S: Seams> Controller<S> {
         let Some(origin) = pace::origin_of(bound, url) else { return Ok(None) };
         let now = Instant::now();
         let left = deadline.remaining(now);
-        match self.pace.take(&origin, bound.policy().steps_per_minute(), now, left) {
+        match self.pace.take(&origin, bound.policy().rate(), now, left) {
             Ok(Duration::ZERO) => Ok(None),
             Ok(wait) => {
                 self.interrupt.guard(tokio::time::sleep(wait)).await?;
