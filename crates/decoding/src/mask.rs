@@ -9,6 +9,7 @@
 //! and cloned in 30 to 400 µs (`docs/benchmarks.md`).
 
 mod bias;
+mod line_scan;
 mod sampler;
 
 use std::collections::VecDeque;

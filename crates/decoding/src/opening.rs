@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::ir::{Document, Node, Presence};
 use crate::scan::{OpenStep, Position};
 
-const TAG: &str = r#"{"type":""#;
-const TARGET: &str = r#","targetRef":""#;
+pub(crate) const TAG: &str = r#"{"type":""#;
+pub(crate) const TARGET: &str = r#","targetRef":""#;
 /// The most alternatives that an error lists.
 const LISTED: usize = 12;
 
@@ -20,6 +20,9 @@ const LISTED: usize = 12;
 pub(crate) struct Openings<'d> {
     listed: Vec<Opening<'d>>,
     last: Vec<Opening<'d>>,
+    /// Both: a line does not say that it is the last one.
+    #[cfg(feature = "mask")]
+    either: Vec<Opening<'d>>,
 }
 
 /// A verb, and the ids that may be its target. Empty where it has no target, or may do without.
@@ -90,13 +93,26 @@ impl<'d> Openings<'d> {
             Node::Array { item, .. } => Some(&**item),
             _ => None,
         });
-        Self { listed: openings(document, item), last: openings(document, member("last")) }
+        let (listed, last) = (openings(document, item), openings(document, member("last")));
+        #[cfg(feature = "mask")]
+        let either = {
+            let only_last = last.iter().filter(|opening| !listed.iter().any(|other| other.verb == opening.verb));
+            listed.iter().chain(only_last).cloned().collect()
+        };
+        Self {
+            listed,
+            last,
+            #[cfg(feature = "mask")]
+            either,
+        }
     }
 
     const fn at(&self, position: Position) -> &Vec<Opening<'d>> {
         match position {
             Position::Listed(_) => &self.listed,
             Position::Last => &self.last,
+            #[cfg(feature = "mask")]
+            Position::Line(_) => &self.either,
         }
     }
 
@@ -138,6 +154,8 @@ impl<'d> Openings<'d> {
         let place = match step.position {
             Position::Listed(index) => format!("/steps/{index}"),
             Position::Last => "/last".to_owned(),
+            #[cfg(feature = "mask")]
+            Position::Line(index) => format!("/steps/{index}"),
         };
         let (member, seen, mut expected): (_, _, Vec<&str>) = match target {
             Some(target) if !of_verb.is_empty() => {

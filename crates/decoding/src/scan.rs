@@ -7,6 +7,9 @@ pub(crate) enum Position {
     Listed(usize),
     /// `last`.
     Last,
+    /// 0-based, of the line form.
+    #[cfg(feature = "mask")]
+    Line(usize),
 }
 
 /// A step of which at least the first brace was seen.

@@ -37,6 +37,7 @@ pub struct GrammarSpec {
     left_out: LeftOut,
     caps: Caps,
     hash: String,
+    failures: BTreeMap<(ActionKind, Option<CandidateId>), u8>,
 }
 
 impl GrammarSpec {
@@ -91,6 +92,22 @@ impl GrammarSpec {
             },
         }
     }
+
+    /// The same, of which these steps have failed before. They may be written as before, and are weighed by it.
+    #[must_use]
+    pub fn blaming(mut self, failed: impl IntoIterator<Item = (ActionKind, Option<CandidateId>)>) -> Self {
+        for step in failed {
+            let count = self.failures.entry(step).or_default();
+            *count = count.saturating_add(1);
+        }
+        self
+    }
+
+    /// How often `verb` on a candidate has failed.
+    #[must_use]
+    pub fn failures(&self, verb: ActionKind, target: Option<CandidateId>) -> u8 {
+        self.failures.get(&(verb, target)).copied().unwrap_or_default()
+    }
 }
 
 /// What may be written about `observation` under `policy`, within the default bounds.
@@ -132,7 +149,7 @@ pub fn specialise_with(observation: &Observation, policy: &Policy, caps: &Caps) 
         .map(|candidate| Offered { id: candidate.id, click: risk::of_click(candidate), title: candidate.title() })
         .collect();
     let hash = hash(&document);
-    GrammarSpec { document, offered, left_out, caps: caps.clone(), hash }
+    GrammarSpec { document, offered, left_out, caps: caps.clone(), hash, failures: BTreeMap::new() }
 }
 
 /// What may be written under `policy` about a page that has everything: the same for every page of a browser. Of the

@@ -1,6 +1,6 @@
-//! The risk bias: what is dangerous is less likely, and never forbidden by it.
+//! The bias of costs: what is dangerous, or failed before, is less likely, and never forbidden by it.
 //!
-//! ψ of the beginning of a step is the mean of exp(−λ·risk) over the steps that it may still become. The bias of a token
+//! ψ of the beginning of a step is the mean of exp(−λ·cost) over the steps that it may still become. The bias of a token
 //! is the change of ln ψ that it causes, so the biases of the tokens that spell a verb and its target add up to the same
 //! sum however a tokenizer cuts them.
 
@@ -8,8 +8,9 @@ use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::risk::RiskClass;
 
+use super::line_scan::AnyScan;
 use crate::opening::Openings;
-use crate::scan::{OpenStep, Scan};
+use crate::scan::OpenStep;
 use crate::spec::GrammarSpec;
 
 /// How much a class of risk weighs, from 0 to 1.
@@ -23,17 +24,20 @@ const fn weight(class: RiskClass) -> f64 {
     }
 }
 
-/// Weighs tokens by the risk of the steps that they lead to.
+/// What a failure weighs, beside [`weight`].
+const FAILURE: f64 = 0.5;
+
+/// Weighs tokens by the cost of the steps that they lead to: their risk, and how often the same has failed.
 pub(super) struct Bias<'s> {
     pub(super) spec: &'s GrammarSpec,
     pub(super) openings: &'s Openings<'s>,
-    /// How much risk weighs; 0 for not at all.
+    /// How much costs weigh; 0 for not at all.
     pub(super) lambda: f64,
 }
 
 impl Bias<'_> {
     /// What a token changes of ln ψ after `scan`: over the rest of the open step, and over the step that it begins.
-    pub(super) fn of(&self, scan: &Scan, token: &[u8]) -> f64 {
+    pub(super) fn of(&self, scan: &AnyScan, token: &[u8]) -> f64 {
         let mut scan = scan.clone();
         let mut before = scan.step().map(|step| self.ln_psi(step));
         let mut bias = 0.0;
@@ -52,7 +56,10 @@ impl Bias<'_> {
         let (mut sum, mut count) = (0.0, 0.0);
         for opening in self.openings.possible(step) {
             let Some(kind) = ActionKind::ALL.iter().find(|kind| kind.meta().name == opening.verb) else { continue };
-            let value = |id: Option<CandidateId>| (-self.lambda * weight(self.spec.risk(*kind, id))).exp();
+            let cost = |id: Option<CandidateId>| {
+                weight(self.spec.risk(*kind, id)) + FAILURE * f64::from(self.spec.failures(*kind, id))
+            };
+            let value = |id: Option<CandidateId>| (-self.lambda * cost(id)).exp();
             sum += if opening.targets.is_empty() {
                 value(None)
             } else {

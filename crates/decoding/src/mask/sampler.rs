@@ -1,6 +1,7 @@
 //! The decode loop of an engine in this process: logits, mask, bias, sample, until the sentence ends.
 
 use super::bias::Bias;
+use super::line_scan::{AnyScan, LineScan};
 use super::{Form, MaskError, Masks};
 use crate::opening::Openings;
 use crate::scan::Scan;
@@ -25,7 +26,7 @@ pub struct DecodeOptions {
     pub form: Form,
     /// 0 for the most likely token, 1 for the engine's own distribution.
     pub temperature: f64,
-    /// λ, the weight of risk; 0 ignores it. JSON only.
+    /// λ, the weight of costs: of risk, and of [failures](GrammarSpec::blaming). 0 ignores them.
     pub risk_aversion: f64,
 }
 
@@ -76,8 +77,10 @@ pub fn decode<L: Logits>(
     let mut mask = masks.start(spec, options.form)?;
     let openings = Openings::of(spec.document());
     let bias = Bias { spec, openings: &openings, lambda: options.risk_aversion };
-    let is_weighed = options.form == Form::Json && options.risk_aversion > 0.0;
-    let mut scan = Scan::default();
+    let mut scan = match options.form {
+        Form::Json => AnyScan::Json(Scan::default()),
+        Form::Lines => AnyScan::Lines(LineScan::default()),
+    };
     let mut tokens: Vec<u32> = Vec::new();
     let mut text: Vec<u8> = Vec::new();
     let mut confidences = Vec::new();
@@ -98,7 +101,7 @@ pub fn decode<L: Logits>(
         };
         let scale = if options.temperature > 0.0 { options.temperature } else { 1.0 };
         let mut weighed: Vec<(u32, f64)> = allowed.iter().map(|token| (token, logit(token) / scale)).collect();
-        if is_weighed && weighed.len() <= BRANCHES {
+        if options.risk_aversion > 0.0 && weighed.len() <= BRANCHES {
             for (token, weight) in &mut weighed {
                 *weight += bias.of(&scan, vocabulary.token(*token));
             }
@@ -113,24 +116,22 @@ pub fn decode<L: Logits>(
         let bytes = vocabulary.token(token);
         text.extend_from_slice(bytes);
         tokens.push(token);
-        if options.form == Form::Json {
-            let position = |scan: &Scan| scan.step().map(|step| step.position);
-            let is_choosing = |scan: &Scan| scan.step().is_some_and(|step| openings.is_choosing(step));
-            let (before, was_choosing) = (position(&scan), is_choosing(&scan));
-            for byte in bytes {
-                scan.take(*byte);
-            }
-            let has_moved = before != position(&scan);
-            if was_choosing {
-                confidence = Some(confidence.unwrap_or(1.0) * probability);
-            }
-            if has_moved && before.is_some() {
-                confidences.push(confidence.take().unwrap_or(1.0));
-            }
-            // A token that reaches into the next step counts there.
-            if is_choosing(&scan) && (has_moved || !was_choosing) {
-                confidence = Some(confidence.unwrap_or(1.0) * probability);
-            }
+        let position = |scan: &AnyScan| scan.step().map(|step| step.position);
+        let is_choosing = |scan: &AnyScan| scan.step().is_some_and(|step| openings.is_choosing(step));
+        let (before, was_choosing) = (position(&scan), is_choosing(&scan));
+        for byte in bytes {
+            scan.take(*byte);
+        }
+        let has_moved = before != position(&scan);
+        if was_choosing {
+            confidence = Some(confidence.unwrap_or(1.0) * probability);
+        }
+        if has_moved && before.is_some() {
+            confidences.push(confidence.take().unwrap_or(1.0));
+        }
+        // A token that reaches into the next step counts there.
+        if is_choosing(&scan) && (has_moved || !was_choosing) {
+            confidence = Some(confidence.unwrap_or(1.0) * probability);
         }
         if mask.is_done() {
             break;

@@ -3,6 +3,8 @@
 use cuebook_decoding::emit::{self, Target};
 use cuebook_decoding::mask::{DecodeOptions, Decoded, Form, Logits, Masks, Vocabulary, decode};
 use cuebook_decoding::{Caps, GrammarSpec, emit::json_schema, read, specialise_with, write_lines};
+use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::plan::Author;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -109,11 +111,11 @@ fn whatever_noise_decodes_under_the_mask_ends_and_passes_every_check() {
             if let Err(violations) = draft.check(&observation, &policy) {
                 assert!(violations.iter().all(contradicts), "{violations:?}: {}", plan.text);
             }
+            assert_eq!(plan.confidences.len(), draft.steps.len(), "{}", plan.text);
+            assert!(plan.confidences.iter().all(|confidence| (0.0..=1.0).contains(confidence)));
             if form == Form::Json {
                 let value: Value = serde_json::from_str(&plan.text).unwrap();
                 assert!(validator.is_valid(&value), "{value}");
-                assert_eq!(plan.confidences.len(), draft.steps.len(), "{value}");
-                assert!(plan.confidences.iter().all(|confidence| (0.0..=1.0).contains(confidence)));
             }
             decoded += 1;
         }
@@ -132,24 +134,34 @@ fn no_terminal_of_one_character_is_repeated() {
 }
 
 #[test]
-fn risk_makes_destructive_clicks_rarer_and_never_impossible() {
+fn risk_and_failures_make_steps_rarer_and_never_impossible_in_both_forms() {
     let page = crate::dialects::page(12);
     let policy = crate::dialects::policy();
     let spec =
         specialise_with(&page, &policy, &Caps { steps: 1, text: 8, words: 8, reasoning: 8, answer: 8, ..caps() });
     let masks = Masks::new(vocabulary()).unwrap();
-    let share = |risk_aversion: f64| {
+    let share = |spec: &GrammarSpec, form: Form, risk_aversion: f64, is_meant: fn(&str) -> bool| {
         let clicks = (0..100).filter(|seed| {
-            let plan = noise(&masks, &spec, *seed, Form::Json, risk_aversion);
-            let value: Value = serde_json::from_str(&plan.text).unwrap();
-            let target = value["last"]["targetRef"].as_str().unwrap_or_default();
-            value["last"]["type"] == "click" && target.len() == 3
+            let plan = noise(&masks, spec, *seed, form, risk_aversion);
+            let draft = read::read(&plan.text, Author::Model).unwrap();
+            assert_eq!(plan.confidences.len(), draft.steps.len(), "{}", plan.text);
+            let last = &draft.steps.last().unwrap().action;
+            last.kind() == ActionKind::Click && last.target().is_some_and(|target| is_meant(target.as_str()))
         });
         clicks.count()
     };
-    let (indifferent, careful) = (share(0.0), share(4.0));
-    assert!(careful * 4 < indifferent, "{careful} of 100 against {indifferent}");
-    assert!(indifferent > 0);
+    for form in [Form::Json, Form::Lines] {
+        // The two candidates with ids of three characters delete.
+        let dangerous = |id: &str| id.len() == 3;
+        let (indifferent, careful) = (share(&spec, form, 0.0, dangerous), share(&spec, form, 4.0, dangerous));
+        assert!(careful * 4 < indifferent, "{form:?}: {careful} of 100 against {indifferent}");
+
+        let harmless = |id: &str| id.len() == 2;
+        let failed = (1..10).map(|id| (ActionKind::Click, Some(CandidateId(id))));
+        let blamed = spec.clone().blaming((0..4).flat_map(|_| failed.clone()));
+        let (before, after) = (share(&spec, form, 1.0, harmless), share(&blamed, form, 1.0, harmless));
+        assert!(after * 2 <= before, "{form:?}: {after} of 100 against {before}");
+    }
 }
 
 #[test]

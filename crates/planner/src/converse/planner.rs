@@ -6,6 +6,7 @@ use std::time::Duration;
 use cuebook_decoding::Caps;
 use cuebook_decoding::emit::{Degraded, Target, emit_within};
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::plan::{PlanDraft, Violation, Violations};
 use cuebook_grammar::planner_input::PlannerInput;
 use cuebook_grammar::planning::{CallPurpose, MessageRole};
@@ -153,6 +154,12 @@ impl<E: ChatEngine> ModelPlanner<E> {
             asked => asked,
         };
         let is_constrained = matches!(dialect, Dialect::Plan(_) | Dialect::Calls(_));
+        let failed =
+            request.history.iter().filter(|past| past.failure.is_some() || past.refused.is_some() || past.no_effect);
+        let spec = spec.blaming(failed.map(|past| {
+            let action = &past.step.action;
+            (action.kind(), action.target().and_then(TargetRef::candidate_id))
+        }));
         Grammar { spec, emission: is_constrained.then_some(emission), dialect }
     }
 
