@@ -279,6 +279,40 @@ fn a_fingerprint_helps_where_a_frame_was_loaded_again() -> Result<()> {
     is_left_alone_once_changed(OTHERS, OPEN)
 }
 
+#[test]
+fn looking_at_the_whole_page_helps_where_a_frame_was_loaded_again_out_of_view() -> Result<()> {
+    const OPEN: &str = r#""role":"button","type":"plain","label":"Open","locatorHint":"byTestId=\\"b\\"""#;
+    const PAGE: &str = "<p id=more></p><iframe id=f></iframe><script>\
+        const row = (name, id) => `<li>${name} <button data-testid=${id} onclick=\"parent.did('${id}')\">Open</button></li>`;\
+        const load = (rows) => new Promise((loaded) => { f.onload = loaded; f.srcdoc = `<ul>${rows}</ul>` });\
+        load(row('Ann', 'a') + row('Bob', 'b'));\
+        onceAsked(() => { more.style.height = '9000px'; return load(row('Ann, 1 new', 'a') + row('Bob, 2 new', 'b')) })</script>";
+    let pages = Pages::serve(PAGE)?;
+    // What it finds has to be recognised, so a second rung has a part in it.
+    let (report, seen) = pages.run(OPEN, &["--repair-rungs", "fingerprint,frames"])?;
+    ensure!(report["result"] == "ok" && seen == ["b"], "{seen:?} {report:#}");
+    let others: Vec<&str> = ALL.into_iter().filter(|one| *one != "frames").collect();
+    let (report, seen) = pages.run(OPEN, &["--repair-rungs", &others.join(",")])?;
+    ensure!(report["result"] == "failed" && seen.is_empty(), "{seen:?} {report:#}");
+    let (report, seen) = pages.run(OPEN, &[])?;
+    ensure!(report["result"] == "ok" && seen == ["b"], "with all rungs: {seen:?} {report:#}");
+
+    const OTHERS: &str = "<p id=more></p><iframe id=f></iframe><script>\
+        const row = (name, id) => `<li>${name} <button data-testid=${id} onclick=\"parent.did('${id}')\">Open</button></li>`;\
+        const load = (rows) => new Promise((loaded) => { f.onload = loaded; f.srcdoc = `<ul>${rows}</ul>` });\
+        load(row('Ann', 'a') + row('Bob', 'b'));\
+        onceAsked(() => { more.style.height = '9000px'; return load(row('Carl', 'c') + row('Dora', 'd')) })</script>";
+    is_left_alone_once_changed(OTHERS, OPEN)
+}
+
+#[test]
+fn a_link_of_the_same_name_to_another_address_is_not_followed() -> Result<()> {
+    const LINK: &str = r#""role":"link","type":"plain","label":"Details""#;
+    const ELSEWHERE: &str = "<div id=list><a href='#7' onclick=\"did('seven')\">Details</a></div>\
+        <script>onceAsked(() => { list.innerHTML = '<a href=\"#8\" onclick=\"did(`eight`)\">DETAILS</a>' })</script>";
+    is_left_alone_once_changed(ELSEWHERE, LINK)
+}
+
 /// A program that repairs a plan by a click on the button with this name.
 fn repairs_by_clicking(pages: &Pages, name: &str) -> Result<String> {
     let script = format!(

@@ -54,7 +54,7 @@ pub(crate) struct PageState {
 }
 
 /// Observations after which a candidate that is gone is forgotten.
-const RECENT_OBSERVATIONS: u64 = 3;
+const RECENT_OBSERVATIONS: u64 = 12;
 /// The most candidates that are remembered after they are gone.
 const RECENT_CANDIDATES: usize = 50;
 /// The most time that is kept back to describe a page that does not answer.

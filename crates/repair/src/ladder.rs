@@ -99,7 +99,8 @@ fn ways(case: &RepairCase<'_>) -> Vec<(Rung, Way)> {
             (_, 0) => vec![SETTLE],
             _ => vec![LOCATORS, FRAMES],
         },
-        (Cause::TargetStale | Cause::TargetNotFound, 0) => vec![FOLLOW, SETTLE, LOCATORS, ALTERNATIVE],
+        // Where waiting is not allowed, what moved out of view is looked for at once.
+        (Cause::TargetStale | Cause::TargetNotFound, 0) => vec![FOLLOW, SETTLE, LOCATORS, ALTERNATIVE, FRAMES],
         (Cause::TargetStale | Cause::TargetNotFound, 1) => vec![FRAMES, FOLLOW, LOCATORS, ALTERNATIVE],
         (Cause::TargetStale | Cause::TargetNotFound, _) => vec![FOLLOW, LOCATORS, ALTERNATIVE],
         (Cause::TargetAmbiguous, 0) => vec![FOLLOW],
@@ -221,7 +222,9 @@ fn by_other_locators(case: &RepairCase<'_>, observation: &Observation) -> Option
         BoundTarget::Observed(former) => retarget_to(case, observation, |candidate| {
             let is_alike = candidate.role == former.role
                 && candidate.frame == former.frame
-                && candidate.fingerprint.context == former.fingerprint.context;
+                && candidate.fingerprint.context == former.fingerprint.context
+                && leads_alike(candidate, former)
+                && !means_other(candidate, former);
             let same = |own: &Option<String>, other: &Option<String>| own.is_some() && own == other;
             let is_called = !plain(&former.name).is_empty() && plain(&candidate.name) == plain(&former.name);
             is_alike
@@ -249,6 +252,18 @@ fn by_other_locators(case: &RepairCase<'_>, observation: &Observation) -> Option
             })
         }
     }
+}
+
+/// Whether both lead to the same address: links that are called the same may be of different things.
+fn leads_alike(one: &Candidate, other: &Candidate) -> bool {
+    let leads = |it: &Candidate| (it.destination.clone(), it.activation.method.clone(), it.activation.url.clone());
+    leads(one) == leads(other)
+}
+
+/// Whether one is called exactly as the other in the same document, and means something else: what is around it, or
+/// around the other, says so.
+fn means_other(one: &Candidate, other: &Candidate) -> bool {
+    one.name == other.name && one.shares_document(other) && other.about.is_some() && one.about != other.about
 }
 
 /// The one candidate that does the same: a link to the same address, the only button that sends the same form.
