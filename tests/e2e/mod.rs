@@ -12,6 +12,7 @@ mod export;
 mod facade;
 mod faults;
 mod gate;
+mod goals;
 mod hostile;
 mod html_report;
 mod identity;

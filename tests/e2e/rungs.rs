@@ -32,8 +32,10 @@ impl Pages {
             const onceAsked = (change) => { let isOver = false; const asking = setInterval(async () => {\
             if (isOver || await (await fetch('/asked')).text() !== 'yes' || isOver) return; isOver = true;\
             clearInterval(asking); await change(); fetch('/changed', { method: 'POST' }) }, 100) };</script>";
+        let shown = move || async move { Html(format!("{HEAD}{page}")) };
         let router = Router::new()
-            .route("/", get(move || async move { Html(format!("{HEAD}{page}")) }))
+            .route("/", get(shown))
+            .fallback(get(shown))
             .route("/asked", get(move || async move { if asked.exists() { "yes" } else { "no" } }))
             .route("/changed", post(move || async move { drop(std::fs::write(&changed, "")) }))
             .route(

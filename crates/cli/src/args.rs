@@ -58,7 +58,7 @@ struct Line {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Carry out a task given in words
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Run a plan from a file
     Exec(ExecArgs),
     /// Print the candidates of a page: what can be acted on
@@ -243,7 +243,12 @@ pub(crate) struct RunOptions {
 #[derive(Args)]
 pub(crate) struct RunArgs {
     /// Task in words
-    pub(crate) task: String,
+    #[arg(required_unless_present = "goal")]
+    pub(crate) task: Option<String>,
+    /// What is to hold in the end, in place of a task: a JSON file with conditions, or - for standard input. A search finds
+    /// the steps, without a model; a --planner that is named chooses among what it finds
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["task", "dry_run", "plan"])]
+    pub(crate) goal: Option<PathBuf>,
     /// Page to start on; its origin is allowed
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: String,
@@ -258,8 +263,8 @@ pub(crate) struct RunArgs {
     /// Plan of the scripted planner: a JSON file, or - for standard input
     #[arg(long, value_name = "FILE", required_if_eq("planner", "scripted"))]
     pub(crate) plan: Option<PathBuf>,
-    /// Show the planner what worked on pages like the current one in earlier runs: a run's directory, or one of runs, such
-    /// as that of --out
+    /// Show the planner what worked on pages like the current one in earlier runs, or the search for a --goal what
+    /// controls did there: a run's directory, or one of runs, such as that of --out
     #[arg(long, value_name = "DIR")]
     pub(crate) known_plans: Option<PathBuf>,
     /// Wait before planning for css=SELECTOR, text=WORDS, url=PART, or a condition in JSON

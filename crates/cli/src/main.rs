@@ -68,7 +68,7 @@ fn without_core_dumps() {}
 async fn run(arguments: Arguments) -> Exit {
     let output = arguments.output;
     match arguments.command {
-        Command::Run(command) => commands::run::run(command, output).await,
+        Command::Run(command) => commands::run::run(*command, output).await,
         Command::Exec(command) => commands::exec::run(command, output).await,
         Command::Observe(command) => commands::observe::run(command, output).await,
         Command::Check(command) => commands::check::run(&command, output),

@@ -51,8 +51,11 @@ struct Known {
     origin: String,
     page: SimHash,
     task: String,
-    steps: Vec<(Step, Vec<(TargetRef, Fingerprint)>)>,
+    steps: Vec<KnownStep>,
 }
+
+/// A step, and by what its targets are found again.
+type KnownStep = (Step, Vec<(TargetRef, Fingerprint)>);
 
 impl fmt::Debug for KnownPlans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -145,7 +148,7 @@ impl PlanMemory for KnownPlans {
 impl Known {
     /// The steps with the ids of a page; `None` if it lacks a target, or has it twice.
     fn on(&self, page: &Observation) -> Option<Vec<Step>> {
-        let on_page = |(step, targets): &(Step, Vec<(TargetRef, Fingerprint)>)| {
+        let on_page = |(step, targets): &KnownStep| {
             let found: Option<Vec<(&TargetRef, TargetRef)>> = targets
                 .iter()
                 .map(|(former, print)| Some((former, TargetRef::from(page.rebind(print).ok()?.id))))
@@ -167,7 +170,7 @@ fn continues(step: &StepRecord, next: &StepRecord) -> bool {
 }
 
 /// The steps of a plan without what a page may have said; `None` if the plan is not to be remembered.
-fn steps(records: &[&StepRecord], task: &str) -> Option<Vec<(Step, Vec<(TargetRef, Fingerprint)>)>> {
+fn steps(records: &[&StepRecord], task: &str) -> Option<Vec<KnownStep>> {
     let mut steps = Vec::new();
     for record in records {
         let has_worked = record.result == StepResult::Ok && record.origin == StepOrigin::Plan && record.attempt <= 1;

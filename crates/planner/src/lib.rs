@@ -6,6 +6,7 @@
 //! | Engine | Model | Feature |
 //! |---|---|---|
 //! | [`Scripted`] | none: a plan from a file | |
+//! | `GoalPlanner` | none: a search for what makes conditions hold | `converse` |
 //! | `ModelPlanner<Recorded>` | none: recorded answers of a model | `converse` |
 //! | `ModelPlanner<Ollama>` | Ollama | `ollama` |
 //! | `ModelPlanner<OpenAi>` | OpenAI and compatible servers, such as llama.cpp and vLLM | `openai` |
@@ -19,6 +20,8 @@
 #[cfg(feature = "converse")]
 pub mod converse;
 pub mod engine;
+#[cfg(feature = "converse")]
+pub mod goal;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "converse")]

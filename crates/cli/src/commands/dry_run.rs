@@ -43,8 +43,8 @@ struct DryRun<'a> {
     usage: Usage,
 }
 
-pub(crate) async fn run(args: &RunArgs, planner: &AnyPlanner, output: Output) -> Exit {
-    match plan(args, planner).await {
+pub(crate) async fn run(args: &RunArgs, task: &str, planner: &AnyPlanner, output: Output) -> Exit {
+    match plan(args, task, planner).await {
         Ok(planned) => planned.print(output),
         Err(refusal) => refusal.print(output),
     }
@@ -58,12 +58,12 @@ struct Planned {
     key: DigestKey,
 }
 
-async fn plan(args: &RunArgs, planner: &AnyPlanner) -> Result<Planned, Refusal> {
+async fn plan(args: &RunArgs, task: &str, planner: &AnyPlanner) -> Result<Planned, Refusal> {
     let policy = ground::policy(&args.options.policy, &args.options.grant, Some(&args.url))?;
     let key = digest_key()?;
     let mut signals = Signals::listen();
     let tab = signals.guard(open_contained(&args.options, policy.clone())).await?;
-    let planned = signals.guard(plan_on(&tab, args, planner, &policy, key)).await;
+    let planned = signals.guard(plan_on(&tab, args, task, planner, &policy, key)).await;
     close_tab(tab).await;
     planned
 }
@@ -71,6 +71,7 @@ async fn plan(args: &RunArgs, planner: &AnyPlanner) -> Result<Planned, Refusal> 
 async fn plan_on(
     tab: &Tab,
     args: &RunArgs,
+    task: &str,
     planner: &AnyPlanner,
     policy: &Policy,
     key: DigestKey,
@@ -84,7 +85,7 @@ async fn plan_on(
         Sight::Pictures => opening::picture(&mut modeler, &observation, opening).await,
         Sight::Words => Vec::new(),
     };
-    let request = PlanRequest { images: &images, ..PlanRequest::new(&args.task, &observation, policy) };
+    let request = PlanRequest { images: &images, ..PlanRequest::new(task, &observation, policy) };
     let planning = Deadline::after(Instant::now(), args.engine.plan_timeout);
     let reply = planner.plan(&request, &mut IgnoreSteps, planning).await.map_err(unanswered)?;
     let checked = match reply.drafts.first() {

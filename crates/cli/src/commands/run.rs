@@ -1,12 +1,13 @@
-//! `cuebook run`: a task in words.
+//! `cuebook run`: a task in words, or a goal in conditions.
 
 use std::path::Path;
 
 use cuebook::Engine;
-use cuebook_datalayer::{DataError, KnownPlans, RunDir};
+use cuebook_datalayer::{DataError, KnownPlans, Run, RunDir};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::report::ErrorCode;
 use cuebook_planner::Scripted;
+use cuebook_planner::goal::{Goal, GoalPlanner, Learned, Ranked};
 
 use crate::args::{PlannerArg, RunArgs};
 use crate::browser::fit_viewport;
@@ -22,47 +23,73 @@ use crate::text::{plain, with_sources};
 /// The most runs that are read for the plans that worked: the last ones.
 const KNOWN_RUNS: usize = 500;
 
-pub(crate) async fn run(mut args: RunArgs, output: Output) -> Exit {
-    if args.task.trim().is_empty() {
-        return Refusal::invalid(ErrorCode::EmptyTask, "the task is empty").print(output);
+pub(crate) async fn run(args: RunArgs, output: Output) -> Exit {
+    match begin(args, output).await {
+        Ok(exit) => exit,
+        Err(refusal) => refusal.print(output),
     }
-    let secrets = match compose::secrets(&args.options, Some(&args.url)) {
-        Ok(secrets) => secrets,
-        Err(refusal) => return refusal.print(output),
-    };
-    let planner = match planner(&mut args, secrets.names(), output).await {
-        Ok(planner) => planner,
-        Err(refusal) => return refusal.print(output),
-    };
-    if args.dry_run {
-        return dry_run::run(&args, &planner, output).await;
+}
+
+async fn begin(mut args: RunArgs, output: Output) -> Result<Exit, Refusal> {
+    let goal = args.goal.as_deref().map(goal).transpose()?;
+    let task = goal.as_ref().map(Goal::in_words).or_else(|| args.task.clone()).unwrap_or_default();
+    if task.trim().is_empty() {
+        return Err(Refusal::invalid(ErrorCode::EmptyTask, "the task is empty"));
     }
-    let known_plans = match args.known_plans.as_deref().map(known_plans).transpose() {
-        Ok(known) => known.unwrap_or_default(),
-        Err(refusal) => return refusal.print(output),
+    let secrets = compose::secrets(&args.options, Some(&args.url))?;
+    let (planner, known_plans) = match goal {
+        None => {
+            let planner = planner(&mut args, secrets.names(), output).await?;
+            if args.dry_run {
+                return Ok(dry_run::run(&args, &task, &planner, output).await);
+            }
+            let mut known = KnownPlans::default();
+            earlier_runs(args.known_plans.as_deref(), |dir| known.add(dir))?;
+            (planner, known)
+        }
+        Some(goal) => {
+            let mut learned = Learned::default();
+            earlier_runs(args.known_plans.as_deref(), |dir| {
+                learned.add(&Run::read(&dir.log_path())?.steps);
+                Ok(())
+            })?;
+            let search = GoalPlanner::new(goal).knowing(learned);
+            let planner = match &args.planner {
+                // Nothing is detected: a search alone needs no model.
+                PlannerArg::Auto => AnyPlanner::plain(search),
+                _ => AnyPlanner::plain(Ranked::new(search, planner(&mut args, secrets.names(), output).await?)),
+            };
+            (planner, KnownPlans::default())
+        }
     };
     let job = Job {
         explain: args.explain,
         wait_for: args.wait_for,
         known_plans,
-        ..Job::task(args.task, planner, secrets, args.url, &args.engine)
+        ..Job::task(task, planner, secrets, args.url, &args.engine)
     };
-    compose::run(job, &args.options, output).await
+    Ok(compose::run(job, &args.options, output).await)
 }
 
-/// The plans of the last runs in a directory. A run that cannot be read is left out, and said.
-fn known_plans(runs: &Path) -> Result<KnownPlans, Refusal> {
+fn goal(path: &Path) -> Result<Goal, Refusal> {
+    let shown = plain(&path.display().to_string());
+    Goal::read(&input::text(path)?)
+        .map_err(|error| Refusal::invalid(ErrorCode::Malformed, format!("{shown}: {}", plain(&error.to_string()))))
+}
+
+/// Reads the last runs in a directory, if one is named. A run that cannot be read is left out, and said.
+fn earlier_runs(runs: Option<&Path>, mut read: impl FnMut(&RunDir) -> Result<(), DataError>) -> Result<(), Refusal> {
+    let Some(runs) = runs else { return Ok(()) };
     let unreadable =
         |error: DataError| Refusal::invalid(ErrorCode::Unreadable, format!("--known-plans: {}", with_sources(&error)));
     let found = RunDir::find(&[runs.to_owned()]).map_err(unreadable)?;
-    let mut known = KnownPlans::default();
     for dir in found.iter().rev().take(KNOWN_RUNS).rev() {
-        if let Err(error) = known.add(dir) {
+        if let Err(error) = read(dir) {
             let path = plain(&dir.path().display().to_string());
             progress::say(&format!("note: --known-plans leaves out {path}: {}", plain(&with_sources(&error))));
         }
     }
-    Ok(known)
+    Ok(())
 }
 
 async fn planner(args: &mut RunArgs, credentials: Vec<String>, output: Output) -> Result<AnyPlanner, Refusal> {
