@@ -149,9 +149,11 @@ struct Memory {
 }
 
 impl Memory {
-    /// The condition that did not hold when it was stated last, or that the failed step was for.
+    /// The condition that did not hold when it was stated last, or that a step was for which failed, or of which nothing was
+    /// seen.
     fn failed(&self, request: &PlanRequest<'_>) -> Option<usize> {
-        let last = request.history.last().filter(|last| last.failure.is_some())?;
+        let is_guess = self.before.is_none();
+        let last = request.history.last().filter(|last| last.failure.is_some() || (is_guess && last.no_effect))?;
         let at = usize::try_from(last.planned?.step).ok()?;
         Some(self.before.and_then(|before| at.checked_sub(before)).unwrap_or(self.aim))
     }

@@ -8,7 +8,7 @@ use super::{GoalPlanner, Next};
 /// A [`GoalPlanner`] whose proposals another planner ranks.
 ///
 /// The other planner sees them as [`PlanRequest::exemplars`], and chooses the one that its plan begins with. What it writes
-/// beside that is dropped: it can add no step. If it names none, or fails, the order of the search holds.
+/// beside that is dropped: it can add no step. If it names none, the order of the search holds.
 #[derive(Clone, Debug)]
 pub struct Ranked<P> {
     search: GoalPlanner,
