@@ -76,6 +76,7 @@ impl Goal {
             return Err(ReadError::new(format!("expected 1 to {MAX_CONDITIONS} conditions, saw {count}")).under("goal"));
         }
         for (index, condition) in goal.conditions.iter().enumerate() {
+            condition.validate().map_err(|error| ReadError::new(error.to_string()).under(index).under("goal"))?;
             let mut is_of_step = false;
             condition.visit(&mut |condition| is_of_step |= is_of_a_step(condition));
             if is_of_step {

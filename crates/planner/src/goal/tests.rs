@@ -135,6 +135,7 @@ fn what_is_no_goal_is_an_error_with_its_place() {
         ),
         (json!({ "goal": [{ "kind": "urlChanges" }] }), "at /goal/0: expected a condition about a page"),
         (json!({ "goal": [{ "kind": "wins" }] }), "/goal/0"),
+        (json!({ "goal": [{ "kind": "titleMatches", "pattern": "(" }] }), "at /goal/0: "),
     ] {
         let error = Goal::read(&document.to_string()).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
