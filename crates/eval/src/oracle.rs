@@ -8,11 +8,13 @@
 
 use std::convert::Infallible;
 
-use cuebook_grammar::candidate::Candidate;
+use cuebook_grammar::action::Action;
+use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::render::{self, TextOptions};
+use cuebook_grammar::role::Role;
 use cuebook_grammar::seam::{HistoryEntry, PlanReply, PlanRequest, PlanSink, Planner};
 use serde_json::{Value, json};
 
@@ -100,6 +102,20 @@ impl Oracle {
         let steps = &self.script.0;
         let memory = Memory::of(request.state);
         let done = memory.done(request.history, steps.len());
+        if let [.., last] = &steps[..]
+            && done == steps.len()
+            && found_nothing(request.history)
+        {
+            // What is to be read may show late.
+            if memory.looked >= PATIENCE {
+                return PlanReply::of(said(
+                    json!({ "type": "fail", "reason": format!("nothing was found by {last}") }),
+                ));
+            }
+            let mut reply = PlanReply::of(said(last.clone()));
+            reply.state = Some(memory.planning(request.plan, done - 1, memory.looked + 1));
+            return reply;
+        }
         if done == steps.len() {
             return PlanReply::of(said(json!({ "type": "finish", "result": answer(request.history) })));
         }
@@ -115,7 +131,7 @@ impl Oracle {
         let last = rest.clone().position(leads_away).map_or(STEPS, |last| last + 1);
         let ready: Vec<Value> = rest.take(last).map_while(|step| replaced(step, &find)).collect();
         if ready.is_empty() {
-            return memory.looking(request.plan, done, &steps[done]);
+            return memory.looking(request.plan, done, &steps[done], request.observation);
         }
         let Ok(draft) = draft(ready) else { return PlanReply::none("a step of the script is not understood") };
         let mut reply = PlanReply::of(draft);
@@ -157,6 +173,13 @@ fn answer(history: &[HistoryEntry]) -> String {
     }
 }
 
+/// Whether the last step was a search, and what it looked for is not there.
+fn found_nothing(history: &[HistoryEntry]) -> bool {
+    let last = history.last().filter(|last| matches!(last.step.action, Action::SearchPage(_)));
+    let data = last.and_then(|last| last.data.as_ref());
+    data.is_some_and(|data| data["total"] == 0)
+}
+
 /// Whether doing a step twice is the same as doing it once.
 fn is_repeatable(step: &Value) -> bool {
     let kind = step["type"].as_str().unwrap_or_default();
@@ -195,14 +218,15 @@ impl Memory {
         json!({ "began": self.began.iter().chain(&own).collect::<Vec<_>>(), "looked": looked })
     }
 
-    /// Looks for the target of a step: first by waiting, then further down the page.
-    fn looking(&self, plan: u32, done: usize, step: &Value) -> PlanReply {
+    /// Looks for the target of a step: first by waiting, then below what lies over the page, then further down.
+    fn looking(&self, plan: u32, done: usize, step: &Value, page: &Observation) -> PlanReply {
         if self.looked >= PATIENCE {
             return PlanReply::of(said(json!({ "type": "fail", "reason": format!("nothing fits {step}") })));
         }
-        let look = match self.looked % 2 {
-            0 => json!({ "type": "waitForIdle", "timeoutMs": 2000 }),
-            _ => json!({ "type": "scroll", "direction": "down" }),
+        let look = match (self.looked % 2, closes(page)) {
+            (0, _) => json!({ "type": "waitForIdle", "timeoutMs": 2000 }),
+            (_, Some(button)) => json!({ "type": "click", "targetRef": button.id.to_string() }),
+            (_, None) => json!({ "type": "scroll", "direction": "down" }),
         };
         let mut reply = PlanReply::of(said(look));
         // Its steps are none of the script's: the plan is not remembered.
@@ -213,6 +237,23 @@ impl Memory {
         reply.state = Some(state);
         reply
     }
+}
+
+/// What a button is called that takes away what lies over a page, and agrees to nothing.
+const CLOSING: [&str; 8] =
+    ["close", "dismiss", "no thanks", "not now", "maybe later", "reject", "only necessary", "decline"];
+
+/// The one button in view that takes something away which lies over the page.
+fn closes(page: &Observation) -> Option<&Candidate> {
+    let mut closing = page.candidates.iter().filter(|candidate| {
+        let name = normal(&candidate.name);
+        candidate.role == Role::Button
+            && candidate.placement == Placement::InView
+            && candidate.occlusion.is_none()
+            && CLOSING.iter().any(|said| name.starts_with(said))
+    });
+    let only = closing.next();
+    only.filter(|_| closing.next().is_none())
 }
 
 /// The candidate that a description means: the only one of its role, or by far the most similar.
