@@ -49,6 +49,19 @@ fn what_the_server_saw_decides_and_results_are_kept_and_compared() -> Result<()>
     Ok(())
 }
 
+/// The empty document that a frame begins with may pass its window on to the document that is loaded then, with
+/// constructors that are not those of its elements: fields were no fields there.
+#[test]
+fn fields_in_frames_are_fields_however_their_document_came() -> Result<()> {
+    let (_, document) = evaluated("frame: ", &[])?;
+    assert_eq!(
+        (&document["totals"]["episodes"], &document["totals"]["succeeded"]),
+        (&json!(4), &json!(4)),
+        "{document:#}"
+    );
+    Ok(())
+}
+
 #[test]
 fn a_task_that_the_planner_cannot_do_is_not_solved() -> Result<()> {
     let (code, document) = evaluated("read: founder", &["--planner", "lexical"])?;

@@ -265,7 +265,7 @@ pub(crate) struct RunArgs {
     pub(crate) plan: Option<PathBuf>,
     /// Show the planner what worked on pages like the current one in earlier runs, or the search for a --goal what
     /// controls did there: a run's directory, or one of runs, such as that of --out
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "dry_run")]
     pub(crate) known_plans: Option<PathBuf>,
     /// Wait before planning for css=SELECTOR, text=WORDS, url=PART, or a condition in JSON
     #[arg(long, value_name = "CONDITION", value_parser = wait_for)]

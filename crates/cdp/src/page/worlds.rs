@@ -42,7 +42,8 @@ impl Page {
     /// [`WorldError::FrameGone`]; [`WorldError::ContextGone`] if the frame keeps navigating.
     pub async fn world(&self, frame: &FrameId, until: Instant) -> Result<World, WorldError> {
         let mut last = WorldError::FrameGone;
-        for _ in 0..WORLD_ATTEMPTS {
+        let mut name = WORLD_NAME.to_owned();
+        for attempt in 0..WORLD_ATTEMPTS {
             let reply = {
                 let state = self.inner.lock();
                 if let Some(world) = state.worlds.get(frame).filter(|world| !world.is_gone()) {
@@ -51,11 +52,15 @@ impl Page {
                 let Some(record) = state.frames.get(frame) else { return Err(WorldError::FrameGone) };
                 let session = record.session.clone();
                 drop(state);
-                create_world(&self.inner, &session, frame)?
+                create_world(&self.inner, &session, frame, &name)?
             };
             last = match tokio::time::timeout_at(until.into(), reply).await {
                 Err(_) => return Err(deadline("Page.createIsolatedWorld").into()),
-                Ok(Ok(Ok(world))) => return Ok(world),
+                Ok(Ok(Ok(Some(world)))) => return Ok(world),
+                Ok(Ok(Ok(None))) => {
+                    name = format!("{WORLD_NAME}-{attempt}");
+                    continue;
+                }
                 Ok(Ok(Err(error @ (WorldError::ContextGone | WorldError::FrameGone)))) => error,
                 Ok(Ok(Err(error))) => return Err(error),
                 Ok(Err(_)) => return Err(browser_gone("Page.createIsolatedWorld").into()),
@@ -126,14 +131,20 @@ impl PageInner {
     }
 }
 
-type WorldReply = oneshot::Receiver<Result<World, WorldError>>;
+/// `None` for a world of the initial empty document, which passed its window on to this one.
+type WorldReply = oneshot::Receiver<Result<Option<World>, WorldError>>;
+
+/// The global object, unless the constructors on it are those of another document's elements: where the initial empty
+/// document passes its window on, elements are instances of none of them (Chromium 156).
+const GLOBAL: &str = "[document.documentElement, document.createElement('p')]\
+    .every((it) => !it || it instanceof Element) ? globalThis : null";
 
 /// Asks for the isolated world and for a handle on its global object.
 ///
 /// A context's number is unique within its process only, so after a navigation to another process it
 /// may name a context of the page's. The handle names the process as well. Both answers are handled on
 /// the reader: the frame's document at that moment is the document that they belong to.
-fn create_world(page: &Arc<PageInner>, session: &Session, id: &FrameId) -> Result<WorldReply, WorldError> {
+fn create_world(page: &Arc<PageInner>, session: &Session, id: &FrameId, name: &str) -> Result<WorldReply, WorldError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Created {
@@ -147,13 +158,13 @@ fn create_world(page: &Arc<PageInner>, session: &Session, id: &FrameId) -> Resul
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Handle {
-        object_id: String,
+        object_id: Option<String>,
     }
 
     let (done, reply) = oneshot::channel();
     let (page, frame) = (page.clone(), id.clone());
     let on = session.clone();
-    let params = json!({"frameId": id, "worldName": WORLD_NAME, "grantUniveralAccess": false});
+    let params = json!({"frameId": id, "worldName": name, "grantUniveralAccess": false});
     session.then("Page.createIsolatedWorld", &params, move |answer| {
         let context = match world_answer::<Created>(answer, &on) {
             Ok(created) => created.execution_context_id,
@@ -163,11 +174,13 @@ fn create_world(page: &Arc<PageInner>, session: &Session, id: &FrameId) -> Resul
             return drop(done.send(Err(WorldError::ContextGone)));
         };
         let again = on.clone();
-        let params = json!({"expression": "globalThis", "contextId": context, "silent": true});
+        let params = json!({"expression": GLOBAL, "contextId": context, "silent": true});
         // If this cannot be sent the sender is dropped with the closure: the session is gone.
         let _ = on.then("Runtime.evaluate", &params, move |answer| {
-            let world = world_answer::<Global>(answer, &again)
-                .and_then(|global| page.keep_world(frame, document, again, context, global.result.object_id));
+            let world = world_answer::<Global>(answer, &again).and_then(|global| match global.result.object_id {
+                Some(global) => page.keep_world(frame, document, again, context, global).map(Some),
+                None => Ok(None),
+            });
             drop(done.send(world));
         });
     })?;
