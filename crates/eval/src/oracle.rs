@@ -102,19 +102,8 @@ impl Oracle {
         let steps = &self.script.0;
         let memory = Memory::of(request.state);
         let done = memory.done(request.history, steps.len());
-        if let [.., last] = &steps[..]
-            && done == steps.len()
-            && found_nothing(request.history)
-        {
-            // What is to be read may show late.
-            if memory.looked >= PATIENCE {
-                return PlanReply::of(said(
-                    json!({ "type": "fail", "reason": format!("nothing was found by {last}") }),
-                ));
-            }
-            let mut reply = PlanReply::of(said(last.clone()));
-            reply.state = Some(memory.planning(request.plan, done - 1, memory.looked + 1));
-            return reply;
+        if let ([.., last], true) = (&steps[..], done == steps.len() && found_nothing(request.history)) {
+            return memory.reading_again(request.plan, done - 1, last);
         }
         if done == steps.len() {
             return PlanReply::of(said(json!({ "type": "finish", "result": answer(request.history) })));
@@ -216,6 +205,15 @@ impl Memory {
     fn planning(&self, plan: u32, done: usize, looked: u64) -> Value {
         let own = [(u64::from(plan), done)];
         json!({ "began": self.began.iter().chain(&own).collect::<Vec<_>>(), "looked": looked })
+    }
+
+    /// Searches once more for what is to be read: it may show late.
+    fn reading_again(&self, plan: u32, done: usize, search: &Value) -> PlanReply {
+        if self.looked >= PATIENCE {
+            return PlanReply::of(said(json!({ "type": "fail", "reason": format!("nothing was found by {search}") })));
+        }
+        let state = Some(self.planning(plan, done, self.looked + 1));
+        PlanReply { state, ..PlanReply::of(said(search.clone())) }
     }
 
     /// Looks for the target of a step: first by waiting, then below what lies over the page, then further down.

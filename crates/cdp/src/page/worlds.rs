@@ -36,7 +36,8 @@ impl<'a> NewDocumentScript<'a> {
 
 impl Page {
     /// The one isolated world of ours in that frame's present document. Two round trips the first time,
-    /// none afterwards.
+    /// none afterwards. Where an empty document passed its window on to this one, it is a new world, in which the world
+    /// scripts have not run.
     ///
     /// # Errors
     /// [`WorldError::FrameGone`]; [`WorldError::ContextGone`] if the frame keeps navigating.
@@ -59,6 +60,7 @@ impl Page {
                 Ok(Ok(Ok(Some(world)))) => return Ok(world),
                 Ok(Ok(Ok(None))) => {
                     name = format!("{WORLD_NAME}-{attempt}");
+                    last = WorldError::ContextGone;
                     continue;
                 }
                 Ok(Ok(Err(error @ (WorldError::ContextGone | WorldError::FrameGone)))) => error,

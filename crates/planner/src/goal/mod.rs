@@ -95,9 +95,13 @@ impl Goal {
     /// What is to hold, in words: the task of the run, for its log.
     #[must_use]
     pub fn in_words(&self) -> String {
-        let name =
-            |target: &TargetRef| self.candidates.get(target).map_or_else(|| target.to_string(), Locator::to_string);
-        self.conditions.iter().map(|condition| condition.in_words_naming(&name)).collect::<Vec<_>>().join(", and ")
+        self.conditions.iter().map(|condition| self.words_of(condition)).collect::<Vec<_>>().join(", and ")
+    }
+
+    fn words_of(&self, condition: &Condition) -> String {
+        condition.in_words_naming(&|target| {
+            self.candidates.get(target).map_or_else(|| target.to_string(), Locator::to_string)
+        })
     }
 
     /// The plan that states every condition, and ends the run if all hold.
@@ -183,12 +187,9 @@ impl GoalPlanner {
         proposals.retain(|proposal| !memory.tried.contains(&proposal.key(page)));
         let tried = memory.tried.len();
         if proposals.is_empty() || tried >= MAX_TRIES {
-            let name = |target: &TargetRef| {
-                self.goal.candidates.get(target).map_or_else(|| target.to_string(), Locator::to_string)
-            };
             return Next::Fail(format!(
                 "expected {}, which does not hold, and nothing more is known that may change it ({tried} steps were tried)",
-                condition.in_words_naming(&name)
+                self.goal.words_of(condition)
             ));
         }
         Next::Try(Memory { aim, ..memory }, proposals)
