@@ -62,7 +62,7 @@ impl Goal {
     /// use cuebook_planner::goal::Goal;
     ///
     /// let goal = Goal::read(r#"{ "goal": [{ "kind": "urlMatches", "pattern": "/cart$" }] }"#)?;
-    /// assert_eq!(goal.in_words(), "the URL to match /cart$/");
+    /// assert_eq!(goal.in_words(), r#"the URL to match "/cart$""#);
     /// # Ok::<(), cuebook_grammar::wire::ReadError>(())
     /// ```
     ///
