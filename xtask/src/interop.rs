@@ -10,14 +10,14 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 use xtask::chrome;
-use xtask::commands::{build_cuebook, build_whole_cuebook, python, root, stage};
+use xtask::commands::{BuildProfile, build_cuebook, build_cuebook_as, build_whole_cuebook, python, root, stage};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// `MiniWoB` tasks, separated by commas; the ten of the committed thresholds unless stated
+    /// `MiniWoB` tasks, separated by commas; the ten of the committed thresholds unless stated, for `browsergym` twelve
     #[arg(long, value_name = "NAMES")]
     tasks: Option<String>,
-    /// How many seeds a task has, from 0; 20 unless stated
+    /// How many seeds a task has, from 0; 20 unless stated, for `browsergym` 10
     #[arg(long, value_name = "N")]
     seeds: Option<u32>,
     /// Run one harness only
@@ -46,12 +46,22 @@ enum Harness {
     Planner,
     /// Grammars in XGrammar and llguidance
     Masks,
+    /// Episodes a minute beside `BrowserGym`'s loop over the same tasks; takes half an hour, so only if it is named
+    Browsergym,
 }
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 7] =
-        [Self::Miniwob, Self::Django, Self::Sentences, Self::Exports, Self::Report, Self::Planner, Self::Masks];
+    const DRIVING: [Self; 8] = [
+        Self::Miniwob,
+        Self::Django,
+        Self::Sentences,
+        Self::Exports,
+        Self::Report,
+        Self::Planner,
+        Self::Masks,
+        Self::Browsergym,
+    ];
 
     fn title(self) -> &'static str {
         match self {
@@ -63,6 +73,7 @@ impl Harness {
             Self::Report => "Pages of runs",
             Self::Planner => "Planner in Python",
             Self::Masks => "Token masks",
+            Self::Browsergym => "Beside BrowserGym",
         }
     }
 
@@ -75,6 +86,7 @@ impl Harness {
             Self::Report => "docs/logs.md",
             Self::Planner => "docs/planners.md",
             Self::Masks => "docs/decoding.md",
+            Self::Browsergym => "docs/evaluation.md",
         }
     }
 
@@ -89,13 +101,17 @@ impl Harness {
             Self::Report => "interop/reports.py",
             Self::Planner => "interop/planner.py",
             Self::Masks => "interop/masks.py",
+            Self::Browsergym => "interop/browsergym_loop.py",
         }
     }
 }
 
 /// Builds `cuebook`, runs the harnesses, and fails if one of them falls short.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let is_wanted = |harness: &Harness| arguments.only.is_none_or(|only| only == *harness);
+    let is_wanted = |harness: &Harness| match arguments.only {
+        Some(only) => only == *harness,
+        None => *harness != Harness::Browsergym,
+    };
     let mut short = Vec::new();
     if is_wanted(&Harness::Types)
         && let Err(error) = stage(Harness::Types.title(), &mut types())
@@ -106,8 +122,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if !driving.is_empty() {
         let python = python()?;
         let chrome = chrome::find_or_install()?;
-        // `query` is built nowhere else.
-        let cuebook = if driving.contains(&Harness::Exports) { build_whole_cuebook()? } else { build_cuebook()? };
+        let cuebook = if driving.contains(&Harness::Exports) {
+            // `query` is built nowhere else.
+            build_whole_cuebook()?
+        } else if driving.contains(&Harness::Browsergym) {
+            build_cuebook_as(BuildProfile::Release)?
+        } else {
+            build_cuebook()?
+        };
         for harness in driving {
             let mut command = command_of(harness, &python, arguments);
             command.arg("--chrome").arg(&chrome).arg("--cuebook").arg(&cuebook);
@@ -131,7 +153,7 @@ fn command_of(harness: Harness, python: &str, arguments: &Arguments) -> Command 
     let mut command = Command::new(python);
     // The harness's modules are read in place; nothing is to be left beside them.
     command.current_dir(root()).env("PYTHONDONTWRITEBYTECODE", "1").arg(Path::new(harness.script()));
-    if harness == Harness::Miniwob {
+    if matches!(harness, Harness::Miniwob | Harness::Browsergym) {
         if let Some(tasks) = &arguments.tasks {
             command.args(["--tasks", tasks]);
         }
@@ -143,6 +165,9 @@ fn command_of(harness: Harness, python: &str, arguments: &Arguments) -> Command 
     if arguments.docs && harness != Harness::Planner {
         command.args(["--docs", harness.document()]);
     }
+    if arguments.docs && harness == Harness::Browsergym {
+        command.args(["--json", "bench/browsergym.json"]);
+    }
     command
 }
 
@@ -151,7 +176,7 @@ mod tests {
     use super::{Arguments, Harness, command_of};
 
     #[test]
-    fn only_the_tasks_harness_is_told_tasks_and_seeds() {
+    fn only_harnesses_of_tasks_are_told_tasks_and_seeds() {
         let arguments = Arguments { tasks: Some("a,b".to_owned()), seeds: Some(3), only: None, docs: true };
         let words = |harness| {
             let command = command_of(harness, "python3", &arguments);
@@ -160,5 +185,8 @@ mod tests {
         let expected = ["interop/miniwob.py", "--tasks", "a,b", "--seeds", "3", "--docs", "docs/interop.md"];
         assert_eq!(words(Harness::Miniwob), expected);
         assert_eq!(words(Harness::Django), ["interop/django_admin.py", "--docs", "docs/interop.md"]);
+        let browsergym = words(Harness::Browsergym);
+        assert_eq!(browsergym[1..5], ["--tasks", "a,b", "--seeds", "3"]);
+        assert_eq!(browsergym[5..], ["--docs", "docs/evaluation.md", "--json", "bench/browsergym.json"]);
     }
 }
