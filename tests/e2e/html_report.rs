@@ -207,7 +207,7 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
     for _ in 0..3 {
         collector.add_run(Entries::new(log.as_bytes(), &path))?;
     }
-    fs::write(&path, html::overview(&collector, &|_| None))?;
+    fs::write(&path, html::overview(&collector, None, &|_| None))?;
     let said = is_inert(&path, 0).await?;
     assert!(said.contains("What fails") && said.contains("#1"), "{said}");
     Ok(())

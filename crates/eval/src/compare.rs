@@ -10,6 +10,8 @@ use crate::summary::EvalResults;
 
 /// A difference is no noise below this probability.
 const SIGNIFICANT: f64 = 0.05;
+/// A median beyond this ratio is slower.
+const SLOWER: f64 = 1.1;
 
 /// The difference of two evaluations, over the episodes that both have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,6 +34,8 @@ pub struct Comparison {
     pub probability: f64,
     /// The median of the durations now by those before, over episodes that both solved; `None` if there are none.
     pub median_slowdown: Option<f64>,
+    /// The probability that as many of those took longer (or as few) if nothing changed, by the sign test.
+    pub slowdown_probability: f64,
     /// Silently wrong before and now.
     pub silent_wrong: (u64, u64),
     /// The tasks whose number of solved episodes changed, the worst first.
@@ -77,6 +81,8 @@ impl Comparison {
         let mut ratios: Vec<f64> =
             both.map(|(before, after)| float(after.duration_ms.max(1)) / float(before.duration_ms.max(1))).collect();
         ratios.sort_by(f64::total_cmp);
+        let slower = ratios.iter().filter(|ratio| **ratio > 1.0).count() as u64;
+        let faster = ratios.iter().filter(|ratio| **ratio < 1.0).count() as u64;
         let mut tasks: BTreeMap<(&str, &str), Change> = BTreeMap::new();
         for (before, after) in &pairs {
             let change = tasks.entry((&before.suite, &before.task)).or_insert_with(|| Change {
@@ -101,6 +107,7 @@ impl Comparison {
             lost,
             probability: paired(gained, lost),
             median_slowdown: (!ratios.is_empty()).then(|| quantile(&ratios, 0.5)),
+            slowdown_probability: paired(slower, faster),
             silent_wrong: (count(&|before, _| is_wrong(before)), count(&|_, after| is_wrong(after))),
             changes,
         }
@@ -110,6 +117,13 @@ impl Comparison {
     #[must_use]
     pub fn is_significant(&self) -> bool {
         self.probability < SIGNIFICANT
+    }
+
+    /// Whether it is slower: the median by more than a tenth, and by more than chance explains, at 5 %. Another machine, or
+    /// a busy one, is slower, too.
+    #[must_use]
+    pub fn is_slower(&self) -> bool {
+        self.median_slowdown.is_some_and(|ratio| ratio > SLOWER) && self.slowdown_probability < SIGNIFICANT
     }
 
     /// Whether it is worse: significantly fewer solved, or more silently wrong.
@@ -157,6 +171,19 @@ mod tests {
     fn one_more_that_is_silently_wrong_is_worse() {
         let before = results(&[Outcome::Solved, Outcome::Failed]);
         assert!(Comparison::of(&before, &results(&[Outcome::Solved, Outcome::SilentlyWrong])).is_worse());
+    }
+
+    #[test]
+    fn what_takes_longer_is_slower() {
+        let before = results(&[Outcome::Solved; 20]);
+        let taking = |ms: &dyn Fn(u64) -> u64| {
+            let mut now = before.clone();
+            now.episodes.iter_mut().for_each(|result| result.duration_ms = ms(result.seed));
+            Comparison::of(&before, &now)
+        };
+        assert!(taking(&|_| 150).is_slower());
+        assert!(!taking(&|_| 105).is_slower(), "within a tenth");
+        assert!(!taking(&|seed| if seed < 11 { 150 } else { 50 }).is_slower(), "some are faster");
     }
 
     #[test]

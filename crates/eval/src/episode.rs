@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,6 +66,19 @@ pub enum Outcome {
     SilentlyWrong,
     /// Nothing can be said of the agent: the application or its judge failed, or the agent could not be made.
     Broken,
+}
+
+impl Outcome {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Solved => "solved",
+            Self::Failed => "failed",
+            Self::SilentlyWrong => "silentlyWrong",
+            Self::Broken => "broken",
+        }
+    }
 }
 
 /// The result of an episode: a line of `episodes.jsonl`.
@@ -176,6 +190,12 @@ impl EpisodeResult {
     #[must_use]
     pub fn key(&self) -> EpisodeKey {
         EpisodeKey { suite: self.suite.clone(), task: self.task.clone(), seed: self.seed }
+    }
+
+    /// The id of its run, which names the directory of its log.
+    #[must_use]
+    pub fn run_id(&self) -> Option<&str> {
+        Path::new(self.run_dir.as_deref()?).file_name()?.to_str()
     }
 
     /// Whether it was solved.

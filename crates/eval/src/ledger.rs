@@ -71,6 +71,19 @@ fn ends_with_newline(path: &Path) -> bool {
     std::fs::read(path).is_ok_and(|bytes| bytes.last().is_none_or(|last| *last == b'\n'))
 }
 
+/// Writes `episodes.jsonl` in a directory, whole or not at all.
+pub(crate) fn write_results(dir: &Path, results: &[EpisodeResult]) -> Result<(), EvalError> {
+    let path = dir.join(RESULTS);
+    let write = || {
+        std::fs::create_dir_all(dir)?;
+        let lines: Result<Vec<String>, _> = results.iter().map(serde_json::to_string).collect();
+        let new = path.with_extension("new");
+        std::fs::write(&new, lines?.join("\n") + "\n")?;
+        std::fs::rename(&new, &path)
+    };
+    write().map_err(|source: std::io::Error| EvalError::File { path: path.clone(), source })
+}
+
 /// The results in a file, or in `episodes.jsonl` of a directory. A last line that a crash cut off is left out: its episode
 /// has no result.
 pub(crate) fn read_results(path: &Path) -> Result<Vec<EpisodeResult>, EvalError> {

@@ -91,7 +91,8 @@ impl Comparison {
             silent_wrong.0, silent_wrong.1
         );
         if let Some(ratio) = self.median_slowdown {
-            let _ = writeln!(out, "Median duration × {ratio:.2}.");
+            let slower = if self.is_slower() { ": slower" } else { "" };
+            let _ = writeln!(out, "Median duration × {ratio:.2}{slower} (p = {:.3}).", self.slowdown_probability);
         }
         if self.unpaired > 0 {
             let _ = writeln!(out, "{} episodes have a result in one of them only.", self.unpaired);

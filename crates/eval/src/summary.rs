@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::episode::{EpisodeKey, EpisodeResult, Outcome, millis};
 use crate::error::EvalError;
-use crate::ledger::read_results;
+use crate::ledger::{read_results, write_results};
 use crate::statistics::{Interval, float, quantile, wilson};
 
 /// The results of an evaluation.
@@ -46,6 +46,29 @@ impl EvalResults {
             }
         }
         Ok(Self::new(episodes))
+    }
+
+    /// These results without the directories of their logs, for a place where those are not.
+    #[must_use]
+    pub fn without_runs(mut self) -> Self {
+        self.episodes.iter_mut().for_each(|result| result.run_dir = None);
+        self
+    }
+
+    /// These results, and those of `others` for episodes that these do not have.
+    #[must_use]
+    pub fn or(self, others: &Self) -> Self {
+        let own: BTreeSet<EpisodeKey> = self.episodes.iter().map(EpisodeResult::key).collect();
+        let missing = others.episodes.iter().filter(|result| !own.contains(&result.key())).cloned();
+        Self { episodes: Self::new(self.episodes.into_iter().chain(missing).collect()).episodes, ..self }
+    }
+
+    /// Writes `episodes.jsonl` in a directory, which is created.
+    ///
+    /// # Errors
+    /// [`EvalError::File`]
+    pub fn write(&self, dir: &Path) -> Result<(), EvalError> {
+        write_results(dir, &self.episodes)
     }
 
     /// The numbers.

@@ -42,6 +42,6 @@ pub use error::ExportError;
 pub use export::export;
 pub use format::{Format, Redaction};
 pub use job::{Exported, Options};
-pub use parquet::{SCHEMA_VERSION, columns};
+pub use parquet::{EpisodeRow, SCHEMA_VERSION, columns, episodes};
 #[cfg(feature = "remote")]
 pub use remote::Bucket;

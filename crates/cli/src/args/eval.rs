@@ -90,6 +90,9 @@ pub(crate) struct EvalRunArgs {
     /// Compare with the results in this directory, and exit with 1 if these are worse
     #[arg(long, value_name = "DIR")]
     pub(crate) baseline: Option<PathBuf>,
+    /// Replace the results in --baseline, which may be missing, unless these are worse
+    #[arg(long, requires = "baseline")]
+    pub(crate) ratchet: bool,
     #[command(flatten)]
     pub(crate) browser: BrowserArgs,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,11 +14,11 @@ use cuebook_eval::{
     Assignment, BoxError, Comparison, EpisodeResult, EvalError, EvalResults, Options, Oracle, Progress, Quiet, Suite,
     Summary, run as evaluate,
 };
+use cuebook_export::{EpisodeRow, episodes};
 use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::boxed::BoxedPlanner;
 use cuebook_repair::Budgets;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::args::{EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, PlannerArg};
 use crate::browser::launch_options;
@@ -30,8 +30,25 @@ use crate::text::{plain, with_sources};
 
 /// The version of the document of `--json`, raised as those of records are.
 const VERSION: &str = "1.0";
+/// The picture in the directory of results.
+pub(super) const FIGURE: &str = "summary.svg";
+/// The file of settings in the directory of results.
+const SETTINGS: &str = "evaluation.json";
 /// Lines of progress are at least this far apart.
 const PACE: Duration = Duration::from_secs(2);
+
+/// What results depend on besides the episodes: `evaluation.json` in their directory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Settings {
+    planner: String,
+    repair: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    drift: Option<String>,
+    /// The kinds of errors that were put into answers, and their share.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "modelErrors")]
+    errors: Option<String>,
+}
 
 /// What `--json` prints, and `summary.json` holds.
 #[derive(Serialize)]
@@ -39,12 +56,10 @@ const PACE: Duration = Duration::from_secs(2);
 struct Document<'a> {
     schema_version: &'static str,
     program: &'static str,
-    planner: String,
+    #[serde(flatten)]
+    settings: &'a Settings,
     #[serde(skip_serializing_if = "Option::is_none")]
     seeds: Option<(u64, u64)>,
-    repair: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    drift: Option<String>,
     #[serde(flatten)]
     summary: &'a Summary,
     /// Errors that were put into answers, and how many of them were refused before anything ran.
@@ -70,11 +85,17 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
     let suites: Result<Vec<Suite>, Refusal> = args.suites.iter().map(|name| suite(name)).collect();
     let suites = suites?;
     let source = source(args, &suites, output).await?;
-    let before = args.baseline.as_deref().map(|path| EvalResults::read([path])).transpose().map_err(refused)?;
+    let before = baseline(args)?;
     if args.fresh && args.out.exists() {
         std::fs::remove_dir_all(&args.out).map_err(|error| cannot_write(&args.out, &error))?;
     }
-    keep_settings(args, &source.name())?;
+    let settings = Settings {
+        planner: source.name(),
+        repair: !args.no_repair,
+        drift: args.drift.as_ref().map(ToString::to_string),
+        errors: args.errors.as_ref().map(ToString::to_string),
+    };
+    keep_settings(&args.out, &settings)?;
     let mut options = Options::default();
     options.seeds = args.seeds.clone();
     options.tasks.clone_from(&args.tasks);
@@ -110,18 +131,29 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
     let document = Document {
         schema_version: VERSION,
         program: env!("CARGO_PKG_VERSION"),
-        planner: source.name(),
+        settings: &settings,
         seeds: Some((args.seeds.start, args.seeds.end)),
-        repair: !args.no_repair,
-        drift: args.drift.as_ref().map(ToString::to_string),
         summary: &results.summary(),
         errors,
         metrics: Some(metrics(&results)),
-        comparison: before.map(|before| Comparison::of(&before, &results)),
+        comparison: before.as_ref().map(|before| Comparison::of(before, &results)),
     };
     let is_worse = document.comparison.as_ref().is_some_and(Comparison::is_worse);
     finish(&document, &results, &args.out, output)?;
-    Ok(if is_worse { Exit::FAILED } else { Exit::OK })
+    if is_worse {
+        return Ok(Exit::FAILED);
+    }
+    if let Some(dir) = args.baseline.as_deref().filter(|_| args.ratchet) {
+        keep_settings(dir, &settings)?;
+        results.without_runs().or(&before.unwrap_or_default()).write(dir).map_err(refused)?;
+    }
+    Ok(Exit::OK)
+}
+
+/// The results to compare with. With `--ratchet` there may be none yet.
+fn baseline(args: &EvalRunArgs) -> Result<Option<EvalResults>, Refusal> {
+    let Some(dir) = args.baseline.as_deref().filter(|dir| !args.ratchet || dir.exists()) else { return Ok(None) };
+    EvalResults::read([dir]).map(Some).map_err(refused)
 }
 
 #[cfg(feature = "remote")]
@@ -146,24 +178,48 @@ fn budgets(no_repair: bool) -> Budgets {
     if no_repair { Budgets { repairs_per_step: 0, repairs_per_run: 0, ..budgets } } else { budgets }
 }
 
-/// Notes what the results depend on. Results with other settings in the same directory would be taken for these.
-fn keep_settings(args: &EvalRunArgs, planner: &str) -> Result<(), Refusal> {
-    let drift = args.drift.as_ref().map(ToString::to_string);
-    let errors = args.errors.as_ref().map(ToString::to_string);
-    let settings = json!({ "planner": planner, "repair": !args.no_repair, "drift": drift, "errors": errors });
-    let (path, out) = (args.out.join("evaluation.json"), plain(&args.out.display().to_string()));
+/// Notes what the results in a directory depend on. Results with other settings in it would be mistaken for these.
+fn keep_settings(dir: &Path, settings: &Settings) -> Result<(), Refusal> {
+    let (path, shown) = (dir.join(SETTINGS), plain(&dir.display().to_string()));
     let other = |what: &str| {
-        let message = format!("{out} holds results {what}: use another --out, or --fresh to start over");
+        let message = format!("{shown} holds results {what}: use another directory, or --fresh to start over");
         Err(Refusal::invalid(ErrorCode::Usage, message))
     };
+    let text = serde_json::to_string(settings).unwrap_or_default();
     match std::fs::read_to_string(&path) {
-        Ok(text) if serde_json::from_str::<Value>(&text).is_ok_and(|known| known == settings) => Ok(()),
-        Ok(text) => other(&format!("of an evaluation with other settings, {}", plain(text.trim()))),
-        Err(_) if args.out.join("episodes.jsonl").exists() => other("whose settings are not known"),
-        Err(_) => std::fs::create_dir_all(&args.out)
-            .and_then(|()| std::fs::write(&path, format!("{settings}\n")))
-            .map_err(|error| cannot_write(&args.out, &error)),
+        Ok(known) if serde_json::from_str::<Settings>(&known).is_ok_and(|known| known == *settings) => Ok(()),
+        Ok(known) => other(&format!("of an evaluation with other settings, {}", plain(known.trim()))),
+        Err(_) if dir.join("episodes.jsonl").exists() => other("whose settings are not known"),
+        Err(_) => std::fs::create_dir_all(dir)
+            .and_then(|()| std::fs::write(&path, text + "\n"))
+            .map_err(|error| cannot_write(dir, &error)),
     }
+}
+
+/// The settings that all parts have in common.
+fn common_settings(parts: &[PathBuf]) -> Result<Settings, Refusal> {
+    let mut common: Option<Settings> = None;
+    for part in parts {
+        let path = part.join(SETTINGS);
+        let unreadable = |error: std::io::Error| {
+            let message = format!("{}: {error}", plain(&path.display().to_string()));
+            Refusal::invalid(ErrorCode::Unreadable, message)
+        };
+        let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+        let settings = serde_json::from_str(&text).map_err(|error| unreadable(error.into()))?;
+        match &common {
+            Some(first) if *first != settings => {
+                let message = format!(
+                    "{} holds results with other settings than {}: they cannot be merged",
+                    plain(&part.display().to_string()),
+                    parts.first().map(|first| plain(&first.display().to_string())).unwrap_or_default()
+                );
+                return Err(Refusal::invalid(ErrorCode::Usage, message));
+            }
+            _ => common = Some(settings),
+        }
+    }
+    common.ok_or_else(|| Refusal::invalid(ErrorCode::Usage, "expected the directory of at least one part"))
 }
 
 /// The built-in suite of this name, or a file.
@@ -268,22 +324,16 @@ fn compare(before: &Path, after: &Path, output: Output) -> Result<Exit, Refusal>
     Ok(if comparison.is_worse() { Exit::FAILED } else { Exit::OK })
 }
 
-fn merge(parts: &[std::path::PathBuf], out: &Path, output: Output) -> Result<Exit, Refusal> {
+fn merge(parts: &[PathBuf], out: &Path, output: Output) -> Result<Exit, Refusal> {
+    let settings = common_settings(parts)?;
     let results = EvalResults::read(parts.iter().map(AsRef::as_ref)).map_err(refused)?;
-    let lines: Result<Vec<String>, _> = results.episodes.iter().map(serde_json::to_string).collect();
-    let lines = lines.map_err(|error| cannot_write(out, &error.into()))?;
-    let write = || {
-        std::fs::create_dir_all(out)?;
-        std::fs::write(out.join("episodes.jsonl"), format!("{}\n", lines.join("\n")))
-    };
-    write().map_err(|error| cannot_write(out, &error))?;
+    keep_settings(out, &settings)?;
+    results.write(out).map_err(refused)?;
     let document = Document {
         schema_version: VERSION,
         program: env!("CARGO_PKG_VERSION"),
-        planner: "merged".to_owned(),
+        settings: &settings,
         seeds: None,
-        repair: true,
-        drift: None,
         summary: &results.summary(),
         errors: BTreeMap::new(),
         metrics: Some(metrics(&results)),
@@ -304,16 +354,50 @@ fn finish(document: &Document<'_>, results: &EvalResults, out: &Path, output: Ou
     }
     let write = || {
         std::fs::write(out.join("summary.json"), serde_json::to_string_pretty(document)? + "\n")?;
-        std::fs::write(out.join("summary.svg"), document.summary.to_svg())?;
+        std::fs::write(out.join(FIGURE), document.summary.to_svg())?;
         std::fs::write(out.join("summary.md"), &text)
     };
     write().map_err(|error| cannot_write(out, &error))?;
+    write_table(document.settings, results, out)?;
     if output.json {
         print_json(document);
     } else {
         print_text(&plain_text(&text));
     }
     Ok(())
+}
+
+/// Writes `episodes.parquet`.
+fn write_table(settings: &Settings, results: &EvalResults, out: &Path) -> Result<(), Refusal> {
+    let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let row = |result: &EpisodeResult| EpisodeRow {
+        suite: result.suite.clone(),
+        task: result.task.clone(),
+        seed: count(result.seed),
+        split: result.split.clone(),
+        planner: settings.planner.clone(),
+        drift: settings.drift.clone(),
+        repair: settings.repair,
+        outcome: result.outcome.as_str().to_owned(),
+        denied: result.denied,
+        unwanted: result.unwanted.clone(),
+        steps: count(result.steps),
+        repairs: count(result.repairs),
+        planner_calls: count(result.planner_calls),
+        input_tokens: count(result.input_tokens),
+        output_tokens: count(result.output_tokens),
+        duration_ms: count(result.duration_ms),
+        code: result.code.map(|code| code.to_string()),
+        why: result.why.clone(),
+        run_id: result.run_id().map(ToOwned::to_owned),
+    };
+    let rows: Vec<EpisodeRow> = results.episodes.iter().map(row).collect();
+    let path = out.join("episodes.parquet");
+    let file = std::fs::File::create(&path).map_err(|error| cannot_write(&path, &error))?;
+    episodes(&rows, file).map_err(|error| {
+        let message = format!("{}: {}", plain(&path.display().to_string()), with_sources(&error));
+        Refusal::unusable(ErrorCode::CannotWrite, message)
+    })
 }
 
 /// Without what would control a terminal.

@@ -11,6 +11,7 @@ use cuebook_grammar::report::{ErrorCode, RunReport};
 use serde_json::json;
 use url::Url;
 
+use super::eval::FIGURE;
 use super::replay::COMPARISON;
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
@@ -45,9 +46,9 @@ fn written(args: &ReportArgs) -> Result<PathBuf, Refusal> {
     let out = |folder: &Path| args.out.clone().unwrap_or_else(|| folder.join(PAGE));
     match (args.runs.as_slice(), runs.as_slice()) {
         ([named], [run]) if named == run.path() => write(&out(named), page(run)?),
-        ([folder], _) => many(&runs, &out(folder)),
+        ([folder], _) => many(&runs, fs::read_to_string(folder.join(FIGURE)).ok().as_deref(), &out(folder)),
         (folders, _) => match &args.out {
-            Some(path) => many(&runs, path),
+            Some(path) => many(&runs, None, path),
             None => {
                 let message = format!("expected --out FILE for the page of {} folders", folders.len());
                 Err(Refusal::invalid(ErrorCode::Unreadable, message))
@@ -68,7 +69,7 @@ fn page(dir: &RunDir) -> Result<String, Refusal> {
 }
 
 /// The page of many runs, and those of the runs that it names for a reason, where they are missing.
-fn many(runs: &[RunDir], path: &Path) -> Result<PathBuf, Refusal> {
+fn many(runs: &[RunDir], figure: Option<&str>, path: &Path) -> Result<PathBuf, Refusal> {
     let mut collector = Collector::default();
     let mut folders = BTreeMap::new();
     for dir in runs {
@@ -111,7 +112,7 @@ fn many(runs: &[RunDir], path: &Path) -> Result<PathBuf, Refusal> {
         // With a dot, so that the name of a folder is never read as a scheme.
         base.make_relative(&page).map(|path| format!("./{path}"))
     };
-    write(path, html::overview(&collector, &link))
+    write(path, html::overview(&collector, figure, &link))
 }
 
 /// The address of a folder.

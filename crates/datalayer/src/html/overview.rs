@@ -1,5 +1,7 @@
 //! Many runs as one page: what fails, what is flaky, what is slow.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
 use super::shell::{counted, document, seconds};
@@ -10,9 +12,10 @@ use crate::run_dir::utc;
 const BAR: usize = 6;
 const HEIGHT: u64 = 60;
 
-/// The page of all runs of a collector. `link` gives the address of a run's own page, if it has one. Of constant size: the
-/// latest 500 runs have a line.
-pub fn overview(collector: &Collector, link: &dyn Fn(&str) -> Option<String>) -> String {
+/// The page of all runs of a collector. `link` returns the address of a run's own page, if it has one. The latest 500 runs
+/// have a line each. `figure` is the SVG of an evaluation that the runs belong to; it is embedded as a picture, so nothing
+/// in it can run or load anything.
+pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str) -> Option<String>) -> String {
     let summary = collector.summary();
     let lines: Vec<&RunLine> = collector.runs().collect();
     let run = |id: &str| html! { @match link(id) { Some(href) => a href=(href) { (id) }, None => (id) } };
@@ -46,6 +49,14 @@ pub fn overview(collector: &Collector, link: &dyn Fn(&str) -> Option<String>) ->
         }
     };
     let main = html! {
+        @if let Some(svg) = figure {
+            h2 { "Episodes" }
+            figure {
+                img.plot alt="Share of solved episodes with its 95 % interval, by suite and by task that is not always solved"
+                    src={ "data:image/svg+xml;base64," (STANDARD.encode(svg)) };
+                figcaption { "Solved episodes with the 95 % interval, as the application judged them" }
+            }
+        }
         (chart(&lines))
         h2 { "What fails" }
         @if summary.failures.is_empty() { p { "No step failed." } } @else {

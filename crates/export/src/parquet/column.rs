@@ -100,12 +100,12 @@ pub(super) fn structure(fields: Fields, columns: Vec<ArrayRef>, nulls: Option<Nu
     Arc::new(StructArray::new(fields, columns, nulls))
 }
 
-/// Declares structs whose members are columns, in this order. Its user imports `Column`, `nulls` and `structure`.
+/// Declares structs of this visibility whose members are columns, in this order. Its user imports `Column`, `nulls` and `structure`.
 macro_rules! rows {
-    ($( $(#[$doc:meta])* $name:ident { $( $(#[$field_doc:meta])* $field:ident: $type:ty, )+ } )+) => { $(
+    ($vis:vis, $( $(#[$doc:meta])* $name:ident { $( $(#[$field_doc:meta])* $field:ident: $type:ty, )+ } )+) => { $(
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
-        pub(super) struct $name { $( $(#[$field_doc])* pub(super) $field: $type, )+ }
+        $vis struct $name { $( $(#[$field_doc])* $vis $field: $type, )+ }
 
         impl Column for $name {
             fn data_type() -> arrow_schema::DataType {
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    rows! {
+    rows! { pub(super),
         Inner { word: String, count: Option<i64>, }
         Outer { at: Time, inner: Option<Inner>, list: Vec<Inner>, share: f64, is: bool, tag: &'static str, }
     }

@@ -17,6 +17,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
 use super::column::Column;
+use super::episodes::EpisodeRow;
 use super::tables::{self, CandidateRow, ConditionRow, PlanningRow, RequestRow, RunRow, StepRow};
 use crate::error::ExportError;
 use crate::folder::{Folder, Part, Unit};
@@ -27,7 +28,7 @@ use crate::source::{Pages, Run, Seen};
 /// The version of the tables, in the metadata of each file as `cuebook.schemaVersion`. The minor version is raised when a
 /// column is added, at the end of its table and nullable. Nothing else ever changes, so files of all versions can be
 /// read together.
-pub const SCHEMA_VERSION: &str = "1.1";
+pub const SCHEMA_VERSION: &str = "1.2";
 
 /// Log bytes of a part. A log shrinks to about a tenth, so that files come to tens of megabytes.
 const PART: u64 = 512 << 20;
@@ -48,7 +49,7 @@ pub fn columns() -> String {
     out
 }
 
-fn tables() -> [(&'static str, DataType); 6] {
+fn tables() -> [(&'static str, DataType); 7] {
     [
         ("runs", RunRow::data_type()),
         ("steps", StepRow::data_type()),
@@ -56,6 +57,7 @@ fn tables() -> [(&'static str, DataType); 6] {
         ("candidates", CandidateRow::data_type()),
         ("requests", RequestRow::data_type()),
         ("planning", PlanningRow::data_type()),
+        ("episodes", EpisodeRow::data_type()),
     ]
 }
 
@@ -240,15 +242,7 @@ struct Table<T> {
 
 impl<T: Column> Table<T> {
     fn create(part: Part) -> Result<Self, ExportError> {
-        let version = KeyValue::new("cuebook.schemaVersion".to_owned(), SCHEMA_VERSION.to_owned());
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-            .set_max_row_group_row_count(Some(GROUP_ROWS))
-            .set_max_row_group_bytes(Some(GROUP_BYTES))
-            .set_created_by(format!("cuebook {}", env!("CARGO_PKG_VERSION")))
-            .set_key_value_metadata(Some(vec![version]))
-            .build();
-        let writer = ArrowWriter::try_new(part.handle()?, schema::<T>(), Some(properties))?;
+        let writer = ArrowWriter::try_new(part.handle()?, schema::<T>(), Some(properties()?))?;
         Ok(Self { part, writer, rows: Vec::new(), bytes: 0 })
     }
 
@@ -276,7 +270,19 @@ impl<T: Column> Table<T> {
     }
 }
 
-fn schema<T: Column>() -> SchemaRef {
+/// What every file has in common.
+pub(super) fn properties() -> Result<WriterProperties, ExportError> {
+    let version = KeyValue::new("cuebook.schemaVersion".to_owned(), SCHEMA_VERSION.to_owned());
+    Ok(WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_max_row_group_bytes(Some(GROUP_BYTES))
+        .set_created_by(format!("cuebook {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(vec![version]))
+        .build())
+}
+
+pub(super) fn schema<T: Column>() -> SchemaRef {
     match T::data_type() {
         DataType::Struct(fields) => Schema::new(fields).into(),
         _ => Schema::empty().into(),

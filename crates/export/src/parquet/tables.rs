@@ -18,7 +18,7 @@ use super::column::{Column, Time, nulls, rows, structure};
 use crate::locating;
 use crate::source::word;
 
-rows! {
+rows! { pub(super),
     /// A run.
     RunRow {
         run_id: String, started: Time, ended: Option<Time>, duration_ms: Option<i64>, result: Option<String>,
