@@ -23,6 +23,8 @@ use url::Url;
 use crate::episode::{EpisodeKey, EpisodeResult};
 use crate::error::EvalError;
 
+/// Results that are read at once.
+const CONNECTIONS: usize = 16;
 /// Longest error of a store that is quoted, in characters: its answer may be a page.
 const ERROR: usize = 600;
 
@@ -113,18 +115,13 @@ impl Queue {
     /// All results.
     pub(crate) async fn results(&self) -> Result<Vec<EpisodeResult>, EvalError> {
         let below = self.prefix.clone().join("results");
-        let objects: Vec<_> = self.store.list(Some(&below)).try_collect().await.map_err(failed)?;
-        let mut results = Vec::with_capacity(objects.len());
-        for object in objects {
+        let objects = self.store.list(Some(&below)).map_err(failed);
+        let results = objects.map_ok(|object| async move {
             let bytes = self.store.get(&object.location).await.map_err(failed)?.bytes().await.map_err(failed)?;
             let path = object.location.to_string().into();
-            results.push(serde_json::from_slice(&bytes).map_err(|source| EvalError::Result {
-                path,
-                line: 1,
-                source,
-            })?);
-        }
-        Ok(results)
+            serde_json::from_slice(&bytes).map_err(|source| EvalError::Result { path, line: 1, source })
+        });
+        results.try_buffer_unordered(CONNECTIONS).try_collect().await
     }
 }
 

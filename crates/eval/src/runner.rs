@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+#[cfg(feature = "queue")]
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +25,7 @@ use crate::summary::EvalResults;
 
 /// Attempts of an episode of which nothing can be said.
 const ATTEMPTS: usize = 2;
-/// The wait before an episode that somebody else has is looked at again.
+/// The wait before episodes that other machines have claimed are looked at again.
 const POLL: Duration = Duration::from_secs(1);
 
 /// What is run, and how.
@@ -94,6 +96,16 @@ impl Options {
         })
     }
 
+    /// Machines that share a queue begin at different places, or each would find what the others just claimed.
+    fn spread(&self, episodes: &mut [Episode]) {
+        episodes.reverse();
+        if self.queue.is_some() && !episodes.is_empty() {
+            let random = RandomState::new().hash_one(0_u8);
+            let at = usize::try_from(random % episodes.len() as u64).unwrap_or_default();
+            episodes.rotate_left(at);
+        }
+    }
+
     /// Whether the result counts.
     async fn hands_in(&self, result: &EpisodeResult) -> Result<bool, EvalError> {
         match &self.queue {
@@ -114,6 +126,10 @@ impl Options {
 #[cfg(not(feature = "queue"))]
 #[expect(clippy::unused_async, clippy::unused_self, reason = "as with the feature `queue`")]
 impl Options {
+    fn spread(&self, episodes: &mut [Episode]) {
+        episodes.reverse();
+    }
+
     async fn takes(&self, _: &Episode) -> Result<Taking, EvalError> {
         Ok(Taking::Ours)
     }
@@ -139,6 +155,20 @@ pub struct Quiet;
 
 impl Progress for Quiet {
     fn ended(&self, _: &EpisodeResult, _: usize, _: usize) {}
+}
+
+/// Episodes without a result.
+struct Pending {
+    /// The next one is the last.
+    next: Vec<Episode>,
+    /// Claimed by other machines when they were looked at.
+    later: Vec<Episode>,
+}
+
+impl Pending {
+    fn look_again(&mut self) {
+        self.next.append(&mut self.later);
+    }
 }
 
 /// The 1-based part that an episode belongs to: the same on every machine and in every version.
@@ -173,8 +203,8 @@ pub async fn run<S: Subjects>(
     let resumed = ledger.results.iter().filter(|result| keys.contains(&result.key())).count();
     let all = wanted.len();
     wanted.retain(|episode| !ledger.done.contains(&episode.key()));
-    wanted.reverse();
-    let queue = Mutex::new(wanted);
+    options.spread(&mut wanted);
+    let queue = Mutex::new(Pending { next: wanted, later: Vec::new() });
     let ledger_lock = Mutex::new(&mut ledger);
     let failed: Mutex<Option<EvalError>> = Mutex::new(None);
     // Episodes of a suite follow each other, so that a worker keeps its application.
@@ -182,14 +212,21 @@ pub async fn run<S: Subjects>(
         let mut stages: HashMap<String, Stage> = HashMap::new();
         loop {
             let is_over = lock(&failed).is_some();
-            let Some(episode) = lock(&queue).pop().filter(|_| !is_over) else { return };
+            let next = lock(&queue).next.pop();
+            let Some(episode) = next.filter(|_| !is_over) else {
+                // What others claimed is left. They may have died.
+                if is_over || lock(&queue).later.is_empty() {
+                    return;
+                }
+                tokio::time::sleep(POLL).await;
+                lock(&queue).look_again();
+                continue;
+            };
             match options.takes(&episode).await {
                 Ok(Taking::Ours) => {}
                 Ok(Taking::Done) => continue,
                 Ok(Taking::Later) => {
-                    // Somebody is at it, and may die: it is looked at again after all others.
-                    lock(&queue).insert(0, episode);
-                    tokio::time::sleep(POLL).await;
+                    lock(&queue).later.push(episode);
                     continue;
                 }
                 Err(error) => {
