@@ -70,8 +70,11 @@ pub struct LaunchOptions {
     pub viewport: (u32, u32),
     /// Chrome's sandbox.
     pub sandbox: Sandbox,
-    /// Further arguments, after ours.
+    /// Further arguments, after ours. Chrome obeys only the last `--disable-features`, so features belong into
+    /// `disabled_features`.
     pub extra_args: Vec<OsString>,
+    /// Features of Chrome that are disabled besides ours, such as `LocalNetworkAccessChecks`.
+    pub disabled_features: Vec<String>,
     /// The directory under which a fresh profile is made; created if missing.
     pub profile_root: PathBuf,
     /// An HTTP proxy for everything, loopback included. Chrome then resolves no names and sends no UDP; arguments in
@@ -109,6 +112,7 @@ impl LaunchOptions {
             viewport: (1280, 720),
             sandbox: Sandbox::default(),
             extra_args: Vec::new(),
+            disabled_features: Vec::new(),
             profile_root: profile_root.into(),
             proxy: None,
             namespace: None,
@@ -171,7 +175,9 @@ const QUIET: [&str; 26] = [
 impl LaunchOptions {
     fn args(&self, profile: &Path) -> Vec<OsString> {
         let mut args: Vec<OsString> = QUIET.iter().map(OsString::from).collect();
-        args.push(DISABLED_FEATURES.into());
+        let features: Vec<&str> =
+            [DISABLED_FEATURES].into_iter().chain(self.disabled_features.iter().map(String::as_str)).collect();
+        args.push(features.join(",").into());
         let mut data = OsString::from("--user-data-dir=");
         data.push(profile);
         args.push(data);
@@ -464,6 +470,16 @@ mod tests {
         assert_eq!(has(&options(), "--no-sandbox"), super::is_root());
         let off = LaunchOptions { sandbox: Sandbox::Off, ..options() };
         assert!(has(&off, "--no-sandbox"));
+    }
+
+    #[test]
+    fn disabled_features_are_one_argument_of_which_chrome_would_obey_the_last_only() {
+        let more = LaunchOptions { disabled_features: vec!["LocalNetworkAccessChecks".to_owned()], ..options() };
+        let args = more.args(Path::new("p"));
+        let disabling: Vec<_> =
+            args.iter().map(|arg| arg.to_string_lossy()).filter(|arg| arg.starts_with("--disable-features")).collect();
+        assert_eq!(disabling.len(), 1);
+        assert!(disabling[0].contains("Translate,") && disabling[0].ends_with(",LocalNetworkAccessChecks"));
     }
 
     #[test]

@@ -133,6 +133,8 @@ pub(crate) struct BrowserArgs {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wire {
     pub(crate) setting: Option<Setting>,
+    /// Pages drift.
+    pub(crate) is_drifting: bool,
     /// Nothing may reach the network.
     pub(crate) is_offline: bool,
 }
@@ -847,12 +849,12 @@ fn planner(text: &str) -> Result<PlannerArg, String> {
 fn engine_mode() -> impl TypedValueParser<Value = OpenAiMode> {
     choice([
         ("strict", OpenAiMode::Strict, "`response_format` with OpenAI's strict schema"),
-        ("schema", OpenAiMode::Schema, "`response_format` with a schema that states every bound"),
+        ("schema", OpenAiMode::Schema, "`response_format` with a schema of what a step may be"),
         ("tools", OpenAiMode::Tools, "Tool calls, one per step"),
         ("llama-cpp", OpenAiMode::LlamaCpp, "`grammar` of llama.cpp's server"),
         ("llama-cpp-lines", OpenAiMode::LlamaCppLines, "The same for plans of one step a line: fewer tokens"),
         ("vllm", OpenAiMode::Vllm, "`structured_outputs` of vLLM"),
-        ("plain", OpenAiMode::Plain, "No constraint: the prompt holds the schema"),
+        ("plain", OpenAiMode::Plain, "No constraint: the prompt names the actions"),
     ])
 }
 
@@ -884,9 +886,10 @@ fn dialect() -> impl TypedValueParser<Value = Target> {
             Target::Anthropic => "Anthropic's tools",
             Target::Gemini => "Gemini's `responseSchema`",
             Target::Ollama => "Ollama's `format` and llama.cpp's `json_schema`",
+            Target::Compatible => "`json_schema` of vLLM, SGLang and other compatible servers",
             Target::Gbnf => "Grammar of llama.cpp",
             Target::Lark => "Grammar of llguidance",
-            Target::Ebnf => "Grammar of XGrammar, for vLLM and SGLang",
+            Target::Ebnf => "Grammar of XGrammar, for vLLM",
             Target::Line => "The line form, as a grammar of llama.cpp",
         };
         (target.as_str(), target, help)

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cuebook::environment::{self, FromEnv as _};
+use cuebook::network::drift::DISABLED_FEATURES;
 use cuebook::{AgentError, BrowserSource, Containment, Tab, launch_under};
 use cuebook_cdp::{LaunchOptions, OpenTab, Sandbox, SearchPlaces, Window, find_chrome};
 use cuebook_grammar::plan::PlanDraft;
@@ -78,6 +79,9 @@ pub(crate) fn launch_options(args: &BrowserArgs) -> Result<LaunchOptions, Refusa
     options.window = if args.headed { Window::Headed } else { Window::Headless };
     options.viewport = args.viewport.unwrap_or(VIEWPORT);
     options.sandbox = if args.no_sandbox { Sandbox::Off } else { Sandbox::Default };
+    if args.wire.is_drifting {
+        options.disabled_features.extend(DISABLED_FEATURES.map(ToOwned::to_owned));
+    }
     Ok(match &args.wire.setting {
         Some(setting) => launch_under(setting, options),
         None => options,

@@ -72,13 +72,14 @@ impl Traffic {
         redactor: Arc<dyn Redactor>,
     ) -> Result<Self, Refusal> {
         let unreadable = |error| Refusal::invalid(ErrorCode::Unreadable, with_sources(&error));
+        options.browser.wire.is_drifting = options.drift.is_some();
         if let Some((recorded, rules)) = recording {
             let fixtures = Fixtures::open(recorded, rules, Some(redactor)).map_err(unreadable)?;
             let Some((setting, fixtures)) = fixtures else {
                 let message = "the traffic of this run was not recorded: record it with --record-network";
                 return Err(Refusal::invalid(ErrorCode::Unreadable, message.to_owned()));
             };
-            options.browser.wire = Wire { setting: Some(setting), is_offline: true };
+            options.browser.wire = Wire { setting: Some(setting), is_offline: true, ..options.browser.wire };
             return Ok(Self::Replay(fixtures));
         }
         if !options.record_network {

@@ -23,7 +23,7 @@ use cuebook_eval::{Assignment, BoxError, Subject, Subjects};
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::RunReport;
-use cuebook_network::drift::{Drifter, Drifts};
+use cuebook_network::drift::{DISABLED_FEATURES, Drifter, Drifts};
 use tokio::sync::Mutex;
 
 use crate::agent::Agent;
@@ -75,7 +75,9 @@ where
 
     /// Changes what the pages of an episode get, by its task and seed.
     #[must_use]
-    pub fn under(self, drifts: Option<Drifts>) -> Self {
+    pub fn under(mut self, drifts: Option<Drifts>) -> Self {
+        let features = drifts.iter().flat_map(|_| DISABLED_FEATURES);
+        self.options.disabled_features.extend(features.map(ToOwned::to_owned));
         Self { drifts, ..self }
     }
 

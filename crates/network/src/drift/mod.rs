@@ -17,6 +17,10 @@
 //! Cost: a round trip to this process for each document, for each request with slow or failing ones; some milliseconds
 //! of script in each document.
 
+/// Features of Chrome that a browser under drift is launched without. A document that a [`Drifter`] answers has no address,
+/// so Chrome takes it for one of the public network, and would not let it load a frame of another origin from this machine.
+pub const DISABLED_FEATURES: [&str; 1] = ["LocalNetworkAccessChecks"];
+
 mod document;
 mod drifter;
 mod kind;
