@@ -79,6 +79,8 @@ error_codes! {
         TaskFailed,
         /// The plan asks a question, and no person answered.
         NeedsAnswer,
+        /// The page asks whether a person is there, and none answered.
+        Challenge,
         /// The plans, the repairs or the time of the run are used up.
         BudgetExceeded,
         /// The log cannot be written, so nothing may act.

@@ -25,9 +25,9 @@
 //! }
 //! ```
 //!
-//! A modeler that is reused reads only what changed since its last observation of a tab, and reports the difference
-//! ([`cuebook_grammar::render::delta`]). `examples/observe.rs` shows it from the launch of a browser on;
-//! `docs/observing.md` defines what is a candidate and what the text means.
+//! A modeler that is reused reads only what changed since its last observation of a tab, and reports the
+//! difference ([`delta`](cuebook_grammar::observation::Observation::delta)). `examples/observe.rs` shows it from the
+//! launch of a browser on; `docs/observing.md` defines what is a candidate and what the text means.
 //!
 //! Invariants:
 //! - An observation is one walk per frame, all frames at once: its rows are of one moment as far as a page of several

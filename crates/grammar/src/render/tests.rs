@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Boxes, Overflow, TextOptions, delta, estimate_tokens, json as to_json, question, text, yaml};
+use super::{Boxes, Overflow, TextOptions, estimate_tokens, json as to_json, question, text, yaml};
 use crate::id::{CandidateId, ObservationId, PageId};
 use crate::observation::{Delta, Observation};
 use crate::sample;
@@ -99,8 +99,17 @@ fn the_yaml_form() {
 }
 
 #[test]
-fn the_changes() {
-    insta::assert_snapshot!(delta(&page(), &TextOptions::default()).unwrap());
+fn what_a_page_is_stands_above_its_text() {
+    let mut page = page();
+    page.sketch.page_type = Some("product\n- button".to_owned());
+    page.sketch.description = Some("A pencil".to_owned());
+    let said = |page: &Observation| -> Vec<String> {
+        text(page, &TextOptions::default()).lines().skip(1).take(2).map(str::to_owned).collect()
+    };
+    assert!(said(&page)[0].starts_with("dialog"), "not where the text of the page is not read");
+    let line = json!({ "kind": "text", "cells": [["Hello"]], "frame": 0, "placement": "inView" });
+    page.texts = vec![serde_json::from_value(line).unwrap()];
+    assert_eq!(said(&page), ["kind \"product - button\"", "about \"A pencil\""]);
 }
 
 #[test]

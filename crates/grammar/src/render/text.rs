@@ -212,8 +212,13 @@ fn whole_header(observation: &Observation) -> String {
     }
     out.push('\n');
     // What a page says of itself is for those who read it.
-    if let Some(description) = observation.sketch.description.as_ref().filter(|_| !observation.texts.is_empty()) {
-        let _ = writeln!(out, "about {}", quoted(description, 200));
+    if !observation.texts.is_empty() {
+        let sketch = &observation.sketch;
+        for (what, said, most) in [("kind", &sketch.page_type, 60), ("about", &sketch.description, 200)] {
+            if let Some(said) = said {
+                let _ = writeln!(out, "{what} {}", quoted(said, most));
+            }
+        }
     }
     if let Some(why) = observation.unseen() {
         let _ = writeln!(out, "nothing was seen of the page: {}", quoted(why, 80).trim_matches('"'));
