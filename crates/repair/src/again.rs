@@ -26,6 +26,12 @@ pub(crate) fn judged_again(evidence: &Evidence, page: &Observation) -> Vec<Judge
     again.filter(|judged| judged.verdict != Verdict::Unknown).collect()
 }
 
+/// Whether an observation shows that a condition does not hold on its page.
+pub(crate) fn is_seen_to_fail(condition: &Condition, page: &Observation) -> bool {
+    let facts = Facts { samples: vec![sample(condition, page)], ..Facts::default() };
+    is_told(condition) && condition.evaluate(&facts) == Verdict::Fails
+}
+
 /// Whether an observation has the facts of this kind of condition.
 fn is_told(condition: &Condition) -> bool {
     use Condition as C;

@@ -20,7 +20,8 @@ pub struct Budgets {
     pub repairs_per_step: u32,
     /// Repairs in one run.
     pub repairs_per_run: u32,
-    /// Repairs of a given plan that the planner writes in one run; none by default.
+    /// Failed steps of one run that the planner is asked to mend; none by default. For planners that can plan for a single
+    /// step: a model, not a program that answers with its next plan.
     pub planned_repairs: u32,
     /// Drafts in a row that fail the check before the run gives up.
     pub invalid_drafts: u32,

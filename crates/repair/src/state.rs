@@ -13,7 +13,7 @@ use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
 use crate::lineage::Lineage;
-use crate::request::{RunRequest, Work};
+use crate::request::RunRequest;
 use crate::stuck::StuckDetector;
 
 /// The last observation.
@@ -39,7 +39,7 @@ pub(crate) struct Run {
     /// The observation that the log got last.
     pub(crate) kept: Option<ObservationId>,
     pub(crate) repairs_left: u32,
-    /// Repairs of a given plan that the planner may still write.
+    /// Failed steps that the planner may still mend.
     pub(crate) mendings_left: u32,
     /// Consents that were asked for.
     pub(crate) questions: u32,
@@ -53,6 +53,8 @@ pub(crate) struct Run {
     pub(crate) stuck_now: Stuck,
     /// Replies of the planner so far.
     pub(crate) plans: u32,
+    /// The reply that has the plan which runs; `None` in a run with a given plan.
+    pub(crate) of_plan: Option<u32>,
     /// The planner's own state, for its next request.
     pub(crate) planner_state: Option<Value>,
     /// What the planner wants to read again, redacted.
@@ -76,10 +78,9 @@ impl Run {
         }
     }
 
-    /// A step of the planner's last reply; `None` in a run with a given plan.
+    /// A step of the plan which runs; `None` in a run with a given plan.
     pub(crate) fn planned(&self, index: u32) -> Option<PlannedStep> {
-        let plan = self.plans.checked_sub(1).filter(|_| matches!(self.request.work, Work::Task(_)))?;
-        Some(PlannedStep { plan, step: index })
+        Some(PlannedStep { plan: self.of_plan?, step: index })
     }
 
     /// One report for each step: that of its last attempt.

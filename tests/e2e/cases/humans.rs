@@ -59,7 +59,7 @@ async fn s84_what_asks_for_a_person_is_answered_by_no_one_else() -> Result<()> {
     ground.page("shop.test/", &format!("{CHECK}{order}"));
     let hasty = Budgets { interstitial: Duration::from_millis(600), ..Budgets::default() };
     let report = ground.obey_as(ground.agent(policy(Profile::Auto)?).budgets(hasty), "/").await?;
-    ensure!(report.error.as_ref().is_some_and(|error| error.code == ErrorCode::NeedsAnswer), "{}", why(&report));
+    ensure!(report.error.as_ref().is_some_and(|error| error.code == ErrorCode::Challenge), "{}", why(&report));
     ensure!(why(&report).contains("shop.test checks the browser"), "{}", why(&report));
 
     // Without a grant nobody agrees for the person; to decline is free.

@@ -1,11 +1,13 @@
 //! What comes of a request for a plan, and which of several drafts is run.
 
+use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Plan, PlanDraft, Violations};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::seam::PlanReply;
 
 use super::ahead::Ahead;
+use crate::again::is_seen_to_fail;
 
 /// What came of a request for a plan.
 pub(super) enum Heard {
@@ -14,8 +16,8 @@ pub(super) enum Heard {
     Invalid(Violations),
 }
 
-/// The first draft that passes the check and whose first step binds to what is seen now, else the first that passes;
-/// the first of all if none does.
+/// The first draft that passes the check, whose first step binds to what is seen now, and none of whose first preconditions
+/// is seen to fail; else the first that lacks the last of these, else the first that passes; the first of all if none does.
 pub(super) fn best(
     drafts: Vec<PlanDraft>,
     observation: &Observation,
@@ -26,8 +28,20 @@ pub(super) fn best(
         (draft, plan)
     });
     judged.min_by_key(|(_, plan)| match plan {
-        Ok(plan) if plan.bind(0, observation).is_ok() => 0,
-        Ok(_) => 1,
-        Err(_) => 2,
+        Ok(plan) if plan.bind(0, observation).is_err() => 2,
+        Ok(plan) => u8::from(begins_unmet(plan, observation)),
+        Err(_) => 3,
     })
+}
+
+/// Whether a precondition is seen to fail of a step that runs on the page as it is: one before which steps only read.
+fn begins_unmet(plan: &Plan, page: &Observation) -> bool {
+    let mut has_acted = false;
+    plan.steps()
+        .iter()
+        .take_while(|checked| {
+            !std::mem::replace(&mut has_acted, checked.step.action.kind().meta().effect != EffectClass::ReadOnly)
+        })
+        .flat_map(|checked| &checked.step.pre)
+        .any(|condition| is_seen_to_fail(condition, page))
 }

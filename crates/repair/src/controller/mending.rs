@@ -1,14 +1,15 @@
-//! Repairs of a given plan by a planner: `exec --repair-planner`.
+//! Repairs of one step of a plan by a planner: of a model's plan in `run`, of a given one in `exec --repair-planner`.
 //!
 //! Invariants:
 //! - A repair is a model's plan. It is checked against what the model was shown, and has a model's rights: the operator's
-//!   file grants its own steps only.
+//!   file grants its own steps only. In a task nothing destructive mends a step: that is for a new plan.
 //! - A step of which input was sent is not tried again. Another one is, where the repair only removed what was in its way.
 //! - The failed step counts as done only if none of its conditions is seen to fail on the page as it is then.
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::candidate::Placement;
 use cuebook_grammar::condition::Condition;
+use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::{Observation, TextLine};
 use cuebook_grammar::outcome::{Cause, Judged, StepFailure};
 use cuebook_grammar::plan::Plan;
@@ -20,6 +21,7 @@ use cuebook_grammar::verdict::Verdict;
 use super::drafts::{Heard, best};
 use super::end::{StepEnd, Stop, is_final};
 use super::layers::Seams;
+use super::plans::Wanted;
 use super::run::Controller;
 use crate::again::judged_again;
 use crate::request::{RunEvent, Work};
@@ -44,7 +46,7 @@ pub(super) enum Mended {
 }
 
 impl<S: Seams> Controller<S> {
-    /// Asks the planner to repair a failed step of a given plan, and carries that out.
+    /// Asks the planner to repair a failed step of a plan, and carries that out.
     pub(super) async fn mend(
         &mut self,
         run: &mut Run,
@@ -59,10 +61,9 @@ impl<S: Seams> Controller<S> {
         self.in_time(run)?;
         run.mendings_left -= 1;
         self.listener.event(RunEvent::Repairing(&Repair::Replan));
-        let of_plan = run.plan_id.take();
+        let (plan_id, planning) = (run.plan_id.take(), run.planning);
         let mended = self.mended(run, plan, index, failure).await;
-        run.plan_id = of_plan;
-        run.planning = None;
+        (run.plan_id, run.planning) = (plan_id, planning);
         mended
     }
 
@@ -79,7 +80,8 @@ impl<S: Seams> Controller<S> {
         self.keep(run, &whole).await?;
         let shown = around(page, failure);
         let left = run.mendings_left.saturating_add(1);
-        let (reply, _) = match self.ask_planner(run, &task(run), &shown, Some(failure), left).await {
+        let asked = self.ask_planner(run, Wanted::Mending, &task(run), &shown, Some(failure), left).await;
+        let (reply, _) = match asked {
             Ok(Heard::Answer(reply, ahead)) => (reply, ahead),
             Ok(Heard::Invalid(violations)) => {
                 self.listener.event(RunEvent::Rejected(&violations));
@@ -122,6 +124,9 @@ impl<S: Seams> Controller<S> {
                 _ => {}
             }
             self.in_time(run)?;
+            if matches!(run.request.work, Work::Task(_)) && self.is_destructive(run, &repair, at).await? {
+                return Ok(Mended::No);
+            }
             let end = Box::pin(self.run_step(run, &repair, at, StepOrigin::Repair)).await?;
             if !matches!(end, StepEnd::Done { .. }) {
                 return Ok(Mended::No);
@@ -142,6 +147,14 @@ impl<S: Seams> Controller<S> {
     }
 }
 
+impl<S: Seams> Controller<S> {
+    /// Whether a step is destructive on the page as it is, or cannot be bound to it.
+    async fn is_destructive(&mut self, run: &mut Run, plan: &Plan, index: usize) -> Result<bool, Stop> {
+        let ground = if plan.needs_observation(index) { self.current(run).await? } else { run.ground_or_blank() };
+        Ok(plan.bind(index, &ground).map_or(true, |bound| bound.effect() == EffectClass::Destructive))
+    }
+}
+
 fn unjudged(condition: Condition) -> Judged {
     Judged { condition, verdict: Verdict::Unknown, vacuous: false, default: false, latency_ms: None }
 }
@@ -149,8 +162,9 @@ fn unjudged(condition: Condition) -> Judged {
 /// The task of a repair. What the step was stands in the history, redacted.
 fn task(run: &Run) -> String {
     let purpose = match &run.request.work {
-        Work::Plan(draft) => draft.context.as_ref().and_then(|context| context.task.as_ref()),
-        _ => None,
+        Work::Task(task) => Some(task.as_str()),
+        Work::Plan(draft) => draft.context.as_ref().and_then(|context| context.task.as_deref()),
+        Work::Replay(_) => None,
     };
     let purpose = purpose.map(|task| format!(" The plan is for: {}.", task_words::without_passwords(task)));
     format!(

@@ -33,6 +33,15 @@ use crate::state::Run;
 /// Drafts that a planner may offer to repair a failure.
 const REPAIR_DRAFTS: usize = 3;
 
+/// What a planner is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The plan of a task, of which steps may run while it arrives.
+    Plan,
+    /// What mends one step of a plan.
+    Mending,
+}
+
 impl<S: Seams> Controller<S> {
     /// The plan that was given, if it can be judged without looking at a page: what is refused then is refused
     /// before anything is opened.
@@ -63,19 +72,10 @@ impl<S: Seams> Controller<S> {
         };
         run.plan_id = Some(draft.plan_id.clone().unwrap_or_else(|| ShortText::cut("p0")));
         self.listener.event(RunEvent::Planned(&plan));
-        let mut from = 0;
-        loop {
-            let (end, at) = self.run_from(run, &plan, from).await?;
-            let failure = match end {
-                PlanEnd::Completed => return Ok(()),
-                PlanEnd::Dropped => return Err(dropped()),
-                PlanEnd::Failed(failure) => failure,
-            };
-            from = match self.mend(run, &plan, at, &failure).await? {
-                Mended::Done => at + 1,
-                Mended::Again => at,
-                Mended::No => return Err(ended_by(&failure)),
-            };
+        match self.run_from(run, &plan, 0).await? {
+            PlanEnd::Completed => Ok(()),
+            PlanEnd::Dropped => Err(dropped()),
+            PlanEnd::Failed(failure) => Err(ended_by(&failure)),
         }
     }
 
@@ -88,7 +88,7 @@ impl<S: Seams> Controller<S> {
             let observation = self.observe(run, run.scope).await?;
             let observation = self.past_challenge(run, observation, last_failure.as_deref()).await?;
             let plans = self.budgets.iterations.saturating_sub(spent);
-            let heard = self.ask_planner(run, task, &observation, last_failure.as_deref(), plans).await?;
+            let heard = self.ask_planner(run, Wanted::Plan, task, &observation, last_failure.as_deref(), plans).await?;
             let (reply, mut ahead) = match heard {
                 Heard::Answer(reply, ahead) => (reply, ahead),
                 Heard::Invalid(violations) => {
@@ -103,11 +103,16 @@ impl<S: Seams> Controller<S> {
             if let Some(note) = &reply.note {
                 self.listener.event(RunEvent::Noted(&self.redactor.redact(note)));
             }
-            if let Some(end) = ahead.end.take() {
-                // What ran is all of the plan that there will be.
-                let ran = PlanDraft::of(Author::Model, std::mem::take(&mut ahead.ran));
+            if let Some(mut end) = ahead.end.take() {
+                // What ran is all of the plan that there will be, unless the answer was complete by then.
+                let whole = reply.drafts.into_iter().next().filter(|draft| ahead.begins(draft));
+                let at = whole.as_ref().and_then(|_| ahead.ran.len().checked_sub(1));
+                let ran = whole.unwrap_or_else(|| PlanDraft::of(Author::Model, std::mem::take(&mut ahead.ran)));
                 if let Ok(plan) = ran.check(&observation, &run.request.policy) {
                     note_repetition(run, &plan, &observation)?;
+                    if let Some(at) = at {
+                        end = self.mended_from(run, &plan, end, at).await?;
+                    }
                 }
                 last_failure = after(end)?;
                 continue;
@@ -172,19 +177,21 @@ impl<S: Seams> Controller<S> {
     pub(super) async fn ask_planner(
         &mut self,
         run: &mut Run,
+        wanted: Wanted,
         task: &str,
         observation: &Observation,
         failure: Option<&StepFailure>,
         plans: u32,
     ) -> Result<Heard, Stop> {
         let images = self.pictures(run, observation).await?;
-        let is_task = matches!(run.request.work, Work::Task(_));
         let mut seen = self.read(run, observation.clone()).await?;
-        if !is_task {
+        if wanted == Wanted::Mending {
             seen.texts = nearby(seen.texts);
         }
         let seen = self.clean(seen)?;
-        run.stuck.note_texts(&seen);
+        if wanted == Wanted::Plan {
+            run.stuck.note_texts(&seen);
+        }
         self.keep(run, &seen).await?;
         let deadline = run.deadline.within(Instant::now(), self.budgets.planning);
         // Copies: steps that run while the answer arrives change the run.
@@ -206,10 +213,13 @@ impl<S: Seams> Controller<S> {
             ..PlanRequest::new(task, &seen, &policy)
         };
         run.plan_id = Some(ShortText::cut(&format!("p{}", run.plans)));
+        if wanted == Wanted::Plan {
+            run.of_plan = Some(run.plans);
+        }
         run.plans = run.plans.saturating_add(1);
-        // Who repeats himself is read to the end before anything runs, and so is the repair of a given plan.
+        // Who repeats himself is read to the end before anything runs, and so is what mends a step.
         let (mut calls, arriving) = match run.stuck_now {
-            Stuck::No if is_task => {
+            Stuck::No if wanted == Wanted::Plan => {
                 let (calls, arriving) = Calls::live();
                 (calls, Some(arriving))
             }
@@ -307,11 +317,36 @@ impl<S: Seams> Controller<S> {
             return Ok(PlanEnd::Dropped);
         }
         self.consent_to_plan(run, plan, ahead.ran.len()).await?;
-        Ok(self.run_from(run, plan, ahead.ran.len()).await?.0)
+        self.run_from(run, plan, ahead.ran.len()).await
+    }
+
+    /// Runs the steps of a plan from one on. What fails for good in spite of the ladder is given to the planner to mend.
+    async fn run_from(&mut self, run: &mut Run, plan: &Plan, from: usize) -> Result<PlanEnd, Stop> {
+        let (end, at) = self.run_unmended(run, plan, from).await?;
+        self.mended_from(run, plan, end, at).await
+    }
+
+    /// Goes on with a plan that ended at a step, as long as what failed is mended.
+    async fn mended_from(
+        &mut self,
+        run: &mut Run,
+        plan: &Plan,
+        mut end: PlanEnd,
+        mut at: usize,
+    ) -> Result<PlanEnd, Stop> {
+        loop {
+            let PlanEnd::Failed(failure) = end else { return Ok(end) };
+            let from = match self.mend(run, plan, at, &failure).await? {
+                Mended::Done => at + 1,
+                Mended::Again => at,
+                Mended::No => return Ok(PlanEnd::Failed(failure)),
+            };
+            (end, at) = self.run_unmended(run, plan, from).await?;
+        }
     }
 
     /// Runs the steps of a plan from one on. How that ended, and at which step.
-    async fn run_from(&mut self, run: &mut Run, plan: &Plan, from: usize) -> Result<(PlanEnd, usize), Stop> {
+    async fn run_unmended(&mut self, run: &mut Run, plan: &Plan, from: usize) -> Result<(PlanEnd, usize), Stop> {
         for index in from..plan.steps().len() {
             if let Some(end) = self.control_step(run, plan, index).await? {
                 return Err(end);

@@ -144,6 +144,7 @@ impl<S: Seams> Controller<S> {
                 stuck: StuckDetector::default(),
                 stuck_now: Stuck::No,
                 plans: 0,
+                of_plan: None,
                 planner_state: None,
                 memory: None,
                 agreed: Vec::new(),

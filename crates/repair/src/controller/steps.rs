@@ -5,7 +5,8 @@ use std::time::Instant;
 use cuebook_grammar::action::{self, Action, Owner};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::id::TargetRef;
-use cuebook_grammar::observation::Scope;
+use cuebook_grammar::observation::{Challenge, Scope};
+use cuebook_grammar::outcome::StepFailure;
 use cuebook_grammar::plan::Plan;
 use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::report::StepReport;
@@ -13,12 +14,16 @@ use cuebook_grammar::seam::{Repair, RepairBudget, RepairCase, RepairPolicy as _}
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
 
+use super::challenge::{Passed, may_be_hidden};
 use super::end::{Attempt, StepEnd, Stop, is_final};
 use super::layers::Seams;
 use super::run::Controller;
 use crate::recording::Place;
 use crate::request::{RunEvent, Work};
 use crate::state::Run;
+
+/// How often one step runs again because nothing stands before its page any more.
+const PASSES: u32 = 3;
 
 impl<S: Seams> Controller<S> {
     /// Runs one step of a plan with its repairs.
@@ -37,13 +42,14 @@ impl<S: Seams> Controller<S> {
         let step_index = run.take_index();
         let began = Instant::now();
         let mut repairs = 0_u32;
+        let mut passes = 0_u32;
         loop {
             let place = Place {
                 run_id: run.request.run_id.clone(),
                 step_index,
                 plan_index: (origin == StepOrigin::Plan).then(|| u32::try_from(index).unwrap_or(u32::MAX)),
                 origin,
-                attempt: repairs + 1,
+                attempt: repairs + passes + 1,
                 planning: run.planning.filter(|_| origin == StepOrigin::Plan),
                 plan_id: run.plan_id.clone().filter(|_| origin == StepOrigin::Plan),
             };
@@ -69,17 +75,41 @@ impl<S: Seams> Controller<S> {
                 && !failure.cause.is_block()
                 && !is_final(failure.cause)
                 && began.elapsed() < self.budgets.step_limit;
-            if !may_repair {
+            let may_pass = origin != StepOrigin::Repair && passes < PASSES && may_be_hidden(failure.cause);
+            if !may_repair && !may_pass {
                 return Ok(StepEnd::Failed(failure));
             }
             let observation = self.observe(run, run.scope).await?;
+            // What is all of a page is waited for before anything else; a part of one once no repair has helped.
+            if may_pass {
+                let failed = (&*bound, &*failure);
+                match self.past_failure(run, &observation, failed, Challenge::Interstitial).await? {
+                    Some(passed) => {
+                        passes += 1;
+                        match ended(passed, failure) {
+                            Some(end) => return Ok(end),
+                            None => continue,
+                        }
+                    }
+                    None if !may_repair => return Ok(StepEnd::Failed(failure)),
+                    None => {}
+                }
+            }
             let case = RepairCase { step: &bound, failure: &failure, attempt: repairs };
             let repair = self.layers.repair().next(&case, &observation, &budget);
-            if matches!(repair, Repair::Abandon | Repair::Replan) {
-                return Ok(StepEnd::Failed(failure));
-            }
-            if budget.step_attempts_left == 0 || budget.run_repairs_left == 0 {
-                // A repair policy cannot exceed the budget: the loop ends even if the policy goes on.
+            // A repair policy cannot exceed the budget: the loop ends even if the policy goes on.
+            let is_over = budget.step_attempts_left == 0 || budget.run_repairs_left == 0;
+            if is_over || matches!(repair, Repair::Abandon | Repair::Replan) {
+                if may_pass {
+                    let failed = (&*bound, &*failure);
+                    if let Some(passed) = self.past_failure(run, &observation, failed, Challenge::Captcha).await? {
+                        passes += 1;
+                        match ended(passed, failure) {
+                            Some(end) => return Ok(end),
+                            None => continue,
+                        }
+                    }
+                }
                 return Ok(StepEnd::Failed(failure));
             }
             self.listener.event(RunEvent::Repairing(&repair));
@@ -162,5 +192,14 @@ impl<S: Seams> Controller<S> {
             }
         }
         Ok(())
+    }
+}
+
+/// How a step ended behind what stood before its page; `None` if it runs again.
+fn ended(passed: Passed, failure: Box<StepFailure>) -> Option<StepEnd> {
+    match passed {
+        Passed::Again => None,
+        Passed::Done => Some(StepEnd::Done { changed_page: true }),
+        Passed::No => Some(StepEnd::Failed(failure)),
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Asked {
     pub(super) beam: usize,
     pub(super) state: Option<Value>,
     pub(super) task: String,
+    /// How many candidates it was shown.
+    pub(super) shown: usize,
     pub(super) memory: Option<String>,
     pub(super) left: Option<Left>,
     pub(super) failure: Option<Cause>,
@@ -164,6 +166,13 @@ impl Trial {
         self.work(Work::Plan(Box::new(draft(steps, Author::Operator)))).await
     }
 
+    /// `exec` of these steps, which may name the declared button `save`.
+    pub(super) async fn exec_declared(self, steps: Value) -> (RunReport, Arc<Mutex<Shop>>) {
+        let save = json!({ "strategy": "byRole", "role": "button", "name": "Next" });
+        let plan = json!({ "version": "1.0", "candidates": { "save": save }, "steps": steps });
+        self.work(Work::Plan(Box::new(PlanDraft::read_value(plan, Author::Operator).unwrap()))).await
+    }
+
     async fn work(self, work: Work) -> (RunReport, Arc<Mutex<Shop>>) {
         let shop = self.shop;
         let fake = || Fake(shop.clone());
@@ -214,6 +223,10 @@ pub(super) fn plan(steps: Value) -> PlanReply {
 
 pub(super) fn click(id: u32) -> Value {
     json!({ "type": "click", "targetRef": format!("c{id}") })
+}
+
+pub(super) fn click_on(target: &str) -> Value {
+    json!({ "type": "click", "targetRef": target })
 }
 
 pub(super) fn done() -> StepOutcome {
@@ -381,6 +394,7 @@ impl Planner for FakePlanner {
             beam: request.beam,
             state: request.state.cloned(),
             task: request.task.to_owned(),
+            shown: request.observation.candidates.len(),
             memory: request.memory.map(str::to_owned),
             left: request.left,
             failure: request.failure.map(|failure| failure.cause),

@@ -6,7 +6,7 @@ use cuebook_grammar::facts::{Facts, Sample};
 use cuebook_grammar::outcome::{Cause, Judged, Stage, StepFailure, StepOutcome};
 use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::report::{RunReport, RunResult};
-use cuebook_grammar::seam::{ConfirmReply, PlanReply};
+use cuebook_grammar::seam::{ConfirmReply, PlanReply, PlannedStep};
 use cuebook_grammar::verdict::Verdict;
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ async fn without_one_or_beyond_its_budget_the_failure_stands() {
 }
 
 /// A click that was sent, and did not lead where it should.
-fn sent(_: &BoundStep, _: &mut Shop) -> StepOutcome {
+pub(super) fn sent(_: &BoundStep, _: &mut Shop) -> StepOutcome {
     let condition = serde_json::from_value(json!({ "kind": "urlChanges" })).unwrap();
     let mut failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, "the URL did not change");
     failure.evidence.input_sent = true;
@@ -110,6 +110,95 @@ async fn a_step_whose_condition_still_fails_is_not_done_whatever_the_planner_say
     let (report, shop) = exec(1, 99, moved, finishing()).await;
     assert_eq!(report.result, RunResult::Ok, "{report:#?}");
     assert_eq!(lock(&shop).acted().last(), Some(&"click c2"));
+}
+
+/// `run` of a plan of clicks on c1 and c2, of which the first fails `fails` times; then these plans, then `finish`.
+fn task(repairs: u32, mut fails: u32, plans: impl IntoIterator<Item = Value>) -> Fake {
+    let mut plans: Vec<Value> = plans.into_iter().collect();
+    plans.insert(0, json!([click(1), click(2)]));
+    let mut stage = Fake::new(&[SAVE, BACK, (3, "button", "Close")])
+        .planning(move |n| plan(plans.get(n as usize).cloned().unwrap_or_else(|| json!([{ "type": "finish" }]))))
+        .acting(move |step, _| {
+            let is_first = step.action().target().is_some_and(|target| target.to_string() == "c1");
+            if is_first && fails > 0 {
+                fails -= 1;
+                let mut failure = StepFailure::new(Stage::Act, Cause::InvalidArgument, "as the test wants it");
+                failure.facts.target = step.action().target().cloned();
+                return StepOutcome::Failed(Box::new(failure));
+            }
+            done()
+        });
+    stage.budgets.planned_repairs = repairs;
+    stage
+}
+
+#[tokio::test]
+async fn a_step_of_a_task_is_mended_and_its_plan_goes_on() {
+    let finish = json!({ "type": "finish" });
+    for (repair, acted) in [
+        (json!([click(3)]), vec!["click c1", "click c3", "click c1", "click c2"]),
+        (json!([click(3), finish]), vec!["click c1", "click c3", "click c2"]),
+    ] {
+        let (report, shop) = task(5, 1, [repair]).run().await;
+        assert_eq!(report.result, RunResult::Ok, "{report:#?}");
+        let shop = lock(&shop);
+        assert_eq!(shop.acted(), acted);
+        let failures: Vec<_> = shop.asked.iter().map(|asked| asked.failure).collect();
+        assert_eq!(failures, [None, Some(Cause::InvalidArgument), None]);
+        assert!(shop.asked[1].task.starts_with("The last step of a given plan failed"), "{}", shop.asked[1].task);
+        assert!(shop.asked[1].task.ends_with("The plan is for: buy a pencil."), "{}", shop.asked[1].task);
+        let last = shop.asked[2].history.last().and_then(|entry| entry.planned);
+        assert_eq!(last, Some(PlannedStep { plan: 0, step: 1 }), "the step is one of the first plan still");
+    }
+}
+
+#[tokio::test]
+async fn a_step_that_failed_ahead_is_mended_once_its_plan_is_complete() {
+    let mut stage = task(1, 1, [json!([click(3)])]);
+    stage.writes.push_back(vec![Write::Step(click(1)), Write::Until("begin 0.1 click")]);
+    // The step takes longer than the rest of the answer.
+    stage.shop().settles = true;
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Ok, "{report:#?}");
+    assert_eq!(lock(&shop).acted(), ["click c1", "click c3", "click c1", "click c2"]);
+
+    // Of a plan that is still being written there is no rest to go on with.
+    let mut stage = task(1, 1, [json!([click(3)])]);
+    stage.writes.push_back(vec![Write::Step(click(1)), Write::Until("never")]);
+    let (_, shop) = stage.run().await;
+    assert!(lock(&shop).asked.iter().all(|asked| asked.task == "buy a pencil"));
+}
+
+#[tokio::test]
+async fn who_mends_is_shown_the_part_of_the_page_around_the_target() {
+    let stage = task(1, 1, [json!([click(3)])]);
+    stage.shop().candidates.extend((4..=100).map(|id| (id, "button", "More", true)));
+    let (_, shop) = stage.run().await;
+    let shown: Vec<_> = lock(&shop).asked.iter().map(|asked| asked.shown).collect();
+    assert_eq!(shown, [100, 16, 100]);
+}
+
+#[tokio::test]
+async fn what_is_not_mended_is_planned_anew_and_who_cannot_mend_is_not_asked() {
+    let fail = json!([{ "type": "fail", "reason": "no" }]);
+    let (report, shop) = task(5, 9, [fail, json!([click(3)])]).run().await;
+    assert_eq!(report.result, RunResult::Ok, "{report:#?}");
+    assert_eq!(lock(&shop).acted(), ["click c1", "click c3"]);
+    let tasks: Vec<_> = lock(&shop).asked.iter().map(|asked| asked.task == "buy a pencil").collect();
+    assert_eq!(tasks, [true, false, true, true]);
+
+    let (_, shop) = task(0, 9, [json!([click(3)])]).run().await;
+    assert!(lock(&shop).asked.iter().all(|asked| asked.task == "buy a pencil"));
+}
+
+#[tokio::test]
+async fn nothing_destructive_mends_a_step_of_a_task() {
+    let mut stage = task(1, 9, [json!([click(3)])]);
+    stage.policy = stage.policy.granting("destructive@shop.test").unwrap();
+    stage.shop().candidates[2] = (3, "button", "Delete account", true);
+    let (report, shop) = stage.run().await;
+    assert_eq!(report.result, RunResult::Ok, "{report:#?}");
+    assert_eq!(lock(&shop).acted(), ["click c1"]);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod thinking;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::observation::Challenge;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::plan::Author;
@@ -16,7 +17,7 @@ use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{ConfirmReply, PlanReply, PlannedStep, Stuck};
 use serde_json::json;
 
-use fakes::{Shop, Trial as Fake, click, done, draft, failed, left, lock, plan};
+use fakes::{Shop, Trial as Fake, click, click_on, done, draft, failed, left, lock, plan};
 
 const SAVE: (u32, &str, &str) = (1, "button", "Next");
 const BACK: (u32, &str, &str) = (2, "button", "Back");
@@ -101,6 +102,26 @@ async fn of_the_drafts_for_a_failure_the_first_that_can_run_runs() {
     let shop = lock(&shop);
     assert_eq!(shop.asked.iter().map(|asked| asked.beam).collect::<Vec<_>>(), [1, 3, 1]);
     assert_eq!(shop.acted().last(), Some(&"click c2"), "{:?}", shop.acted());
+}
+
+#[tokio::test]
+async fn of_the_drafts_that_can_run_one_whose_preconditions_are_not_seen_to_fail_runs() {
+    let requiring = |id: u32, name: &str| {
+        json!([{ "type": "click", "targetRef": format!("c{id}"),
+                 "pre": [{ "kind": "nameEquals", "target": format!("c{id}"), "text": name }] }])
+    };
+    for (first, clicked) in [("Next", "click c1"), ("Pay", "click c2")] {
+        let stage = Fake::new(&[SAVE, BACK]).planning(move |n| match n {
+            0 => {
+                let drafts = [requiring(1, first), requiring(2, "Back")];
+                PlanReply { drafts: drafts.map(|steps| draft(steps, Author::Model)).to_vec(), ..PlanReply::default() }
+            }
+            _ => finish(),
+        });
+        let (report, shop) = stage.run().await;
+        assert_eq!(report.result, RunResult::Ok, "{:?}", report.error);
+        assert_eq!(lock(&shop).acted(), [clicked]);
+    }
 }
 
 #[tokio::test]
@@ -299,7 +320,7 @@ async fn a_page_that_checks_the_browser_is_waited_for_and_then_left_to_the_perso
         stage.shop().challenges = [check].into();
         stage.shop().answers.push_back(answer);
         let (report, shop) = stage.run().await;
-        assert_eq!(report.error.unwrap().code, ErrorCode::NeedsAnswer);
+        assert_eq!(report.error.unwrap().code, ErrorCode::Challenge);
         assert_eq!(asked(&shop), (questions, 0));
     }
 }
@@ -315,7 +336,9 @@ async fn a_test_for_humans_is_left_to_the_person_once_it_explains_a_failure() {
         stage
     };
     let (report, shop) = pass().run().await;
-    assert_eq!(report.error.unwrap().code, ErrorCode::NeedsAnswer);
+    let error = report.error.unwrap();
+    assert_eq!(error.code, ErrorCode::Challenge);
+    assert!(error.message.contains("no person answered it; seen: a page titled"), "{}", error.message);
     assert!(lock(&shop).questions[0].question.starts_with("shop.test shows a test for humans"));
 
     // Where nothing failed, it stands in nobody's way.
@@ -330,6 +353,71 @@ async fn a_test_for_humans_is_left_to_the_person_once_it_explains_a_failure() {
     stage.shop().answers.push_back(ConfirmReply::Yes(None));
     let (report, shop) = stage.run().await;
     assert_eq!(lock(&shop).asked.len(), 2, "{:?}", report.error);
+}
+
+/// `exec` of a click on a declared target that is not there while this stands before the page.
+fn hidden_by(challenge: Challenge, looks: usize) -> Fake {
+    let mut stage = Fake::new(&[SAVE]).acting(|step, shop| match step.action().kind() {
+        ActionKind::Click if shop.challenges.front().copied().flatten().is_some() => {
+            failed(Stage::Resolve, Cause::TargetNotFound)
+        }
+        _ => done(),
+    });
+    stage.budgets.repairs_per_step = 0;
+    stage.shop().challenges = vec![Some(challenge); looks].into_iter().chain([None]).collect();
+    stage
+}
+
+#[tokio::test]
+async fn a_step_of_a_plan_waits_for_what_hides_its_target() {
+    for challenge in [Challenge::Interstitial, Challenge::Captcha] {
+        let (report, shop) = hidden_by(challenge, 2).exec_declared(json!([click_on("save")])).await;
+        assert_eq!(report.result, RunResult::Ok, "{challenge:?}: {report:#?}");
+        assert_eq!(lock(&shop).attempts(), ["0.1 click targetNotFound", "0.2 click ok"]);
+        assert!(lock(&shop).questions.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_hides_the_target_of_a_plan_is_left_to_the_person_and_ends_the_run_otherwise() {
+    for challenge in [Challenge::Interstitial, Challenge::Captcha] {
+        let hasty = || {
+            let mut stage = hidden_by(challenge, 1);
+            (stage.budgets.interstitial, stage.budgets.captcha) = (Duration::ZERO, Duration::ZERO);
+            stage
+        };
+        let stage = hasty();
+        stage.shop().answers.push_back(ConfirmReply::Yes(None));
+        let (report, shop) = stage.exec_declared(json!([click_on("save")])).await;
+        assert_eq!((report.result, lock(&shop).questions.len()), (RunResult::Ok, 1), "{challenge:?}");
+        let (report, shop) = hasty().exec_declared(json!([click_on("save")])).await;
+        let error = report.error.unwrap();
+        assert_eq!((report.result, error.code), (RunResult::Failed, ErrorCode::Challenge), "{}", error.message);
+        assert_eq!(lock(&shop).attempts(), ["0.1 click targetNotFound"], "what failed is in the report");
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_passed_is_judged_and_not_sent_again() {
+    for (url, result) in [("done", RunResult::Ok), ("", RunResult::Failed)] {
+        let stage = Fake::new(&[SAVE]).acting(move |step, shop| {
+            shop.url = format!("{}{url}", fakes::SHOP);
+            mending::sent(step, shop)
+        });
+        stage.shop().challenges = [Some(Challenge::Interstitial), None].into();
+        let (report, shop) = stage.exec_declared(json!([click_on("save")])).await;
+        assert_eq!((report.result, lock(&shop).acted().len()), (result, 1), "{report:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_challenge_without_end_ends() {
+    let stage = Fake::new(&[SAVE]).acting(|_, _| failed(Stage::Resolve, Cause::TargetNotFound));
+    let check = Some(Challenge::Interstitial);
+    stage.shop().challenges = [check, None].into_iter().cycle().take(40).collect();
+    let (report, shop) = stage.exec_declared(json!([click_on("save")])).await;
+    assert_eq!(report.error.unwrap().code, ErrorCode::TargetNotFound);
+    assert!(lock(&shop).acted().iter().filter(|line| line.starts_with("click")).count() < 9);
 }
 
 #[tokio::test]
