@@ -224,7 +224,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
             usage.input_tokens += done.input_tokens;
             usage.output_tokens += done.output_tokens;
             match done.end {
-                TurnEnd::Accepted(draft) => return Ok(Answer::Draft(draft)),
+                TurnEnd::Accepted(drafts) => return Ok(Answer::Drafts(drafts)),
                 TurnEnd::Refused(said) => return Ok(Answer::Refused(said)),
                 TurnEnd::Failed(source) => return Err(self.failed(done.attempts, source)),
                 TurnEnd::Deadline => {
@@ -263,14 +263,14 @@ impl<E: ChatEngine> Drop for Waiting<'_, E> {
 }
 
 enum Answer {
-    Draft(PlanDraft),
+    Drafts(Vec<PlanDraft>),
     Refused(String),
 }
 
 impl<E: ChatEngine> Planner for ModelPlanner<E> {
     type Error = ModelError;
 
-    /// At most one draft, whatever the beam. A refusal of the model is a reply without drafts.
+    /// One draft, of a program as many as the beam. A refusal of the model is a reply without drafts.
     async fn plan(
         &self,
         request: &PlanRequest<'_>,
@@ -284,10 +284,10 @@ impl<E: ChatEngine> Planner for ModelPlanner<E> {
         waiting.is_over = matches!(answer, Ok(_) | Err(ModelError::Invalid { .. } | ModelError::Budget { .. }));
         drop(waiting);
         Ok(match answer? {
-            Answer::Draft(draft) => {
-                let note = draft.reasoning_summary.as_ref().map(ToString::to_string);
+            Answer::Drafts(drafts) => {
+                let note = drafts.first().and_then(|draft| draft.reasoning_summary.as_ref()).map(ToString::to_string);
                 let memory = note.as_deref().and_then(memory_in);
-                PlanReply { usage, note, memory, ..PlanReply::of(draft) }
+                PlanReply { drafts, usage, note, memory, ..PlanReply::default() }
             }
             Answer::Refused(said) => {
                 let said = if said.is_empty() { "it gives no reason" } else { &said };

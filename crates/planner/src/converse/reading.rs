@@ -14,6 +14,7 @@ use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode, Violati
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ReadError;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::chat::Dialect;
@@ -109,7 +110,7 @@ impl<'a> Reader<'a> {
         let fresh = from.max(std::mem::replace(&mut self.fed, self.text.len()));
         // Prose, lines, calls as text, thoughts and actions are read once the answer is complete.
         let begins = self.text.get(from..).unwrap_or_default().trim_start();
-        if self.is_prompted && !begins.is_empty() && !begins.starts_with('{') {
+        if self.is_prompted && !begins.is_empty() && (!begins.starts_with('{') || offers_drafts(begins)) {
             self.form = Reading::Whole;
         }
         if matches!(self.form, Reading::Lines) {
@@ -207,8 +208,30 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends the answer. Returns the steps that were not returned yet, and the draft, which has passed the check.
-    pub(super) fn finish(&mut self) -> Result<(Vec<Step>, PlanDraft), Violations> {
+    /// Ends the answer. Returns the steps of the first draft that were not returned yet, and at most `most` drafts, which
+    /// have passed the check.
+    pub(super) fn finish(&mut self, most: usize) -> Result<(Vec<Step>, Vec<PlanDraft>), Violations> {
+        let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
+        if !self.is_prompted || !offers_drafts(answer) {
+            return self.finish_one().map(|(rest, draft)| (rest, vec![draft]));
+        }
+        let Drafts { drafts: offered } = serde_json::from_str(answer).map_err(|error| malformed(error.to_string()))?;
+        let mut drafts = Vec::new();
+        let mut refused = malformed("expected a plan in `drafts`, saw none");
+        for draft in offered.iter().take(most.max(1)).rev() {
+            let read = read::read(&draft.to_string(), Author::Model);
+            match read.and_then(|draft| self.check(&draft).map(|()| draft)) {
+                Ok(draft) => drafts.insert(0, draft),
+                Err(violations) => refused = violations,
+            }
+        }
+        match drafts.first() {
+            Some(first) => Ok((first.steps.clone(), drafts)),
+            None => Err(refused),
+        }
+    }
+
+    fn finish_one(&mut self) -> Result<(Vec<Step>, PlanDraft), Violations> {
         let returned = self.steps.len();
         let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
         let draft = match &self.form {
@@ -298,6 +321,18 @@ impl<'a> Reader<'a> {
         self.steps = draft.steps;
         checked.map(|()| steps)
     }
+}
+
+/// Several whole plans in place of one, the best first.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Drafts {
+    drafts: Vec<Value>,
+}
+
+/// Whether an answer, or its beginning, is several plans.
+fn offers_drafts(answer: &str) -> bool {
+    answer.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with("\"drafts\""))
 }
 
 fn as_json(call: &Call) -> Value {

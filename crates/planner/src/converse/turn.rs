@@ -53,7 +53,8 @@ pub(super) struct Done {
 }
 
 pub(super) enum TurnEnd {
-    Accepted(PlanDraft),
+    /// At least one.
+    Accepted(Vec<PlanDraft>),
     Invalid(Violations),
     Refused(String),
     Failed(EngineError),
@@ -160,12 +161,14 @@ impl<E: ChatEngine> Turn<'_, E> {
             Reader::new(self.grammar.dialect, &self.grammar.spec, self.request.observation, self.request.policy);
         let mut has_begun = false;
         let end = match self.listen(&mut reader, call, &mut has_begun).await {
-            Ok(draft) => {
-                let reasoning = draft.reasoning_summary.as_ref().map(ToString::to_string);
-                let least = draft.steps.iter().filter_map(|step| step.confidence).map(|p| p.get());
+            Ok(drafts) => {
+                let first = drafts.first();
+                let reasoning = first.and_then(|draft| draft.reasoning_summary.as_ref()).map(ToString::to_string);
+                let steps = first.map(|draft| draft.steps.as_slice()).unwrap_or_default();
+                let least = steps.iter().filter_map(|step| step.confidence).map(|p| p.get());
                 let least = least.fold(None, |least: Option<f64>, p| Some(least.map_or(p, |least| least.min(p))));
                 call.summary(reasoning.as_deref(), least);
-                TurnEnd::Accepted(draft)
+                TurnEnd::Accepted(drafts)
             }
             Err(end) => end,
         };
@@ -179,7 +182,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         reader: &mut Reader<'_>,
         call: &mut OpenCall<'_>,
         has_begun: &mut bool,
-    ) -> Result<PlanDraft, TurnEnd> {
+    ) -> Result<Vec<PlanDraft>, TurnEnd> {
         let bound = u32::try_from(self.grammar.spec.max_tokens()).unwrap_or(u32::MAX);
         let max_tokens = self.limits.output_tokens.min(bound);
         let request = ChatRequest {
@@ -269,13 +272,14 @@ impl<E: ChatEngine> Turn<'_, E> {
                 Err(TurnEnd::Invalid(vec![Violation::new(ViolationCode::Malformed, "", message)].into()))
             }
             Some(_) => {
-                let (rest, mut draft) = reader.finish().map_err(TurnEnd::Invalid)?;
+                let (rest, mut drafts) = reader.finish(self.request.beam).map_err(TurnEnd::Invalid)?;
                 call.steps(&rest);
                 // Measured probabilities replace those that the model states.
-                for (step, confidence) in draft.steps.iter_mut().zip(confidences) {
+                let first = drafts.iter_mut().take(1).flat_map(|draft| &mut draft.steps);
+                for (step, confidence) in first.zip(confidences) {
                     step.confidence = Some(Probability::clamped(confidence));
                 }
-                Ok(draft)
+                Ok(drafts)
             }
         }
     }

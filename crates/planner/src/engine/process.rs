@@ -5,6 +5,7 @@
 //!
 //! | line | meaning |
 //! |---|---|
+//! | `{"drafts": [plan, plan, plan]}` | up to three plans, the best first, where the request has a failure; ends the answer |
 //! | `{"type": "click", …}` or `{"tool": "click", "args": {…}}` | a step, as soon as it is known |
 //! | `{"reasoning": "…"}` | a summary of the reasoning, for the log |
 //! | `{"usage": {"inputTokens": 1, "outputTokens": 2}}` | the tokens so far |
@@ -332,7 +333,7 @@ impl ProcessStream {
         };
         let value = wire::parse(line).map_err(|error| bad(format!("`{}` ({error})", one_line(line, 120))))?;
         let has = |name: &str| value.get(name).is_some();
-        if value.is_array() || has("steps") || form_of(line) == Form::ToolCalls {
+        if value.is_array() || has("steps") || has("drafts") || form_of(line) == Form::ToolCalls {
             self.events.push_back(ChatEvent::Text(line.to_owned()));
             self.end(Finish::Stop);
         } else if has("type") || has("tool") {

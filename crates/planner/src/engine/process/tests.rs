@@ -112,6 +112,26 @@ async fn the_form_of_the_planner_specification_is_read_and_a_refusal_is_no_plan(
 }
 
 #[tokio::test]
+async fn of_a_programs_drafts_as_many_count_as_are_asked_for_and_are_valid() {
+    let bad = GOOD.replace("c2", "c9");
+    let script = format!(r#"while read -r line; do echo '{{ "drafts": [{bad}, {GOOD}, {GOOD}, {GOOD}]}}'; done"#);
+    let page = page();
+    let policy = Policy::default().starting_at(&page.url).unwrap();
+    let planner = shell(&script);
+    let mut seen = Seen::default();
+    let deadline = Deadline::after(Instant::now(), Duration::from_secs(20));
+    let request = PlanRequest { beam: 3, ..PlanRequest::new("Sign in", &page, &policy) };
+    let reply = planner.plan(&request, &mut seen, deadline).await.unwrap();
+    assert_eq!(reply.drafts.len(), 2);
+    assert_eq!((seen.calls.len(), seen.calls[0].end.clone()), (1, CallEnd::Accepted));
+    let error = planner.plan(&PlanRequest { beam: 1, ..request }, &mut seen, deadline).await.unwrap_err();
+    assert!(matches!(error, ModelError::Invalid { .. }), "{}", said(&error));
+
+    let none = shell("while read -r line; do echo '{\"drafts\": []}'; done");
+    assert!(matches!(ask(&none, &mut seen).await, Err(ModelError::Invalid { .. })));
+}
+
+#[tokio::test]
 async fn an_invalid_plan_is_asked_for_once_more_with_its_violations_and_the_rest_of_it_is_not_the_next_answer() {
     // It goes on writing after its first step was refused.
     let planner = shell(&format!(
