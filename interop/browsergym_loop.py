@@ -471,7 +471,9 @@ def side(batches: list[dict]) -> dict:
             for task, own in by_task.items()
         },
         "failures": [
-            {key: episode[key] for key in ("task", "seed", "error")} for episode in episodes if not episode["isSolved"]
+            {"task": episode["task"], "seed": episode["seed"], "error": shorten(episode["error"] or "", 500)}
+            for episode in episodes
+            if not episode["isSolved"]
         ],
     }
 
@@ -546,16 +548,18 @@ def summary(results: dict) -> str:
         f"{results['platform']}; {results['browser']}; browsergym-miniwob {known['browsergym-miniwob']}, playwright "
         f"{known['playwright']}; cuebook {known['cuebook']}. Load average before a batch: at most {load}."
     )
-    return "\n\n".join(
-        [
-            about,
-            table(head, rows),
-            "BrowserGym's time, the first three for each episode, the others for each step:",
-            table(loop_head, loops),
-            "`cuebook`'s time, for each step:",
-            table(["ms", "p50", "p99"], steps),
-        ]
-    )
+    parts = [
+        about,
+        table(head, rows),
+        "BrowserGym's time, the first three for each episode, the others for each step:",
+        table(loop_head, loops),
+        "`cuebook`'s time, for each step:",
+        table(["ms", "p50", "p99"], steps),
+    ]
+    if own["processorMsPerStep"] is not None:
+        used = f"The process itself used {own['processorMsPerStep']} ms of a processor for each step"
+        parts.append(f"{used}, with its start, its server of the pages, and all that it does between steps.")
+    return "\n\n".join(parts)
 
 
 def missed(sides: list[dict]) -> list[str]:
