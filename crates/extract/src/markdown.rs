@@ -71,13 +71,20 @@ fn unescaped(line: &str) -> String {
     out.replace(r"\[x\]", "[x]").replace(r"\[ \]", "[ ]")
 }
 
-/// Takes out navigation and the page's own header and footer, unless nothing else is left.
+/// Takes out navigation, the page's own footer, and what stands beside its content, unless nothing else is left.
 fn without_navigation(document: &Document) {
     let all = length(&document.root());
-    let ways = document.select("nav, body > footer, body > div > footer");
-    let theirs: f64 = ways.nodes().iter().map(length).sum();
+    let ways = document.select("nav, body > footer, body > div > footer, aside");
+    let is_beside = |node: &&NodeRef<'_>| {
+        let is_content = |around: &NodeRef<'_>| around.has_name("main") || around.has_name("article");
+        !node.has_name("aside") || !node.ancestors(None).iter().any(is_content)
+    };
+    let ways: Vec<&NodeRef<'_>> = ways.nodes().iter().filter(is_beside).collect();
+    let theirs: f64 = ways.iter().map(|node| length(node)).sum();
     if theirs < all * 0.9 {
-        ways.remove();
+        for node in ways {
+            node.remove_from_parent();
+        }
     }
 }
 
@@ -183,6 +190,16 @@ mod tests {
         assert!(text.starts_with("# Rain\n"), "{text}");
         assert!(text.contains("\n## Later\n"), "{text}");
         assert!(!text.contains("Subscribe"), "{text}");
+    }
+
+    #[test]
+    fn what_stands_beside_the_content_is_left_out_and_an_aside_of_the_content_is_not() {
+        let html = "<body><aside><p>Win a car</p></aside><main><p>Rain is likely.</p><aside><p>By 90 %</p></aside></main>\
+                    <div><aside><p>Cheap loans</p></aside></div></body>";
+        assert_eq!(markdown(html, "https://a.test/", Extent::Page), "Rain is likely.\n\nBy 90 %");
+        assert!(markdown(html, "https://a.test/", Extent::Part).contains("Win a car"));
+        let only = "<body><aside><p>All that there is</p></aside></body>";
+        assert_eq!(markdown(only, "https://a.test/", Extent::Page), "All that there is");
     }
 
     #[test]

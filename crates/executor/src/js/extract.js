@@ -56,6 +56,8 @@ const SKIPPED = new Set(
     "param source track"
   ).split(" "),
 );
+/** What is written of itself, not of what is in it. */
+const LEAVES = new Set(["img", "input", "select", "textarea", "iframe", "frame"]);
 const BY_ROLE = {
   article: "article",
   list: "ul",
@@ -202,6 +204,7 @@ read.html = (id) =>
       if (SKIPPED.has(tag)) return;
       const look = lookOf(node);
       if (node !== start && isAway(node, look)) return;
+      if (node !== start && LEAVES.has(tag) && !checkVisibility(node, { visibilityProperty: true })) return;
       if (tag === "input" || tag === "select" || tag === "textarea") {
         const shown = controlText(node);
         const name = typeOf(node) === "submit" || typeOf(node) === "button" ? "" : cut(cb.nameOf(node), 200);
