@@ -1,4 +1,5 @@
-// What both scripts need: arguments, samples, and the one JSON document that they print.
+// What the scripts need: arguments, samples and the one JSON document that they print, calls by lines of JSON.
+import { createInterface } from "node:readline";
 
 /** Twenty characters. */
 export const TYPED = "the quick brown fox.";
@@ -60,4 +61,22 @@ export function expect(condition, message) {
 export async function countedClicks(url) {
   const state = await fetch(new URL("/state", url)).then((answer) => answer.json());
   return state.hits?.["grid.button"] ?? 0;
+}
+
+/**
+ * Answers each line of JSON on standard input, `{"call": name, …}`, with one line on standard output: `{"result": …}`,
+ * or `{"error": text}` if the call throws.
+ */
+export async function serve(calls) {
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { call, ...parameters } = JSON.parse(line);
+    let answer;
+    try {
+      answer = { result: (await calls[call](parameters)) ?? null };
+    } catch (error) {
+      // Without the colours of a terminal.
+      answer = { error: error.message.replace(/\u001b\[\d*m/g, "") };
+    }
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
+  }
 }
