@@ -1,10 +1,10 @@
 //! `cuebook-drifts`: jobs on the built-in site under mixed drifts.
 //!
-//! `cargo xtask soak --drifts N` builds and runs it.
+//! `cargo xtask soak --drifts N` builds and runs it; with `--peers`, every run is one by each side.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal that started it")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use cuebook_tests::Stage;
+use cuebook_tests::drifts::beside::{self, Contest, PeerScript, REPAIRING, Turn};
 use cuebook_tests::drifts::{Trial, Verdict, figures, trial};
+use serde_json::Value;
 
 #[derive(Debug, Parser)]
 #[command(name = "cuebook-drifts")]
@@ -32,11 +34,22 @@ struct Arguments {
     /// Write the figures to this file
     #[arg(long)]
     json: Option<PathBuf>,
+    /// Have this peer do every run too, driven by a script for Node; can be repeated
+    #[arg(long, value_name = "NAME=SCRIPT", requires = "modules")]
+    peer: Vec<PeerScript>,
+    /// Where peers find their packages
+    #[arg(long, value_name = "DIR")]
+    modules: Option<PathBuf>,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(&Arguments::parse()).await {
+    let arguments = Arguments::parse();
+    let ended = match &arguments.modules {
+        Some(modules) => run_beside(&arguments, modules).await,
+        None => run(&arguments).await,
+    };
+    match ended {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
@@ -82,10 +95,80 @@ async fn run(arguments: &Arguments) -> Result<usize> {
     while let Some(done) = workers.join_next().await {
         all.extend(done??);
     }
-    let figures = figures(seed, &all);
+    write(arguments, &figures(seed, &all))?;
+    Ok(all.iter().filter(|trial| trial.verdict == Verdict::SilentlyWrong).count())
+}
+
+fn write(arguments: &Arguments, figures: &Value) -> Result<()> {
     println!("{figures:#}");
     if let Some(file) = &arguments.json {
         std::fs::write(file, format!("{figures:#}\n")).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    Ok(all.iter().filter(|trial| trial.verdict == Verdict::SilentlyWrong).count())
+    Ok(())
+}
+
+/// How many of cuebook's runs were silently wrong.
+async fn run_beside(arguments: &Arguments, modules: &Path) -> Result<usize> {
+    let (seed, end) = (arguments.seed, arguments.from + arguments.runs);
+    let mut contest = Contest::open(&arguments.peer, modules).await?;
+    let (sides, versions) = (contest.sides(), contest.versions().await?);
+    contest.check_reach(seed).await?;
+    println!("{versions}: drift reaches the pages of all; without drift:");
+    let calm = contest.calm(seed).await?;
+    calm.iter().for_each(report);
+    println!("under drift:");
+    let next = Arc::new(AtomicU64::new(arguments.from));
+    let mut workers = tokio::task::JoinSet::new();
+    let mut contests = vec![contest];
+    for _ in 1..arguments.jobs.clamp(1, 16) {
+        let mut another = Contest::open(&arguments.peer, modules).await?;
+        another.check_reach(seed).await?;
+        contests.push(another);
+    }
+    for mut contest in contests {
+        let next = next.clone();
+        workers.spawn(async move {
+            let mut done: Vec<Turn> = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= end {
+                    let closed = contest.close().await;
+                    return (done, closed);
+                }
+                match contest.turns(seed, number).await {
+                    Ok(turns) => {
+                        turns.iter().for_each(report);
+                        done.extend(turns);
+                    }
+                    Err(error) => return (done, Err(error)),
+                }
+            }
+        });
+    }
+    let (mut all, mut broken) = (Vec::new(), Ok(()));
+    while let Some(ended) = workers.join_next().await {
+        let (done, closed) = ended?;
+        all.extend(done);
+        broken = broken.and(closed);
+    }
+    all.sort_by_key(|turn| turn.number);
+    // What was done before something broke has been measured too.
+    write(arguments, &beside::figures(seed, &versions, &sides, &calm, &all))?;
+    broken?;
+    let ours = all.iter().filter(|turn| turn.side.starts_with(REPAIRING));
+    Ok(ours.filter(|turn| turn.verdict == Verdict::SilentlyWrong).count())
+}
+
+fn report(turn: &Turn) {
+    let kinds: Vec<String> = turn.kinds.iter().map(ToString::to_string).collect();
+    println!(
+        "{:4} {:13} {:19} {:6} ms  {}  [{}]  {}",
+        turn.number,
+        format!("{:?}", turn.verdict),
+        turn.side,
+        turn.took.as_millis(),
+        turn.job,
+        kinds.join(" "),
+        turn.note.replace('\n', " ").chars().take(300).collect::<String>()
+    );
 }

@@ -3,6 +3,9 @@
 //! The oracle is the site's own state. What a run caused is compared with what its job asks for: nothing else may have
 //! happened, whatever the report says, and all of it if the report says ok.
 
+pub mod beside;
+mod peer;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -249,17 +252,22 @@ fn compared(seen: &[String], job: &Job) -> (Vec<String>, Vec<String>) {
     (beyond, missing)
 }
 
+/// The job and the drift of the trial of this number.
+fn drawn(seed: u64, number: u64) -> Result<(Job, Drift)> {
+    let jobs = jobs();
+    let index = usize::try_from(number).unwrap_or(0) % jobs.len();
+    let job = jobs.get(index).context("no job")?.clone();
+    Ok((job, Drift::mixed(seed.wrapping_mul(1_000_003).wrapping_add(number))))
+}
+
 /// Runs the trial of this number: job, naming and drift are drawn from it and the seed.
 ///
 /// # Errors
 /// If the browser or the site breaks.
 pub async fn trial(stage: &Stage, seed: u64, number: u64) -> Result<Trial> {
-    let jobs = jobs();
-    let mixed = seed.wrapping_mul(1_000_003).wrapping_add(number);
-    let index = usize::try_from(number).unwrap_or(0) % jobs.len();
-    let job = jobs.get(index).context("no job")?;
-    let naming = if (number / jobs.len() as u64).is_multiple_of(2) { Naming::Observed } else { Naming::Declared };
-    let drift = Drift::mixed(mixed);
+    let (job, drift) = drawn(seed, number)?;
+    let is_observed = (number / jobs().len() as u64).is_multiple_of(2);
+    let naming = if is_observed { Naming::Observed } else { Naming::Declared };
     stage.reset(seed);
     let drifter = Drifter::begin(stage.browser(), drift.clone(), Instant::now() + Duration::from_secs(30)).await?;
     let began = Instant::now();
@@ -269,16 +277,36 @@ pub async fn trial(stage: &Stage, seed: u64, number: u64) -> Result<Trial> {
     };
     let took = began.elapsed();
     drop(drifter);
-    let (verdict, note) = judged(stage, job, &report).await;
+    let (verdict, note) = judged(stage, &job, &Ending::of(&report)).await;
     Ok(Trial { number, job: job.name, naming, kinds: drift.kinds().collect(), verdict, note, took })
 }
 
-async fn judged(stage: &Stage, job: &Job, report: &RunReport) -> (Verdict, String) {
-    let is_ok = report.result == RunResult::Ok;
-    let until = Instant::now() + if is_ok { ARRIVAL } else { QUIET };
+/// How a run ended by its own account.
+enum Ending {
+    Done {
+        is_repaired: bool,
+    },
+    /// With the reason.
+    Failed(String),
+}
+
+impl Ending {
+    fn of(report: &RunReport) -> Self {
+        if report.result == RunResult::Ok {
+            return Self::Done { is_repaired: report.steps.iter().any(|step| step.repairs > 0) };
+        }
+        let error = report.error.as_ref();
+        Self::Failed(error.map(|error| format!("{}: {}", error.code, error.message)).unwrap_or_default())
+    }
+}
+
+async fn judged(stage: &Stage, job: &Job, ending: &Ending) -> (Verdict, String) {
+    let began = Instant::now();
+    let patience = if matches!(ending, Ending::Done { .. }) { ARRIVAL } else { QUIET };
     let (beyond, missing) = loop {
         let (beyond, missing) = compared(&events(&stage.state()), job);
-        if Instant::now() >= until || is_ok && missing.is_empty() {
+        // What happens twice happens a moment later.
+        if began.elapsed() >= patience || missing.is_empty() && began.elapsed() >= QUIET {
             break (beyond, missing);
         }
         tokio::time::sleep(Duration::from_millis(30)).await;
@@ -286,15 +314,14 @@ async fn judged(stage: &Stage, job: &Job, report: &RunReport) -> (Verdict, Strin
     if !beyond.is_empty() {
         return (Verdict::SilentlyWrong, format!("also happened: {}", beyond.join("; ")));
     }
-    if !is_ok {
-        let error = report.error.as_ref();
-        return (Verdict::Failed, error.map(|error| format!("{}: {}", error.code, error.message)).unwrap_or_default());
+    match ending {
+        Ending::Failed(why) => (Verdict::Failed, why.clone()),
+        Ending::Done { .. } if !missing.is_empty() => {
+            (Verdict::SilentlyWrong, format!("did not happen: {}", missing.join("; ")))
+        }
+        Ending::Done { is_repaired: true } => (Verdict::Repaired, String::new()),
+        Ending::Done { is_repaired: false } => (Verdict::Solved, String::new()),
     }
-    if !missing.is_empty() {
-        return (Verdict::SilentlyWrong, format!("did not happen: {}", missing.join("; ")));
-    }
-    let is_repaired = report.steps.iter().any(|step| step.repairs > 0);
-    (if is_repaired { Verdict::Repaired } else { Verdict::Solved }, String::new())
 }
 
 /// The same steps with a locator for each pick.
@@ -311,24 +338,42 @@ fn declared(steps: &Value) -> Value {
 }
 
 fn locator(pick: &str) -> Value {
-    let (role, rest) = pick.split_once(" \"").unwrap_or((pick, ""));
-    let (name, rest) = rest.rsplit_once('"').unwrap_or((rest, ""));
+    let Pick { role, name, within } = Pick::read(pick);
     let mut locator = json!({ "strategy": "byRole", "role": role, "name": name, "exact": true });
-    if let Some((context, _)) = rest.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+    if let Some(context) = within {
         locator["within"] = json!({ "strategy": "css", "selector": "tr, article", "hasText": context });
     }
     locator
 }
 
+/// `role "name" [text of the row or article that it is in]`
+struct Pick<'a> {
+    role: &'a str,
+    name: &'a str,
+    within: Option<&'a str>,
+}
+
+impl<'a> Pick<'a> {
+    fn read(pick: &'a str) -> Self {
+        let (role, rest) = pick.split_once(" \"").unwrap_or((pick, ""));
+        let (name, rest) = rest.rsplit_once('"').unwrap_or((rest, ""));
+        let within = rest.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(context, _)| context);
+        Self { role, name, within }
+    }
+}
+
+/// How often each verdict came.
+fn counted(verdicts: impl Iterator<Item = Verdict>) -> Value {
+    let all: Vec<Verdict> = verdicts.collect();
+    let with = |verdict| all.iter().filter(|one| **one == verdict).count();
+    json!({ "runs": all.len(), "solved": with(Verdict::Solved), "repaired": with(Verdict::Repaired),
+        "failed": with(Verdict::Failed), "silentlyWrong": with(Verdict::SilentlyWrong) })
+}
+
 /// The figures of many trials.
 #[must_use]
 pub fn figures(seed: u64, trials: &[Trial]) -> Value {
-    let count = |of: &dyn Fn(&Trial) -> bool| {
-        let of: Vec<&Trial> = trials.iter().filter(|trial| of(trial)).collect();
-        let with = |verdict| of.iter().filter(|trial| trial.verdict == verdict).count();
-        json!({ "runs": of.len(), "solved": with(Verdict::Solved), "repaired": with(Verdict::Repaired),
-            "failed": with(Verdict::Failed), "silentlyWrong": with(Verdict::SilentlyWrong) })
-    };
+    let count = |of: &dyn Fn(&Trial) -> bool| counted(trials.iter().filter(|it| of(it)).map(|it| it.verdict));
     let mut kinds = serde_json::Map::new();
     for kind in DriftKind::ALL {
         kinds.insert(kind.to_string(), count(&|trial| trial.kinds.iter().any(|(one, _)| *one == kind)));
