@@ -1,5 +1,7 @@
 //! Jobs on the built-in site under mixed drifts: builds the program that does them, and runs it.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
@@ -16,4 +18,38 @@ pub(super) fn run(count: u32, seed: u64) -> Result<()> {
     command.args(["--runs", &count.to_string(), "--seed", &seed.to_string()]);
     command.arg("--json").arg(root().join("bench/drifts.json")).env("CHROME", chrome);
     stage(&format!("{count} runs under drift, seed {seed}"), &mut command)
+}
+
+/// The same runs by cuebook with and without repairs, Playwright, and agent-browser where its package installs; writes
+/// `bench/peers-drift.json`, which is committed.
+///
+/// # Errors
+/// If a run of cuebook's was silently wrong, or nothing could be run.
+pub(super) fn run_beside(count: u32, seed: u64) -> Result<()> {
+    let chrome = chrome::find_or_install()?;
+    let packages = root().join("target/bench");
+    install(&packages, "playwright-core")?;
+    let mut peers = vec![("playwright-core", "drift_playwright.mjs")];
+    match install(&packages, "agent-browser") {
+        Ok(()) => peers.push(("agent-browser", "drift_agent_browser.mjs")),
+        Err(error) => println!("agent-browser is left out: {error:#}"),
+    }
+    let mut command = Command::new(build_executable("cuebook-tests", "cuebook-drifts", BuildProfile::Dev)?);
+    command.args(["--runs", &count.to_string(), "--seed", &seed.to_string(), "--modules"]).arg(packages);
+    for (name, script) in peers {
+        command.arg("--peer").arg(format!("{name}={}", root().join("bench").join(script).display()));
+    }
+    command.arg("--json").arg(root().join("bench/peers-drift.json")).env("CHROME", chrome);
+    stage(&format!("{count} runs by each side under drift, seed {seed}"), &mut command)
+}
+
+/// Installs an npm package into `folder` unless it is there.
+fn install(folder: &Path, package: &str) -> Result<()> {
+    if folder.join("node_modules").join(package).is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    let mut npm = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
+    npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(folder).arg(package);
+    stage(&format!("npm install {package}"), npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"))
 }

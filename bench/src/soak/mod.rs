@@ -58,6 +58,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000",
         conflicts_with_all = ["kills", "races", "plans", "hostile", "urls", "faults"])]
     drifts: Option<u32>,
+    /// Have Playwright and agent-browser do the same runs under the same drift; needs Node
+    #[arg(long, requires = "drifts")]
+    peers: bool,
     /// Kill this `cuebook` instead of one that is built
     #[arg(long, value_name = "FILE")]
     cuebook: Option<PathBuf>,
@@ -68,7 +71,8 @@ pub(crate) struct Arguments {
 
 /// Kills, compares, and writes `target/soak/kills.json`; races, and writes `bench/races.json`; decodes, and writes
 /// `bench/plans.json`; misleads, and writes `bench/hostile.json`; reads addresses, and writes `bench/urls.json`; breaks
-/// what is beneath, and writes `bench/faults.json`; or works under drift, and writes `bench/drifts.json`.
+/// what is beneath, and writes `bench/faults.json`; or works under drift, and writes `bench/drifts.json`, beside peers
+/// `bench/peers-drift.json`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Some(count) = arguments.races {
         return races::run(count, arguments.seed.unwrap_or_else(seed_of_now), &fresh_folder()?);
@@ -86,7 +90,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return faults::run(count, arguments.seed.unwrap_or_else(seed_of_now));
     }
     if let Some(count) = arguments.drifts {
-        return drifts::run(count, arguments.seed.unwrap_or_else(seed_of_now));
+        let seed = arguments.seed.unwrap_or_else(seed_of_now);
+        return if arguments.peers { drifts::run_beside(count, seed) } else { drifts::run(count, seed) };
     }
     let chrome = chrome::find_or_install()?;
     let cuebook = match &arguments.cuebook {
