@@ -143,6 +143,7 @@ def item_of(entry: dict) -> Item:
 
 
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+HEADERS = ("tab ", "kind ", "about ")
 ID = re.compile(r"\[(c\d+)\]")
 
 
@@ -169,8 +170,8 @@ def page_of(request: dict) -> Page:
     return Page(
         goal=" ".join(request["goal"].split()),
         items=[item_of(entry) for entry in page["interactables"]],
-        # The first line is the page's title and address; open tabs may follow it.
-        lines=[line_of(raw) for raw in page["text"].split("\n")[1:] if raw.strip() and not raw.startswith("tab ")],
+        # The first line is the page's title and address; what the page says of itself and open tabs may follow it.
+        lines=[line_of(raw) for raw in page["text"].split("\n")[1:] if raw.strip() and not raw.startswith(HEADERS)],
         past=request["history"],
         failure=failure_in(request),
         violations=request.get("violations") or [],

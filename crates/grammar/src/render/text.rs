@@ -214,7 +214,9 @@ fn whole_header(observation: &Observation) -> String {
     // What a page says of itself is for those who read it.
     if !observation.texts.is_empty() {
         let sketch = &observation.sketch;
-        for (what, said, most) in [("kind", &sketch.page_type, 60), ("about", &sketch.description, 200)] {
+        // Every page is a document.
+        let page_type = sketch.page_type.clone().filter(|kind| kind != "document");
+        for (what, said, most) in [("kind", &page_type, 60), ("about", &sketch.description, 200)] {
             if let Some(said) = said {
                 let _ = writeln!(out, "{what} {}", quoted(said, most));
             }
