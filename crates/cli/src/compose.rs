@@ -23,7 +23,7 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_outside::{OutsideHandler, OutsideOptions};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_planner::Remembering;
-use cuebook_repair::{Budgets, Controller, Interrupt, Layers, NoPlanner, Recall, RunRequest, Sight, Work};
+use cuebook_repair::{Budgets, Controller, Interrupt, Layers, NoPlanner, Recall, RunRequest, Rung, Sight, Work};
 use url::Url;
 
 use crate::args::{EngineArgs, RunOptions};
@@ -91,6 +91,12 @@ pub(crate) fn secrets(options: &RunOptions, start: Option<&str>) -> Result<Secre
     }
 }
 
+/// Failed steps of one run that a planner may mend. The switch is the one for new plans.
+pub(crate) fn planned_repairs(options: &RunOptions) -> u32 {
+    let may_plan = options.repair_rungs.as_ref().is_none_or(|rungs| rungs.allow(Rung::Replan));
+    if may_plan && !options.no_repair { 5 } else { 0 }
+}
+
 /// A run, before the flags of [`RunOptions`].
 pub(crate) struct Job {
     pub(crate) work: Work,
@@ -98,7 +104,7 @@ pub(crate) struct Job {
     pub(crate) secrets: Secrets,
     /// The page to start on.
     pub(crate) url: Option<String>,
-    /// Repairs of a given plan that the planner may write.
+    /// Failed steps that the planner may mend.
     pub(crate) planned_repairs: u32,
     /// Time limit of one plan. `None` for that of the controller.
     pub(crate) plan_timeout: Option<Duration>,

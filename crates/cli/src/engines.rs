@@ -35,7 +35,11 @@ pub(crate) async fn planner(
         return Err(Refusal::invalid(ErrorCode::Usage, message));
     }
     let planner = config.planner().map_err(refusal)?;
-    Ok(AnyPlanner::advised(planner, advice(&config)))
+    // A recording has what its model was asked to mend.
+    let mends = matches!(config.engine, Engine::Ollama | Engine::OpenAi | Engine::Anthropic | Engine::Recorded);
+    let mut planner = AnyPlanner::advised(planner, advice(&config));
+    planner.mends = mends;
+    Ok(planner)
 }
 
 /// The planner of `--planner` with the settings of the flags. Which one `auto` is, is not detected yet.

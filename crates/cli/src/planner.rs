@@ -13,17 +13,19 @@ use crate::text::with_sources;
 pub(crate) struct AnyPlanner {
     planner: Box<dyn BoxedPlanner>,
     advice: Option<Advice>,
+    /// It can be asked to mend a single step of its plan: a model, which reads what it is asked for.
+    pub(crate) mends: bool,
 }
 
 impl AnyPlanner {
     /// A planner whose errors need no advice.
     pub(crate) fn plain(planner: impl Planner + 'static) -> Self {
-        Self { planner: Box::new(planner), advice: None }
+        Self { planner: Box::new(planner), advice: None, mends: false }
     }
 
     /// A planner over a model.
     pub(crate) fn advised(planner: Box<dyn BoxedPlanner>, advice: Advice) -> Self {
-        Self { planner, advice: Some(advice) }
+        Self { planner, advice: Some(advice), mends: false }
     }
 }
 

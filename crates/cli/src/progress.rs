@@ -13,10 +13,11 @@ use cuebook_grammar::step::Step;
 use cuebook_grammar::verdict::Verdict;
 use cuebook_repair::{Listener, RunEvent};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
 
 use crate::text::{plain, plain_lines};
 
-/// Sends tracing to standard error: warnings, or more with `-v`.
+/// Sends tracing to standard error: warnings, or more with `-v`, and then a line for each span that ends, with its time.
 pub(crate) fn start_tracing(verbosity: u8) {
     let level = match verbosity {
         0 => "warn",
@@ -24,7 +25,9 @@ pub(crate) fn start_tracing(verbosity: u8) {
         2 => "debug",
         _ => "trace",
     };
+    let spans = if verbosity == 0 { FmtSpan::NONE } else { FmtSpan::CLOSE };
     let subscriber = tracing_subscriber::fmt()
+        .with_span_events(spans)
         .with_env_filter(EnvFilter::new(format!("off,cuebook={level},cuebook_cdp={level},cuebook_probe={level},cuebook_page_modeler={level},cuebook_planner={level},cuebook_executor={level},cuebook_repair={level},cuebook_datalayer={level},cuebook_network={level}")))
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())

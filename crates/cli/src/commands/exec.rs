@@ -3,7 +3,6 @@
 use cuebook_datalayer::RunDir;
 use cuebook_datalayer::traffic::FixtureRules;
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_repair::Rung;
 
 use crate::args::ExecArgs;
 use crate::browser::fit_viewport;
@@ -12,9 +11,6 @@ use crate::compose::{self, Job};
 use crate::engines;
 use crate::exit::{Exit, Output, Refusal};
 use crate::input;
-
-/// Repairs of one run that a planner may write.
-const PLANNED_REPAIRS: u32 = 5;
 
 pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
     let draft =
@@ -39,9 +35,7 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
     let mut job = Job::plan(draft, secrets, args.url);
     if let Some(planner) = planner {
         job.planner = planner;
-        // The switch is the one for new plans.
-        let may_plan = options.repair_rungs.as_ref().is_none_or(|rungs| rungs.allow(Rung::Replan));
-        job.planned_repairs = if may_plan { PLANNED_REPAIRS } else { 0 };
+        job.planned_repairs = compose::planned_repairs(&options);
         job.plan_timeout = Some(args.engine.plan_timeout);
         job.sight = args.engine.sight();
     }
