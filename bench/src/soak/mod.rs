@@ -8,6 +8,7 @@
 //! - A broken promise does not stop the others from being tried; all of them are reported.
 
 mod drifts;
+mod episodes;
 mod faults;
 mod hostile;
 mod ledger;
@@ -61,7 +62,21 @@ pub(crate) struct Arguments {
     /// Have Playwright and agent-browser do the same runs under the same drift; needs Node
     #[arg(long, requires = "drifts")]
     peers: bool,
-    /// Kill this `cuebook` instead of one that is built
+    /// How many episodes of an evaluation, taken from a queue by eight workers of which some are killed, instead (10,000
+    /// unless stated)
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10000",
+        conflicts_with_all = ["kills", "races", "plans", "hostile", "urls", "faults", "drifts"])]
+    episodes: Option<u32>,
+    /// Suite of the episodes
+    #[arg(long, value_name = "SUITE", default_value = "site", requires = "episodes")]
+    suite: String,
+    /// Only tasks with this text in their names
+    #[arg(long, value_name = "TEXT", requires = "episodes")]
+    task: Option<String>,
+    /// Store of their queue, as for `cuebook eval`; a directory unless stated
+    #[arg(long, value_name = "URL", requires = "episodes")]
+    queue: Option<String>,
+    /// Use this `cuebook` instead of one that is built, where it is killed
     #[arg(long, value_name = "FILE")]
     cuebook: Option<PathBuf>,
     /// What the moments of the kills are drawn from; the clock unless stated
@@ -69,10 +84,17 @@ pub(crate) struct Arguments {
     seed: Option<u64>,
 }
 
+impl Arguments {
+    fn named_cuebook(&self) -> Result<Option<PathBuf>> {
+        let named = self.cuebook.as_ref();
+        named.map(|built| built.canonicalize().with_context(|| format!("cannot find {}", built.display()))).transpose()
+    }
+}
+
 /// Kills, compares, and writes `target/soak/kills.json`; races, and writes `bench/races.json`; decodes, and writes
 /// `bench/plans.json`; misleads, and writes `bench/hostile.json`; reads addresses, and writes `bench/urls.json`; breaks
-/// what is beneath, and writes `bench/faults.json`; or works under drift, and writes `bench/drifts.json`, beside peers
-/// `bench/peers-drift.json`.
+/// what is beneath, and writes `bench/faults.json`; works under drift, and writes `bench/drifts.json`, beside peers
+/// `bench/peers-drift.json`; or evaluates while workers die, and writes `bench/episodes.json`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Some(count) = arguments.races {
         return races::run(count, arguments.seed.unwrap_or_else(seed_of_now), &fresh_folder()?);
@@ -93,11 +115,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let seed = arguments.seed.unwrap_or_else(seed_of_now);
         return if arguments.peers { drifts::run_beside(count, seed) } else { drifts::run(count, seed) };
     }
+    if let Some(count) = arguments.episodes {
+        let (seed, folder) = (arguments.seed.unwrap_or_else(seed_of_now), fresh_folder()?);
+        return episodes::run(&episodes::Plan {
+            episodes: count,
+            seed,
+            queue: arguments.queue.as_deref(),
+            suite: &arguments.suite,
+            task: arguments.task.as_deref(),
+            cuebook: arguments.named_cuebook()?,
+            folder: &folder,
+        });
+    }
     let chrome = chrome::find_or_install()?;
-    let cuebook = match &arguments.cuebook {
-        Some(built) => built.canonicalize().with_context(|| format!("cannot find {}", built.display()))?,
-        None => build_cuebook()?,
-    };
+    let cuebook = arguments.named_cuebook()?.map_or_else(build_cuebook, Ok)?;
     let site = Site::start(&cuebook)?;
     let folder = fresh_folder()?;
     let seed = arguments.seed.unwrap_or_else(seed_of_now);
