@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 
 use anyhow::Result;
-use cuebook_tests::{Shop, command, cuebook};
+use cuebook_tests::{Ended, Shop, command, cuebook};
 use serde_json::json;
 
 #[test]
@@ -308,5 +308,94 @@ fn a_page_that_is_only_observed_reaches_nothing_private_either() -> Result<()> {
         assert_eq!(server.accept().is_ok(), arrives, "{flags:?}");
         while server.accept().is_ok() {}
     }
+    Ok(())
+}
+
+/// What models and the own grammars write, of one and the same plan.
+fn forms() -> Vec<(&'static str, String)> {
+    let step = |kind: &str| json!({ "type": kind });
+    let tool = |kind: &str| json!({ "tool": kind });
+    let plan = json!({ "version": "1.0", "steps": [step("reload"), step("goBack")] }).to_string();
+    let call = |kind: &str| json!({ "name": kind, "arguments": "{}" });
+    let used = |kind: &str| json!({ "type": "tool_use", "id": "t", "name": "history", "input": { "thought": "", "type": kind } });
+    vec![
+        ("a plan", plan.clone()),
+        ("a byte order mark", format!("\u{feff}{plan}")),
+        ("a fence", format!("The plan:\n```json\n{plan}\n```\nIt goes back.")),
+        (
+            "a last step apart",
+            json!({ "version": "1.0", "steps": [step("reload")], "last": step("goBack") }).to_string(),
+        ),
+        ("steps of tools", json!({ "steps": [tool("reload"), tool("goBack")] }).to_string()),
+        ("a list of tools", json!([tool("reload"), tool("goBack")]).to_string()),
+        ("calls of OpenAI", json!({ "tool_calls": [call("reload"), call("goBack")] }).to_string()),
+        ("uses of Anthropic", json!({ "content": [used("reload"), used("goBack")] }).to_string()),
+        ("lines", "# Once more.\nreload()\ngoBack()\n".to_owned()),
+        ("lines in a fence", "```\nreload()\ngoBack()\n```".to_owned()),
+    ]
+}
+
+#[test]
+fn a_plan_is_checked_in_every_form_that_is_written() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("plan.txt");
+    let check = |text: &str| -> Result<Ended> {
+        std::fs::write(&path, text)?;
+        cuebook(&["check", &path.to_string_lossy()])
+    };
+    for (form, text) in forms() {
+        let ended = check(&text)?;
+        assert_eq!((ended.code, ended.stdout.trim()), (0, "ok: a plan of 2 steps"), "{form}: {ended:?}");
+    }
+    let ended = check("<Thought>Once more.</Thought>\n<Action>reload()</Action>")?;
+    assert_eq!((ended.code, ended.stdout.trim()), (0, "ok: a plan of 1 step"), "{ended:?}");
+    Ok(())
+}
+
+#[test]
+fn what_is_written_twice_or_is_no_plan_is_refused_with_its_place() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("plan.txt");
+    let plan = |steps: &str| format!(r#"{{"version":"1.0","steps":[{steps}]}}"#);
+    for (text, at, message) in [
+        (plan(r#"{"type":"reload","type":"goBack"}"#), "/steps/0", "saw `type` twice"),
+        (
+            plan(r#"{"type":"click","targetRef":"c1","target_ref":"c2"}"#),
+            "/steps/0/target_ref",
+            "`targetRef` once only",
+        ),
+        (plan(r#"{"type":"reload","speed":3}"#), "/steps/0/speed", "unknown field `speed`"),
+        (
+            format!("{} {}", plan(r#"{"type":"reload"}"#), plan(r#"{"type":"goBack"}"#)),
+            "",
+            "trailing characters at line 1",
+        ),
+        (format!("```\n{0}\n```\n```\n{0}\n```", plan(r#"{"type":"reload"}"#)), "", "expected one plan, saw several"),
+        (plan(r#"{"type":"reload"},"#), "", "trailing comma at line 1 column"),
+        ("click(c1,targetRef=c2)".to_owned(), "/steps/0", "`targetRef` once only"),
+        (r#"{"last":{"type":"relaod"}}"#.to_owned(), "/last/type", "unknown variant `relaod`"),
+        ("version: 1.0".to_owned(), "", "expected a plan: JSON, calls of tools"),
+    ] {
+        std::fs::write(&path, &text)?;
+        let ended = cuebook(&["check", &path.to_string_lossy(), "--json"])?;
+        assert_eq!(ended.code, 2, "{text}: {ended:?}");
+        let violation = ended.json()?["error"]["violations"][0].clone();
+        assert_eq!(violation["path"], at, "{text}: {violation}");
+        assert!(violation["message"].as_str().is_some_and(|said| said.contains(message)), "{text}: {violation}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_plan_of_lines_is_executed_and_is_a_script() -> Result<()> {
+    let (shop, folder) = (Shop::open()?, tempfile::tempdir()?);
+    let (path, url) = (folder.path().join("plan.txt"), shop.url("/login"));
+    std::fs::write(&path, "# Once more.\nreload() => titleMatches(\"Log in\")\n")?;
+    let file = path.to_string_lossy();
+    let ended = shop.cuebook(&["exec", &file, "--url", &url])?;
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(ended.json()?["steps"][1]["action"]["type"], "reload");
+    let ended = shop.cuebook(&["run", "x", "--planner", "scripted", "--plan", &file, "--url", &url])?;
+    assert_eq!(ended.code, 0, "{ended:?}");
     Ok(())
 }

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use cuebook_decoding::read;
+use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::report::ErrorCode;
 
 use crate::exit::Refusal;
@@ -11,6 +13,11 @@ use crate::text::plain;
 
 /// Upper bound of a file: 64 MiB.
 const MAX_BYTES: u64 = 64 << 20;
+
+/// Reads a plan of any form, as the text of [`text`].
+pub(crate) fn plan(path: &Path, author: Author) -> Result<PlanDraft, Refusal> {
+    Ok(read::read(&text(path)?, author)?)
+}
 
 /// Reads a text file, or standard input for `-`.
 pub(crate) fn text(path: &Path) -> Result<String, Refusal> {

@@ -17,6 +17,10 @@ pub(crate) const SHARED: &[(&str, &[ActionKind])] = &[
     ("giveUp", &[Kind::Fail, Kind::AskUser]),
 ];
 
+/// The parameter of every tool for the thought before its step: the first, and required. A registered action that has an
+/// argument of this name has no thought.
+pub(crate) const THOUGHT: &str = "thought";
+
 /// The name of the tool that a verb is called by.
 pub(crate) fn tool_of(verb: &str) -> &str {
     let holds = |verbs: &[ActionKind]| verbs.iter().any(|kind| kind.meta().name == verb);

@@ -1,6 +1,6 @@
 //! `cuebook check`: checks a plan without a browser.
 
-use cuebook_grammar::plan::{Author, PlanDraft, ViolationCode, Violations};
+use cuebook_grammar::plan::{Author, ViolationCode, Violations};
 use cuebook_grammar::report::{RunReport, RunResult};
 
 use crate::args::CheckArgs;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Exit {
 
 fn check(args: &CheckArgs) -> Result<usize, Refusal> {
     let author = if args.model { Author::Model } else { Author::Operator };
-    let draft = PlanDraft::read(&input::text(&args.plan)?, author)?;
+    let draft = input::plan(&args.plan, author)?;
     let (observation, policy) = ground(&args.ground)?;
     match draft.check(&observation, &policy) {
         Ok(plan) => Ok(plan.steps().len()),

@@ -2,20 +2,18 @@
 
 use cuebook_datalayer::RunDir;
 use cuebook_datalayer::traffic::FixtureRules;
-use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::plan::Author;
 
 use crate::args::ExecArgs;
 use crate::browser::fit_viewport;
 use crate::commands::replay::unreadable;
 use crate::compose::{self, Job};
 use crate::engines;
-use crate::exit::{Exit, Output, Refusal};
+use crate::exit::{Exit, Output};
 use crate::input;
 
 pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
-    let draft =
-        input::text(&args.plan).and_then(|text| PlanDraft::read(&text, Author::Operator).map_err(Refusal::from));
-    let draft = match draft {
+    let draft = match input::plan(&args.plan, Author::Operator) {
         Ok(draft) => draft,
         Err(refusal) => return refusal.print(output),
     };

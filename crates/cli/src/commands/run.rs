@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cuebook::Engine;
 use cuebook_datalayer::{DataError, KnownPlans, Run, RunDir};
-use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::plan::Author;
 use cuebook_grammar::report::ErrorCode;
 use cuebook_planner::Scripted;
 use cuebook_planner::goal::{Goal, GoalPlanner, Learned, Ranked};
@@ -96,7 +96,7 @@ fn earlier_runs(runs: Option<&Path>, mut read: impl FnMut(&RunDir) -> Result<(),
 async fn planner(args: &mut RunArgs, credentials: Vec<String>, output: Output) -> Result<AnyPlanner, Refusal> {
     match (&args.planner, &args.plan) {
         (PlannerArg::Of(Engine::Scripted), Some(path)) if !args.engine.vision => {
-            let draft = PlanDraft::read(&input::text(path)?, Author::Operator)?;
+            let draft = input::plan(path, Author::Operator)?;
             fit_viewport(&mut args.options.browser, &draft);
             Ok(AnyPlanner::plain(Scripted::new(draft)))
         }

@@ -131,7 +131,7 @@ fn ripe<'a>(case: &'a Case, recordings: &Recordings, options: &RunOptions) -> Re
         let blank = Observation::blank(PageId::new("none"), &case.url);
         expectations.check(&blank, &policy)?;
         let given = match &case.plan {
-            Some(path) => Some(PlanDraft::read(&input::text(path)?, Author::Operator)?),
+            Some(path) => Some(input::plan(path, Author::Operator)?),
             None => None,
         };
         let script = match (recordings.read(case)?, given) {

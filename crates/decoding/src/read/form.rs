@@ -3,6 +3,9 @@
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::plan::{Author, PlanDraft, Violations};
 
+use serde_json::Value;
+
+use super::malformed::malformed;
 use super::{json, line, planner_output, thought_action, tool_call};
 
 /// The forms that are recognised.
@@ -25,7 +28,15 @@ pub enum Form {
 /// # Errors
 /// [`Violations`] of the form that the text resembles most.
 pub fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
-    read_as(form_of(text), text, author)
+    match form_in(text) {
+        Some(form) => read_as(form, text, author),
+        None => {
+            let text = json::plain(text);
+            let seen = if text.is_empty() { "nothing".to_owned() } else { format!("`{}`", json::seen(text)) };
+            let forms = "a plan: JSON, calls of tools, <Action>…</Action>, or a line such as click(c3)";
+            Err(vec![malformed("", format!("expected {forms}; saw {seen}"))].into())
+        }
+    }
 }
 
 /// Reads text of a known form.
@@ -35,8 +46,8 @@ pub fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
 pub fn read_as(form: Form, text: &str, author: Author) -> Result<PlanDraft, Violations> {
     match form {
         Form::Plan => json::read(text, author),
-        Form::ToolCalls => tool_call::read(&json::value(text)?, author),
-        Form::PlannerOutput => planner_output::read(json::value(text)?, author),
+        Form::ToolCalls => tool_call::read(&json::value(text, author)?, author),
+        Form::PlannerOutput => planner_output::read(json::value(text, author)?, author),
         Form::ThoughtAction => thought_action::read(text, author),
         Form::Lines => line::read(text, author),
     }
@@ -45,26 +56,30 @@ pub fn read_as(form: Form, text: &str, author: Author) -> Result<PlanDraft, Viol
 /// The form that a text resembles most.
 #[must_use]
 pub fn form_of(text: &str) -> Form {
-    // What parses whole as JSON is JSON, whatever its texts quote.
-    let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(text.trim_start_matches('\u{feff}')).is_ok();
-    if (text.contains("<Action>") || text.contains("<Thought>")) && !is_json() {
-        return Form::ThoughtAction;
+    form_in(text).unwrap_or(Form::Lines)
+}
+
+/// `None` if it resembles none.
+fn form_in(text: &str) -> Option<Form> {
+    let text = json::plain(text);
+    // A model's document may have prose behind it.
+    let found = json::find(text, Author::Model).ok();
+    // What a document quotes is no action.
+    let outside = found.map_or([text, ""], |document| [document.before, document.after]);
+    if outside.iter().any(|text| thought_action::is_in(text)) {
+        return Some(Form::ThoughtAction);
     }
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-    let verb = first.and_then(|line| line.split_once('(')).map(|(verb, _)| verb.trim());
+    let verb = line::first_verb(text);
     if verb.is_some_and(|verb| ActionKind::ALL.iter().any(|kind| kind.meta().name == verb)) {
-        return Form::Lines;
+        return Some(Form::Lines);
     }
-    let Ok(value) = json::value(text) else {
-        let looks_like_json = text.trim_start().starts_with(['{', '[']) || text.contains("```json");
-        return if looks_like_json { Form::Plan } else { Form::Lines };
+    let Some(value) = found.and_then(|document| serde_json::from_str::<Value>(document.text).ok()) else {
+        let looks_like_json = text.starts_with(['{', '[']) || text.contains("```json") || text.contains("```\n{");
+        return if looks_like_json || found.is_some() { Some(Form::Plan) } else { verb.map(|_| Form::Lines) };
     };
-    if tool_call::is_one(&value) {
-        return Form::ToolCalls;
+    if planner_output::is_one(&value) {
+        return Some(Form::PlannerOutput);
     }
-    let steps = value.get("steps").and_then(serde_json::Value::as_array);
-    if steps.is_some_and(|steps| steps.iter().any(|step| step.get("tool").is_some())) {
-        return Form::PlannerOutput;
-    }
-    Form::Plan
+    let has_steps = value.get("steps").is_some() || value.get("last").is_some();
+    Some(if !has_steps && tool_call::is_one(&value) { Form::ToolCalls } else { Form::Plan })
 }

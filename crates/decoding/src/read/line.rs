@@ -7,6 +7,7 @@ use cuebook_grammar::plan::{Author, MAX_STEPS, PlanDraft, Violations};
 use cuebook_grammar::wire::{self, LongText};
 use serde_json::{Map, Value};
 
+use super::json;
 use super::malformed::malformed;
 use crate::line_form::{positional, positional_of_condition};
 
@@ -55,9 +56,20 @@ pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> 
     if !violations.is_empty() {
         return Err(violations.into());
     }
-    let mut draft = PlanDraft::read_value(Value::Object(Map::from_iter([("steps".to_owned(), steps.into())])), author)?;
+    if steps.is_empty() {
+        return Err(vec![malformed("/steps", "expected at least one line with a step, saw none")].into());
+    }
+    let mut draft = json::draft(Value::Object(Map::from_iter([("steps".to_owned(), steps.into())])), author)?;
     draft.reasoning_summary = (!reasoning.is_empty()).then(|| LongText::cut(&reasoning));
     Ok(draft)
+}
+
+/// The word before the first bracket, if the first line that says something begins with one.
+pub(super) fn first_verb(text: &str) -> Option<&str> {
+    let is_said = |line: &&str| !line.is_empty() && !line.starts_with('#') && !line.starts_with("```");
+    let (verb, _) = text.lines().map(str::trim).find(is_said)?.split_once('(')?;
+    let verb = verb.trim_end();
+    (!verb.is_empty() && verb.chars().all(is_word)).then_some(verb)
 }
 
 /// One line, as a step object.

@@ -3,13 +3,27 @@
 
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, Violations};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::json;
 use super::malformed::malformed;
 
+/// Whether a value is such a step, a list of them, or a plan that holds one.
+pub(super) fn is_one(value: &Value) -> bool {
+    let steps = if value.is_array() { Some(value) } else { value.get("steps") };
+    let is_step = |step: &Value| step.get("tool").is_some();
+    is_step(value) || steps.and_then(Value::as_array).is_some_and(|steps| steps.iter().any(is_step))
+}
+
 pub(super) fn read(value: Value, author: Author) -> Result<PlanDraft, Violations> {
-    let Value::Object(mut plan) = value else {
-        return Err(vec![malformed("", "expected an object with `steps`")].into());
+    let mut plan = match value {
+        Value::Object(plan) if !plan.contains_key("tool") => plan,
+        Value::Array(steps) => Map::from_iter([("steps".to_owned(), Value::Array(steps))]),
+        step @ Value::Object(_) => Map::from_iter([("steps".to_owned(), Value::Array(vec![step]))]),
+        other => {
+            let message = format!("expected steps of `tool` and `args`, saw {}", cuebook_grammar::wire::shape(&other));
+            return Err(vec![malformed("", message)].into());
+        }
     };
     let mut violations = Vec::new();
     if let Some(Value::Array(steps)) = plan.get_mut("steps") {
@@ -24,7 +38,7 @@ pub(super) fn read(value: Value, author: Author) -> Result<PlanDraft, Violations
     {
         *level = "semiAuto".into();
     }
-    if violations.is_empty() { PlanDraft::read_value(Value::Object(plan), author) } else { Err(violations.into()) }
+    if violations.is_empty() { json::draft(Value::Object(plan), author) } else { Err(violations.into()) }
 }
 
 fn translate(step: &mut Value, path: &str) -> Result<(), Violation> {
@@ -100,7 +114,7 @@ fn set(step: &mut Map<String, Value>, name: String, value: Value, path: &str) ->
 /// A bare number is the number of a candidate.
 fn reference(value: Value) -> Value {
     match &value {
-        Value::Number(number) => json!(format!("c{number}")),
+        Value::Number(number) => format!("c{number}").into(),
         _ => value,
     }
 }

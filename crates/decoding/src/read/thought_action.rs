@@ -4,12 +4,27 @@
 use cuebook_grammar::plan::{Author, PlanDraft, Violations};
 use cuebook_grammar::wire::LongText;
 
+use super::json;
 use super::line;
 use super::malformed::malformed;
+
+/// Whether a text has a thought or an action in tags.
+pub(super) fn is_in(text: &str) -> bool {
+    text.contains("<Action>") || text.contains("<Thought>")
+}
 
 pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
     if text.matches("<Action>").count() > 1 {
         return Err(vec![malformed("/action", "expected one <Action>, saw several")].into());
+    }
+    if text.matches("<Thought>").count() > 1 {
+        return Err(vec![malformed("/thought", "expected one <Thought>, saw several")].into());
+    }
+    // A plan beside the tags is a second one. What stands within them is theirs.
+    let begin = text.find("<Thought>").or_else(|| text.find("<Action>")).and_then(|at| text.get(..at));
+    let end = text.rsplit_once("</Action>").map(|(_, rest)| rest);
+    if [begin, end].into_iter().flatten().any(json::holds_plan) {
+        return Err(vec![malformed("", "expected one plan, saw <Action> and a JSON plan")].into());
     }
     let thought = between(text, "<Thought>", "</Thought>");
     let Some(action) = between(text, "<Action>", "</Action>") else {
@@ -18,7 +33,7 @@ pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> 
     let step = line::step(action.trim(), &[line::Habit::NumbersAreIds])
         .map_err(|error| vec![malformed("/action", error.to_string())])?;
     let plan = serde_json::json!({ "steps": [step] });
-    let mut draft = PlanDraft::read_value(plan, author)?;
+    let mut draft = json::draft(plan, author)?;
     draft.reasoning_summary = thought.map(|thought| LongText::cut(thought.trim())).filter(|text| !text.is_empty());
     Ok(draft)
 }

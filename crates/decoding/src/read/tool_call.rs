@@ -9,8 +9,9 @@ use cuebook_grammar::plan::{Author, PlanDraft, Violation, Violations};
 use cuebook_grammar::wire::{self, LongText};
 use serde_json::{Map, Value};
 
+use super::json;
 use super::malformed::malformed;
-use crate::toolset::{registered_of, verbs_of};
+use crate::toolset::{THOUGHT, registered_of, verbs_of};
 
 /// Whether the value looks like tool calls.
 pub(super) fn is_one(value: &Value) -> bool {
@@ -29,7 +30,8 @@ pub(super) fn is_one(value: &Value) -> bool {
     }
 }
 
-/// Reads the calls, in order, as the steps of one plan; text beside them is its reasoning.
+/// Reads the calls, in order, as the steps of one plan; text beside them and the thoughts among
+/// their arguments are its reasoning.
 pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Violations> {
     let mut found = Found::default();
     found.collect(value, "", 0);
@@ -40,10 +42,11 @@ pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Violation
         return Err(found.violations.into());
     }
     let plan = Map::from_iter([("steps".to_owned(), Value::Array(found.steps))]);
-    let mut draft = PlanDraft::read_value(Value::Object(plan), author)?;
-    let said = found.said.join("\n");
-    if !said.trim().is_empty() {
-        draft.reasoning_summary = Some(LongText::cut(said.trim()));
+    let mut draft = json::draft(Value::Object(plan), author)?;
+    // A paragraph for each.
+    let said: Vec<&str> = found.said.iter().map(|said| said.trim()).filter(|said| !said.is_empty()).collect();
+    if !said.is_empty() {
+        draft.reasoning_summary = Some(LongText::cut(&said.join("\n\n")));
     }
     Ok(draft)
 }
@@ -67,6 +70,13 @@ impl Found {
                 }
             }
             Value::Object(object) => {
+                let is_call = object.contains_key("arguments") || object.contains_key("input");
+                let is_twice = object.contains_key("arguments") && object.contains_key("input");
+                if is_twice || (object.contains_key("function") && is_call) {
+                    return self
+                        .violations
+                        .push(malformed(path, "expected the arguments of a call once, saw them twice"));
+                }
                 if let Some(function) = object.get("function") {
                     return self.collect(function, &format!("{path}/function"), depth + 1);
                 }
@@ -104,10 +114,18 @@ impl Found {
             other => Ok(other.clone()),
         };
         match parsed {
-            Ok(Value::Object(arguments)) => match step(name, arguments) {
-                Ok(step) => self.steps.push(Value::Object(step)),
-                Err(message) => self.violations.push(malformed(format!("{field}/type"), message)),
-            },
+            Ok(Value::Object(mut arguments)) => {
+                // That of a registered action may be an argument of its own.
+                let is_own = verbs_of(name).is_some() || is_verb(name);
+                if is_own && let Some(Value::String(thought)) = arguments.get(THOUGHT) {
+                    self.said.push(thought.clone());
+                    arguments.remove(THOUGHT);
+                }
+                match step(name, arguments) {
+                    Ok(step) => self.steps.push(Value::Object(step)),
+                    Err(message) => self.violations.push(malformed(format!("{field}/type"), message)),
+                }
+            }
             Ok(other) => {
                 let message = format!("expected an object of arguments, saw {}", cuebook_grammar::wire::shape(&other));
                 self.violations.push(malformed(field, message));

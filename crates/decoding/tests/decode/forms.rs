@@ -21,7 +21,8 @@ fn a_plan_reads_alone_in_a_fence_within_prose_and_with_its_last_step_apart() {
     let expected = json!([{ "type": "click", "targetRef": "c3" }, { "type": "finish" }]);
     assert_eq!(steps(&plan.to_string()), expected);
     assert_eq!(steps(&format!("Sure! Here it is:\n```json\n{plan:#}\n```\nAnything else?")), expected);
-    assert_eq!(steps(&format!("{plan} {plan}")), expected, "of two objects the first is the plan");
+    assert_eq!(errors(&format!("{plan} {plan}")), [(String::new(), "expected one plan, saw several".to_owned())]);
+    assert_eq!(steps(&format!("Of [1, 2] and {{\"a\": 1}}: {plan}")), expected, "what is no plan is prose");
 }
 
 #[test]
@@ -145,22 +146,22 @@ fn lines_read_with_thoughts_and_conditions() {
 #[test]
 fn what_is_no_plan_is_an_error_that_says_so() {
     for (text, path, part) in [
-        ("", "/steps", ""),
-        ("I cannot help with that.", "/steps/0", "a verb of the grammar"),
-        ("{\"steps\": [", "", "expected a JSON document"),
+        ("", "", "saw nothing"),
+        ("# Only a thought.", "", "saw `# Only a thought.`"),
+        ("I cannot help with that.", "", "expected a plan: JSON, calls of tools"),
+        ("clack(c1)", "/steps/0", "a verb of the grammar"),
+        ("{version: 1}", "", "key must be a string at line 1 column 2"),
+        ("{\"steps\": [{\"type\": \"reload\"}, {\"ty", "", "EOF while parsing a string at line 1 column 35"),
+        ("{\"steps\": [", "", "EOF while parsing a list"),
+        ("{\"last\": {\"type\": \"clack\"}}", "/last/type", "clack"),
         ("{\"steps\": 3}", "/steps", "expected an array of steps, saw a number"),
         ("{\"steps\": [{\"type\": \"click\", \"targetRef\": true}]}", "/steps/0/targetRef", "expected a string"),
         ("[{\"name\": \"click\", \"arguments\": \"{\"}]", "/0/arguments", "expected an object of arguments"),
         ("{\"tool_calls\": []}", "", "expected at least one tool call"),
     ] {
-        match read(text, Author::Model) {
-            Ok(draft) => assert!(text.is_empty() && draft.steps.is_empty(), "{text}: {draft:?}"),
-            Err(violations) => {
-                let first = &violations[0];
-                assert_eq!(first.path, path, "{text}: {first:?}");
-                assert!(first.message.contains(part), "{text}: {first:?}");
-            }
-        }
+        let (seen, message) = errors(text).remove(0);
+        assert_eq!(seen, path, "{text}: {message}");
+        assert!(message.contains(part), "{text}: {message}");
     }
 }
 
@@ -184,8 +185,19 @@ fn nothing_is_read_that_was_written_twice() {
         "<Action>click(1)</Action><Action>click(2)</Action>",
         "click(c1,targetRef=c2)",
         r#"click(c1,position={"x":1,"x":2,"y":3})"#,
+        r#"{"steps":[{"type":"click","targetRef":"c1","target_ref":"c2"}]}"#,
+        r#"{"steps":[{"tool":"click","args":{"targetRef":"c1","target_ref":"c2"}}]}"#,
+        r#"{"steps":[{"type":"click","targetRef":"c1"}],"tool_calls":[{"name":"reload","arguments":{}}]}"#,
+        r#"{"steps":[{"type":"click","targetRef":"c1"}],"plan_id":"a","planId":"b"}"#,
+        r#"{"name":"click","arguments":{"targetRef":"c1"},"input":{"targetRef":"c2"}}"#,
+        r#"{"function":{"name":"reload","arguments":{}},"name":"click","arguments":{"targetRef":"c1"}}"#,
+        "```json\n{\"steps\":[{\"type\":\"reload\"}]}\n```\n```json\n{\"steps\":[{\"type\":\"goBack\"}]}\n```",
+        "{\"steps\":[{\"type\":\"reload\"}]} or else <Action>click(1)</Action>",
+        "<Action>click(1)</Action> or {\"steps\":[{\"type\":\"reload\"}]}",
+        "<Thought>a</Thought><Thought>b</Thought><Action>click(1)</Action>",
     ] {
         assert!(read(text, Author::Model).is_err(), "{text}");
+        assert!(read(text, Author::Operator).is_err(), "{text}");
     }
 }
 
@@ -201,4 +213,48 @@ fn a_plan_is_found_among_brackets_and_quoted_actions() {
     ] {
         assert_eq!(read(&text, Author::Model).unwrap().steps.len(), 1, "{text}");
     }
+}
+
+/// A file is read as it stands: what an extra bracket cuts off is not dropped, and an error is that of Plan 1.0.
+#[test]
+fn a_file_that_begins_as_json_is_json_to_its_end() {
+    let plan = r#"{"version":"1.0","steps":[{"type":"reload"}]}"#;
+    for (text, part) in [
+        (format!("{plan}, \"candidates\": {{}} }}"), "trailing characters at line 1 column 46"),
+        (format!("{plan} That is all."), "trailing characters"),
+        (plan.replace("}]}", "}],}"), "trailing comma at line 1 column 46"),
+        (plan.replace("reload\"", "click\",\"targetRef\":null"), "/steps/0/targetRef"),
+        (plan.replace("]}", "],\"stps\":[]}"), "unknown field `stps`"),
+        (plan.replace("reload\"}", "reload\",\"speed\":3}"), "unknown field `speed`"),
+    ] {
+        let violations = read(&text, Author::Operator).expect_err(&text);
+        assert_eq!(violations, PlanDraft::read(&text, Author::Operator).unwrap_err(), "{text}");
+        assert!(violations.to_string().contains(part), "{text}: {violations:?}");
+    }
+    assert_eq!(steps(&format!("{plan} That is all.")), json!([{ "type": "reload" }]));
+}
+
+#[test]
+fn names_that_the_language_does_not_give_may_differ_by_an_underscore() {
+    let locator = json!({ "strategy": "css", "selector": "input" });
+    let call = json!({ "type": "call", "name": "pay", "args": { "by_card": 1, "byCard": 2 } });
+    let plan = json!({ "version": "1.0", "candidates": { "log_in": locator, "logIn": locator }, "steps": [call] });
+    assert_eq!(read(&plan.to_string(), Author::Operator).unwrap().candidates.len(), 2);
+}
+
+#[test]
+fn steps_of_tools_read_as_a_list_and_alone() {
+    let step = json!({ "tool": "click", "args": { "id": 3 } });
+    let expected = json!([{ "type": "click", "targetRef": "c3" }]);
+    for text in [step.to_string(), json!([step]).to_string(), format!("```\n{}\n```", json!([step]))] {
+        assert_eq!(form_of(&text), Form::PlannerOutput, "{text}");
+        assert_eq!(steps(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn lines_in_a_fence_are_lines_whatever_their_arguments_hold() {
+    let text = "```\nextract({\"schema\":{\"type\":\"object\"}})\nreload()\n```";
+    assert_eq!(form_of(text), Form::Lines);
+    assert_eq!(form_of("clack({\"steps\": 1})"), Form::Plan, "no verb, but a document");
 }

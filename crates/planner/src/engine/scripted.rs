@@ -8,6 +8,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use cuebook_decoding::read;
 use cuebook_grammar::action::{Action, Finish};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, Violations};
@@ -52,12 +53,12 @@ impl Scripted {
         Self { draft, is_spent: AtomicBool::new(false) }
     }
 
-    /// Reads the plan from text.
+    /// Reads the plan from text, in any form.
     ///
     /// # Errors
     /// [`ScriptedError::Malformed`] with every violation.
     pub fn from_text(text: &str) -> Result<Self, ScriptedError> {
-        PlanDraft::read(text, Author::Operator).map(Self::new).map_err(ScriptedError::Malformed)
+        read::read(text, Author::Operator).map(Self::new).map_err(ScriptedError::Malformed)
     }
 
     /// Reads the plan from a file of at most 4 MiB.
@@ -175,5 +176,15 @@ mod tests {
         let error = Scripted::from_text(r#"{"version": "1.0", "steps": [{"type": "x"}, {"type": "y"}]}"#).unwrap_err();
         let ScriptedError::Malformed(faults) = error else { panic!("{error}") };
         assert_eq!(faults.len(), 2);
+    }
+
+    #[test]
+    fn a_plan_of_lines_is_a_script_too() {
+        let kinds: Vec<ActionKind> = ask(&Scripted::from_text("reload()\ngoBack()").unwrap())
+            .steps
+            .iter()
+            .map(|step| step.action.kind())
+            .collect();
+        assert_eq!(kinds, [ActionKind::Reload, ActionKind::GoBack]);
     }
 }
