@@ -1,8 +1,14 @@
-//! Repairs on the built-in site: what only they reach, and what they must not touch.
+//! Repairs on the built-in site: what only they reach, and what they must not touch; and by the planner of the run.
 
-use anyhow::Result;
-use cuebook_tests::Shop;
+use std::process::Stdio;
+
+use anyhow::{Result, ensure};
+use cuebook_tests::{Shop, command};
 use serde_json::{Value, json};
+
+use super::engines::prompt;
+use super::engines::servers::{Dialect, Server};
+use super::rungs::Pages;
 
 fn reserve(seat: &str) -> Value {
     json!({ "version": "1.0",
@@ -42,5 +48,43 @@ fn a_row_that_is_not_there_is_no_other_row() -> Result<()> {
     let report = shop.exec("/virtual", &reserve("2000"), &[])?.json()?;
     assert_eq!(report["error"]["code"], "targetNotFound", "{report:#}");
     assert_eq!(reserved(&shop), ["5"]);
+    Ok(())
+}
+
+/// The id of a button in a prompt.
+fn listed(prompt: &str, name: &str) -> Option<String> {
+    let wanted = format!("button \"{name}\" [");
+    let line = prompt.lines().find(|line| line.starts_with("| ") && line.contains(&wanted))?;
+    line.split_once(&wanted)?.1.split(']').next().map(str::to_owned)
+}
+
+#[test]
+fn a_model_mends_a_step_of_its_plan_with_a_part_of_the_page_and_the_plan_goes_on() -> Result<()> {
+    const PAGE: &str = "<button onclick=\"s.disabled = false, did('read')\">I have read it</button>\
+        <button id=s disabled onclick=\"did('saved')\">Save</button> <button onclick=\"did('closed')\">Close</button>\
+        <div id=more></div><script>for (let i = 0; i < 60; i++) more.innerHTML += `<button>Row ${i}</button> `</script>";
+    let pages = Pages::serve(PAGE)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let dialect = Dialect::Ollama;
+    let server = runtime.block_on(Server::choosing(move |_, request| {
+        let prompt = prompt(request);
+        let click = |name| json!({ "type": "click", "targetRef": listed(&prompt, name), "timeoutMs": 1_000 });
+        let steps = if prompt.contains("The last step of a given plan failed") {
+            vec![click("I have read it")]
+        } else {
+            vec![click("Save"), click("Close"), json!({ "type": "finish" })]
+        };
+        Some(dialect.saying(&dialect.plan(&steps)))
+    }));
+    let mut cuebook = command()?;
+    cuebook.args(["run", "save", "--url", &pages.origin, "--planner", "ollama", "--model", "tiny", "--json"]);
+    cuebook.args(["--base-url", &server.origin(), "--out"]).arg(pages.folder.path()).stdin(Stdio::null());
+    let report: Value = serde_json::from_slice(&cuebook.output()?.stdout)?;
+    let done = pages.done();
+    ensure!(report["result"] == "ok" && done == ["read", "saved", "closed"], "{done:?} {report:#}");
+    let prompts: Vec<String> =
+        server.requests().iter().filter(|request| !request.body.is_empty()).map(prompt).collect();
+    let shown: Vec<bool> = prompts.iter().map(|prompt| prompt.contains("\"Row 40\" [")).collect();
+    ensure!(shown == [true, false], "{prompts:#?}");
     Ok(())
 }

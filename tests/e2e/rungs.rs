@@ -178,6 +178,44 @@ fn scrolling_on_helps_where_a_list_draws_what_is_in_view() -> Result<()> {
 }
 
 #[test]
+fn scrolling_to_the_target_helps_where_it_must_be_in_view_before_the_step() -> Result<()> {
+    const PAGE: &str = "<p>Terms</p><div style='height: 3000px'></div><button onclick=\"did('agreed')\">Agree</button>";
+    let step = json!({ "type": "click", "targetRef": "it", "timeoutMs": 1_200,
+                       "pre": [{ "kind": "inViewport", "target": "it" }] });
+    only_helps("scroll", PAGE, &button("Agree"), &step, &["agreed"])?;
+    // This one cannot be brought into view, and what can be seen is another one.
+    const FOLDED: &str = "<button onclick=\"did('all')\">Agree to all</button>\
+        <div style='height: 0; overflow: hidden'><button onclick=\"did('agreed')\">Agree</button></div>";
+    is_left_alone(FOLDED, &button("Agree"), &step)
+}
+
+#[test]
+fn what_checks_the_browser_is_waited_for_and_what_only_looks_like_it_is_not() -> Result<()> {
+    const PAGE: &str = "<main id=challenge-form>Just a moment</main><script>setTimeout(() => {\
+        document.querySelector('main').outerHTML = '<button onclick=\"did(`in`)\">Enter</button>' }, 3500)</script>";
+    let (report, seen) = Pages::serve(PAGE)?.exec(&button("Enter"), &click(), &["--no-repair"])?;
+    ensure!(report["result"] == "ok" && seen == ["in"], "{seen:?} {report:#}");
+    const SLOW: &str = "<main>Just a moment</main><script>setTimeout(() => {\
+        document.querySelector('main').outerHTML = '<button onclick=\"did(`in`)\">Enter</button>' }, 3500)</script>";
+    let (report, seen) = Pages::serve(SLOW)?.exec(&button("Enter"), &click(), &["--no-repair"])?;
+    ensure!(report["error"]["code"] == "targetNotFound" && seen.is_empty(), "{seen:?} {report:#}");
+    Ok(())
+}
+
+#[test]
+fn a_test_for_humans_that_stays_ends_a_plan_with_a_code_of_its_own() -> Result<()> {
+    const PAGE: &str = "<div class=g-recaptcha style='width:304px;height:78px'>I'm not a robot</div>\
+        <button onclick=\"did('exit')\">Exit</button>";
+    let (report, seen) = Pages::serve(PAGE)?.exec(&button("Enter"), &click(), &[])?;
+    ensure!(report["error"]["code"] == "challenge" && seen.is_empty(), "{seen:?} {report:#}");
+    let message = report["error"]["message"].as_str().unwrap_or_default();
+    ensure!(message.contains("shows a test for humans") && message.contains("\"Page\""), "{message}");
+    let step = report["steps"].as_array().into_iter().flatten().find(|step| step["origin"] == "plan");
+    ensure!(step.is_some_and(|step| step["failure"]["cause"] == "targetNotFound"), "{report:#}");
+    Ok(())
+}
+
+#[test]
 fn another_locator_helps_where_a_name_is_spelled_otherwise() -> Result<()> {
     const PAGE: &str =
         "<button onclick=\"did('in')\">LOG IN \u{2192}</button> <button onclick=\"did('out')\">Log out</button>";
