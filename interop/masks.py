@@ -19,7 +19,7 @@ from pathlib import Path
 from common import ROOT, WORK, HarnessError, find_chrome, find_cuebook, table, write_block
 
 PAGES = (10, 100, 1000)
-DIALECTS = ("json-schema", "openai", "lark", "ebnf")
+DIALECTS = ("json-schema", "openai", "compatible", "lark", "ebnf")
 PACKAGES = ("llguidance==1.9.1", "numpy", "apache-tvm-ffi", "pydantic", "typing-extensions")
 # Without what it declares: PyTorch and transformers are gigabytes that masks do not need.
 XGRAMMAR = "xgrammar==0.2.8"

@@ -43,7 +43,7 @@ class Guidance:
     """llguidance, as vLLM and SGLang use it."""
 
     name = "llguidance"
-    dialects = {"json-schema": "json", "openai": "json", "lark": "lark"}
+    dialects = {"json-schema": "json", "openai": "json", "compatible": "json", "lark": "lark"}
 
     def __init__(self, tokens: list[bytes]):
         self.tokens = len(tokens)
@@ -98,7 +98,7 @@ class XGrammar:
 
     name = "XGrammar"
     # Not `json-schema`: it takes seconds for strings with a greatest length.
-    dialects = {"openai": "json", "ebnf": "ebnf"}
+    dialects = {"openai": "json", "compatible": "json", "ebnf": "ebnf"}
 
     def __init__(self, tokens: list[bytes]):
         self.tokens = len(tokens)

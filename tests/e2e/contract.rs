@@ -358,7 +358,7 @@ fn what_is_written_twice_or_is_no_plan_is_refused_with_its_place() -> Result<()>
     let path = folder.path().join("plan.txt");
     let plan = |steps: &str| format!(r#"{{"version":"1.0","steps":[{steps}]}}"#);
     for (text, at, message) in [
-        (plan(r#"{"type":"reload","type":"goBack"}"#), "/steps/0", "saw `type` twice"),
+        (plan(r#"{"type":"reload","type":"goBack"}"#), "", "saw `type` twice at line 1 column 59"),
         (
             plan(r#"{"type":"click","targetRef":"c1","target_ref":"c2"}"#),
             "/steps/0/target_ref",
@@ -373,7 +373,7 @@ fn what_is_written_twice_or_is_no_plan_is_refused_with_its_place() -> Result<()>
         (format!("```\n{0}\n```\n```\n{0}\n```", plan(r#"{"type":"reload"}"#)), "", "expected one plan, saw several"),
         (plan(r#"{"type":"reload"},"#), "", "trailing comma at line 1 column"),
         ("click(c1,targetRef=c2)".to_owned(), "/steps/0", "`targetRef` once only"),
-        (r#"{"last":{"type":"relaod"}}"#.to_owned(), "/last/type", "unknown variant `relaod`"),
+        (r#"{"last":{"type":"relaod"}}"#.to_owned(), "/last/type", "unknown value `relaod`"),
         ("version: 1.0".to_owned(), "", "expected a plan: JSON, calls of tools"),
     ] {
         std::fs::write(&path, &text)?;
@@ -390,7 +390,7 @@ fn what_is_written_twice_or_is_no_plan_is_refused_with_its_place() -> Result<()>
 fn a_plan_of_lines_is_executed_and_is_a_script() -> Result<()> {
     let (shop, folder) = (Shop::open()?, tempfile::tempdir()?);
     let (path, url) = (folder.path().join("plan.txt"), shop.url("/login"));
-    std::fs::write(&path, "# Once more.\nreload() => titleMatches(\"Log in\")\n")?;
+    std::fs::write(&path, "# Once more.\nreload() => titleMatches(\"Sign in\")\n")?;
     let file = path.to_string_lossy();
     let ended = shop.cuebook(&["exec", &file, "--url", &url])?;
     assert_eq!(ended.code, 0, "{ended:?}");

@@ -48,7 +48,7 @@ pub(super) fn prompt(request: &Request) -> String {
 }
 
 /// The id of the candidate that the prompt lists under this role and name.
-fn listed(prompt: &str, title: &str) -> Option<String> {
+pub(super) fn listed(prompt: &str, title: &str) -> Option<String> {
     let line = prompt.lines().find(|line| line.starts_with("| ") && line.contains(&format!("- {title} [")))?;
     let (_, rest) = line.split_once(&format!("{title} ["))?;
     rest.split(']').next().map(str::to_owned)

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::engines::servers::{Answer, Dialect, Play, Server};
-use super::engines::{KEY, TASK, clerk};
+use super::engines::{KEY, TASK, clerk, listed, prompt};
 
 /// A server, and the runtime that it lives in.
 struct Model {
@@ -47,14 +47,22 @@ fn flags(dialect: Dialect, origin: &str) -> Vec<String> {
 
 /// `cuebook run`, with keys in the environment as a user has them.
 fn run_command(shop: &Shop, flags: &[String]) -> Result<Command> {
+    run_on(shop, "/login", TASK, flags)
+}
+
+fn run_on(shop: &Shop, path: &str, task: &str, flags: &[String]) -> Result<Command> {
     let mut cuebook = command()?;
-    cuebook.args(["run", TASK, "--url", &shop.url("/login"), "--json", "--out"]).arg(shop.runs()).args(flags);
+    cuebook.args(["run", task, "--url", &shop.url(path), "--json", "--out"]).arg(shop.runs()).args(flags);
     cuebook.env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
     Ok(cuebook)
 }
 
 fn run(shop: &Shop, flags: &[String]) -> Result<Ended> {
-    let output = run_command(shop, flags)?.output()?;
+    ended(&mut run_command(shop, flags)?)
+}
+
+fn ended(command: &mut Command) -> Result<Ended> {
+    let output = command.output()?;
     let ended = Ended {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -277,5 +285,63 @@ fn a_model_that_refuses_is_heard() -> Result<()> {
     assert_eq!(ended.code, 1, "{ended:?}");
     assert!(message(&ended.json()?).contains("refuses"), "{ended:?}");
     assert_eq!(model.server.requests().len(), 1);
+    Ok(())
+}
+
+/// A server that requires a call sends no text before it: the thought is in the call.
+#[test]
+fn what_a_call_of_a_tool_remembers_is_in_the_next_prompt() -> Result<()> {
+    for dialect in [Dialect::OpenAiTools, Dialect::Anthropic] {
+        let shop = Shop::open()?;
+        let model = Model::new(Server::choosing(move |_, request| {
+            let prompt = prompt(request);
+            let thought = "The form is there. Remember: the code is 4711.";
+            let steps = match prompt.contains("| the code is 4711.") {
+                true => vec![json!({ "type": "finish", "thought": "It is known.", "result": "4711" })],
+                false => vec![
+                    json!({ "type": "searchPage", "thought": thought, "query": "Email" }),
+                    json!({ "type": "scroll", "thought": "Then the rest.", "direction": "down" }),
+                ],
+            };
+            Some(dialect.saying(&dialect.plan(&steps)))
+        }))?;
+        let ended = run(&shop, &model.flags(dialect))?;
+        assert_eq!(ended.code, 0, "{dialect:?}: {ended:?}");
+        assert_eq!(ended.json()?["answer"], "4711", "{dialect:?}");
+        assert_eq!(model.server.requests().len(), 2, "{dialect:?}");
+        // The whole thought is in the log, as the reasoning of the call.
+        assert!(!holding(&ended.run_dir()?, "Then the rest.")?.is_empty(), "{dialect:?}");
+    }
+    Ok(())
+}
+
+/// The files of the policy are in the prompt and in the grammar, and one of them is uploaded.
+#[test]
+fn a_model_uploads_a_file_that_the_policy_declares() -> Result<()> {
+    for dialect in [Dialect::OwnServer, Dialect::LlamaCpp, Dialect::OpenAiTools] {
+        let (shop, folder) = (Shop::open()?, tempfile::tempdir()?);
+        std::fs::write(folder.path().join("cv.txt"), "I am ann.")?;
+        let model = Model::new(Server::choosing(move |_, request| {
+            let prompt = prompt(request);
+            let offers = prompt.contains("Files that may be uploaded: \"cv.txt\"\n");
+            let is_written = request.json().to_string().matches("cv.txt").count() > prompt.matches("cv.txt").count();
+            let field = listed(&prompt, "button \"Attachment\"");
+            let step = match field.filter(|_| offers && is_written && !prompt.contains("| upload(")) {
+                Some(field) => json!({ "type": "upload", "targetRef": field, "files": ["cv.txt"] }),
+                None if prompt.contains("| upload(") => json!({ "type": "finish", "result": "uploaded" }),
+                None => json!({ "type": "fail", "reason": "no file may be uploaded" }),
+            };
+            Some(dialect.saying(&dialect.plan(&[step])))
+        }))?;
+        let root = folder.path().to_string_lossy().into_owned();
+        let flags = [model.flags(dialect), vec!["--root".to_owned(), root]].concat();
+        let ended = ended(&mut run_on(&shop, "/editors", "Attach my CV", &flags)?)?;
+        assert_eq!(ended.code, 0, "{dialect:?}: {ended:?}");
+        let report = ended.json()?;
+        assert_eq!(report["answer"], "uploaded", "{dialect:?}: {report:#}");
+        let uploads =
+            report["steps"].as_array().context("steps")?.iter().filter(|one| one["action"]["type"] == "upload");
+        assert_eq!(uploads.map(|one| &one["result"]).collect::<Vec<_>>(), ["ok"], "{dialect:?}: {report:#}");
+    }
     Ok(())
 }

@@ -24,6 +24,8 @@ pub struct Caps {
     pub credentials: Vec<CredentialRef>,
     /// The files that may be uploaded.
     pub files: Vec<String>,
+    /// How many more may be, which are not among them.
+    pub more_files: usize,
 }
 
 impl Default for Caps {
@@ -38,6 +40,7 @@ impl Default for Caps {
             options: 40,
             credentials: Vec::new(),
             files: Vec::new(),
+            more_files: 0,
         }
     }
 }

@@ -36,7 +36,7 @@ mod write_line;
 
 pub use caps::{Caps, LeftOut};
 pub use opening::Misfit;
-pub use shapes::{UNWRITTEN, UNWRITTEN_CONDITIONS};
+pub use shapes::{UNWRITTEN, UNWRITTEN_CONDITIONS, UNWRITTEN_EXTRACTS};
 pub use spec::{GrammarSpec, Offered, specialise, specialise_with};
 pub use stream::{PlanStream, StreamError};
 pub use write_line::{write_line, write_lines};

@@ -4,7 +4,7 @@
 //! step that may leave it or end the task. That nothing follows a page change is so a matter of form.
 //!
 //! Several conditions may contradict each other, which is for `check` to find; a pattern always compiles.
-//! [`UNWRITTEN`] and [`UNWRITTEN_CONDITIONS`] list what a model cannot write though the language has it.
+//! [`UNWRITTEN`], [`UNWRITTEN_EXTRACTS`] and [`UNWRITTEN_CONDITIONS`] list what a model cannot write though the language has it.
 
 use cuebook_grammar::action::{ActionKind, Owner};
 use cuebook_grammar::arguments::Shape;
@@ -48,7 +48,6 @@ pub const UNWRITTEN: &[(&str, &str, &str)] = &[
     ("dragPoints", "durationMs", "its default serves"),
     ("longPressPoint", "viewport", "whoever shows the picture knows its size"),
     ("longPressPoint", "durationMs", "its default serves"),
-    ("extract", "schema", "an open object: no grammar bounds it"),
     ("fetch", "headers", "an open object: no grammar bounds it"),
     ("fetch", "pre", "no part of the page: no condition of the page applies"),
     ("fetch", "post", "no part of the page: no condition of the page applies"),
@@ -60,6 +59,12 @@ pub const UNWRITTEN: &[(&str, &str, &str)] = &[
     ("shell", "post", "no part of the page: no condition of the page applies"),
     ("call", "pre", "no part of the page: no condition of the page applies"),
     ("call", "post", "no part of the page: no condition of the page applies"),
+];
+
+/// Kinds of `extract` that no model writes, and why.
+pub const UNWRITTEN_EXTRACTS: &[(&str, &str)] = &[
+    ("schema", "a schema is an open object: no grammar bounds it"),
+    ("count", "a candidate is one element: only a declared locator has a count"),
 ];
 
 /// Kinds of conditions that no model writes, and why.
@@ -357,12 +362,18 @@ impl Shaper<'_> {
                 on(target(&self.pools.files), vec![member("files", files)])
             }
             Kind::Extract => {
-                let query = |members: Vec<Member>| {
-                    let target = self.pools.any.clone().map(|pool| optional("targetRef", pool));
-                    vec![member("query", Node::Object(target.into_iter().chain(members).collect()))]
+                let target = self.pools.any.clone().map(|pool| optional("targetRef", pool));
+                let query = |kinds: &[&str], more: &[Member]| {
+                    let kind = member("kind", words(kinds.iter().copied()));
+                    let members = target.iter().cloned().chain([kind]).chain(more.iter().cloned()).collect();
+                    vec![member("query", Node::Object(members))]
                 };
-                let forms = words(["text", "html", "outerHtml", "value", "markdown", "form", "metadata"]);
-                vec![query(vec![member("kind", forms)]), query(vec![member("kind", words(["attribute"])), named()])]
+                let pattern = optional("pattern", Node::Text(Text::Pattern { max: PATTERN }));
+                vec![
+                    query(&["text", "html", "outerHtml", "value", "markdown", "url"], std::slice::from_ref(&pattern)),
+                    query(&["form", "metadata"], &[]),
+                    query(&["attribute"], &[named(), pattern.clone()]),
+                ]
             }
             Kind::Snapshot => vec![vec![optional("scope", words(["view", "full"]))]],
             Kind::Screenshot => {

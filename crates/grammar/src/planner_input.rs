@@ -35,7 +35,7 @@ use crate::step::{RiskLevel, Step};
 
 /// The version of the document. The major version is raised when an older reader would misread it, the minor version
 /// when a member is added.
-pub const PLANNER_INPUT_VERSION: &str = "1.1";
+pub const PLANNER_INPUT_VERSION: &str = "1.2";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, PLANNER_INPUT_VERSION)
@@ -44,7 +44,7 @@ fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String,
 /// The input of a planner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannerInput {
-    /// The version of this document: `1.1`. A later minor version may have further members.
+    /// The version of this document: `1.2`. A later minor version may have further members.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
@@ -72,6 +72,12 @@ pub struct PlannerInput {
     pub questions: Vec<Answered>,
     /// The names of the secrets that a step may enter with `credentialRef`.
     pub secrets: Vec<CredentialRef>,
+    /// The files that a step may upload, at most 50. Since 1.2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// How many more it may, which are not listed. Since 1.2.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub more_files: u32,
     /// Whether the last plans repeat each other without changing the page: `no`, `hint`, or `warning`, after which the
     /// run ends.
     pub stuck: StuckWord,
@@ -86,6 +92,10 @@ pub struct PlannerInput {
     /// What was wrong with the answer to this request, if it is requested again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
+}
+
+const fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What is open before a planner.
@@ -185,7 +195,7 @@ pub struct PlannerMemory {
     /// What the planner wrote after `Remember:` in its reasoning, at most 300 characters. Since 1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Plans that worked on pages like this; their ids are not those of this page.
+    /// Plans that worked on pages like this. They name the candidates of this page.
     pub plans: Vec<KnownPlan>,
 }
 
@@ -266,6 +276,8 @@ impl PlannerInput {
             },
             questions: request.history.iter().filter_map(Answered::of).collect(),
             secrets: Vec::new(),
+            files: Vec::new(),
+            more_files: 0,
             stuck: match request.stuck {
                 Stuck::No => StuckWord::No,
                 Stuck::Hint => StuckWord::Hint,
@@ -486,6 +498,8 @@ mod tests {
         let violation = Violation::new(crate::plan::ViolationCode::UnknownTarget, "/steps/0/targetRef", "saw c9");
         PlannerInput {
             secrets: vec![CredentialRef::new("shop")],
+            files: vec!["cv.pdf".to_owned()],
+            more_files: 2,
             violations: vec![violation],
             ..PlannerInput::of(&request)
         }
@@ -499,7 +513,7 @@ mod tests {
         // Schemas of tools are judged below; here they would hide the rest.
         input.tool_catalog.retain(|tool| matches!(tool.name.as_str(), "click" | "finish" | "remind"));
         let text = format!("{}\n", serde_json::to_string_pretty(&input).unwrap());
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/planner-input-1.1.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/planner-input-1.2.json");
         if std::env::var_os("UPDATE_SCHEMAS").is_some() {
             std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden")).unwrap();
             std::fs::write(path, &text).unwrap();
@@ -509,7 +523,7 @@ mod tests {
         assert_eq!(wire::read::<PlannerInput>(wire::parse(&text).unwrap()).unwrap(), input);
         let validator = jsonschema::draft202012::new(&crate::schema_of(crate::Document::PlannerInput)).unwrap();
         assert!(validator.is_valid(&serde_json::to_value(document()).unwrap()));
-        let other = text.replace("\"schema_version\": \"1.1\"", "\"schema_version\": \"2.0\"");
+        let other = text.replace("\"schema_version\": \"1.2\"", "\"schema_version\": \"2.0\"");
         let error = wire::read::<PlannerInput>(wire::parse(&other).unwrap()).unwrap_err();
         assert!(error.message.contains("expected version 1.x, saw `2.0`"), "{error}");
     }

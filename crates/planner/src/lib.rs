@@ -21,6 +21,8 @@
 pub mod converse;
 pub mod engine;
 #[cfg(feature = "converse")]
+mod files;
+#[cfg(feature = "converse")]
 pub mod goal;
 #[cfg(feature = "http")]
 mod http;

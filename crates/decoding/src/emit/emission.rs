@@ -20,11 +20,13 @@ pub enum Target {
     Gemini,
     /// Ollama's `format`, and llama.cpp's `json_schema`.
     Ollama,
+    /// `json_schema` of servers that are compatible with OpenAI: vLLM, SGLang, llama.cpp and others.
+    Compatible,
     /// llama.cpp's grammars.
     Gbnf,
     /// llguidance's grammars.
     Lark,
-    /// XGrammar's grammars, as vLLM and SGLang take them.
+    /// XGrammar's grammars, as vLLM takes them.
     Ebnf,
     /// The line form, in GBNF.
     Line,
@@ -32,13 +34,14 @@ pub enum Target {
 
 impl Target {
     /// Every dialect.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::JsonSchema,
         Self::OpenAi,
         Self::Tools,
         Self::Anthropic,
         Self::Gemini,
         Self::Ollama,
+        Self::Compatible,
         Self::Gbnf,
         Self::Lark,
         Self::Ebnf,
@@ -55,6 +58,7 @@ impl Target {
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
+            Self::Compatible => "compatible",
             Self::Gbnf => "gbnf",
             Self::Lark => "lark",
             Self::Ebnf => "ebnf",

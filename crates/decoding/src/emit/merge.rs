@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::emission::Loss;
 use super::schema_writer::{Style, Writer};
 use crate::ir::{Document, Member, Node, Presence, Text, Union, Variant};
-use crate::toolset::{tool_of, tool_of_registered, verbs_of};
+use crate::toolset::{THOUGHT, tool_of, tool_of_registered, verbs_of};
 
 /// One tool.
 pub(super) struct Tool {
@@ -41,6 +41,11 @@ pub(super) fn tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>)
     // Tools are called one after the other: the order in which they may stand is the model's.
     let mut lost = BTreeSet::from([Loss::Conditions, Loss::LastStep]);
     let mut tools: Vec<Tool> = Vec::new();
+    let thought = match &document.root {
+        Node::Object(members) => members.iter().find(|member| member.name == "reasoningSummary"),
+        _ => None,
+    };
+    let thought = thought.map_or(Node::Text(Text::Free { min: 0, max: 600 }), |member| member.node.clone());
     for (name, variants) in by_tool(document) {
         if variants.len() > 1 {
             lost.insert(Loss::Combinations);
@@ -55,11 +60,19 @@ pub(super) fn tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>)
         if verbs_of(&name).is_some() {
             members.insert(0, verb_among(&variants));
         }
-        let members: Vec<Member> = members
+        let mut members: Vec<Member> = members
             .into_iter()
             .map(|member| Member { node: without_choices(document, &member.node), ..member })
             .collect();
+        // Servers that require a call suppress text before it, so the thought is a parameter, and the first.
+        let thinks = !members.iter().any(|member| member.name == THOUGHT);
+        if thinks {
+            members.insert(0, Member { name: THOUGHT.to_owned(), node: thought.clone(), presence: Presence::Required });
+        }
         let mut parameters = writer.object(None, &members);
+        if thinks && let Some(Value::Object(schema)) = parameters.pointer_mut("/properties/thought") {
+            schema.insert("description".to_owned(), "What is missing, and what this does about it".into());
+        }
         let definitions = writer.definitions(&parameters);
         if let Value::Object(parameters) = &mut parameters
             && !definitions.is_empty()

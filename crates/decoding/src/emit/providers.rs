@@ -37,6 +37,17 @@ pub(super) fn ollama(document: &Document) -> Emission {
     Emission { target: Target::Ollama, body: Body::Json(schema), lost: vec![Loss::MemberOrder], limits }
 }
 
+/// The schema as servers take it that are compatible with OpenAI: as that of Ollama, since llama.cpp is one of them, but
+/// without lengths of texts. XGrammar, which vLLM and SGLang use, compiles those for 20 s.
+pub(super) fn compatible(document: &Document) -> Emission {
+    let document = &whole(document);
+    let mut writer = Writer::new(document, Style { lengths: false, ..REFERENCE });
+    let schema = Value::Object(writer.root());
+    writer.lost.insert(Loss::MemberOrder);
+    let lost = writer.lost.into_iter().collect();
+    Emission { target: Target::Compatible, body: Body::Json(schema), lost, limits: Vec::new() }
+}
+
 /// The same plan in full.
 fn whole(document: &Document) -> Document {
     let Node::Object(members) = &document.root else { return document.clone() };

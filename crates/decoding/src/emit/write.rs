@@ -20,6 +20,7 @@ pub fn emit(target: Target, document: &Document) -> Emission {
         Target::Anthropic => providers::anthropic(document),
         Target::Gemini => providers::gemini(document),
         Target::Ollama => providers::ollama(document),
+        Target::Compatible => providers::compatible(document),
         Target::Gbnf => with_repetitions(target, &json(document)),
         Target::Line => with_repetitions(target, &line(document)),
         Target::Lark => text(lark::write(&json(document))),

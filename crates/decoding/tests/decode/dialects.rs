@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use cuebook_decoding::emit::{self, Body, Degraded, Emission, Loss, Target, emit, emit_within};
 use cuebook_decoding::mask::Form;
 use cuebook_decoding::{
-    Caps, PlanStream, UNWRITTEN, UNWRITTEN_CONDITIONS, read, specialise, specialise_with, write_lines,
+    Caps, PlanStream, UNWRITTEN, UNWRITTEN_CONDITIONS, UNWRITTEN_EXTRACTS, read, specialise, specialise_with,
+    write_lines,
 };
-use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::action::{ActionKind, ExtractKind};
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{FrameSummary, Observation};
@@ -18,7 +19,7 @@ use cuebook_grammar::wire::ShortText;
 use cuebook_grammar::{Document, schema_of};
 use serde_json::{Value, json};
 
-use crate::{accepts, byte_masks};
+use crate::{accepts, byte_masks, gbnf, text_of};
 
 pub(crate) fn page(buttons: usize) -> Observation {
     let mut candidates = vec![
@@ -208,8 +209,14 @@ fn openai_requires_every_member_and_knows_no_lengths() {
 /// llama.cpp writes what is required before what is not: nothing of a plan may be left to the end.
 #[test]
 fn a_plan_of_llama_cpp_has_its_thought_first_and_its_last_step_last() {
+    for target in [Target::Ollama, Target::Compatible] {
+        has_its_thought_first(target);
+    }
+}
+
+fn has_its_thought_first(target: Target) {
     let spec = specialise(&page(3), &policy());
-    let emission = emit(Target::Ollama, spec.document());
+    let emission = emit(target, spec.document());
     let parts = json!(["version", "reasoningSummary", "steps", "last"]);
     assert_eq!(json_of(&emission)["required"], parts);
     assert_eq!(
@@ -220,6 +227,43 @@ fn a_plan_of_llama_cpp_has_its_thought_first_and_its_last_step_last() {
     let plan = json!({ "version": "1.0", "reasoningSummary": "", "steps": [], "last": { "type": "finish" } });
     assert!(schema.is_valid(&plan));
     assert!(takes(&page(3), &plan.to_string()), "it is a sentence in every dialect");
+}
+
+/// XGrammar compiles a repetition with an upper bound for seconds.
+#[test]
+fn a_schema_for_compatible_servers_bounds_no_text() {
+    let (page, policy, caps) = everything();
+    let text = json_of(&emit(Target::Compatible, specialise_with(&page, &policy, &caps).document())).to_string();
+    assert!(!text.contains("\"maxLength\"") && !text.contains("\"minLength\""), "{text}");
+    let patterns = text.split("\"pattern\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+    // The labels of a host are at most 30 characters; that costs nothing.
+    let is_bound =
+        |inner: &str| inner.split_once(',').is_some_and(|(_, most)| most.parse().is_ok_and(|most: u32| most > 30));
+    for pattern in patterns {
+        assert!(!pattern.split('{').filter_map(|rest| rest.split('}').next()).any(is_bound), "{pattern}");
+    }
+}
+
+/// Servers that require a call suppress the text before it.
+#[test]
+fn every_tool_asks_for_the_thought_first() {
+    let (page, policy, caps) = everything();
+    for (target, of) in [(Target::Tools, "/function/parameters"), (Target::Anthropic, "/input_schema")] {
+        let emission = emit_within(target, &page, &policy, &caps).1;
+        let tools = json_of(&emission).get("tools").unwrap_or(json_of(&emission)).as_array().unwrap().clone();
+        assert!(tools.len() > 15);
+        for tool in tools {
+            let schema = tool.pointer(of).unwrap();
+            assert_eq!(schema["properties"].as_object().unwrap().keys().next().unwrap(), "thought", "{tool}");
+            assert_eq!(schema["required"][0], "thought", "{tool}");
+            assert_eq!(schema["properties"]["thought"]["type"], "string", "{tool}");
+        }
+    }
+    let call = json!([{ "name": "click", "arguments": { "thought": "The form is full.", "targetRef": "c3" } },
+        { "name": "history", "arguments": { "thought": "", "type": "reload" } }]);
+    let draft = read::read(&call.to_string(), Author::Model).unwrap();
+    assert_eq!(draft.reasoning_summary.as_deref(), Some("The form is full."));
+    assert_eq!(json!(draft.steps), json!([{ "type": "click", "targetRef": "c3" }, { "type": "reload" }]));
 }
 
 #[test]
@@ -395,6 +439,50 @@ fn every_dialect_writes_every_verb() {
     }
 }
 
+/// What `extract` reads, and each part of its query, is written by JSON and lines alike, or listed with a reason.
+#[test]
+fn every_kind_of_extract_is_written_but_those_listed() {
+    let page = page(1);
+    let spec = specialise(&page, &policy());
+    let masks = byte_masks();
+    let [judge, ebnf] = [Target::Gbnf, Target::Ebnf].map(|target| gbnf::Gbnf::read(&text_of(target, &spec)));
+    let lines = gbnf::Gbnf::read(&text_of(Target::Line, &spec));
+    let schema = jsonschema::draft202012::new(json_of(&emit(Target::Compatible, spec.document()))).unwrap();
+    let takes = |query: Value| {
+        let plan = json!({ "version": "1.0", "last": { "type": "extract", "query": query } });
+        let text = plan.to_string();
+        let full = json!({ "version": "1.0", "reasoningSummary": "", "steps": [], "last": plan["last"] });
+        let mut all = vec![accepts(&masks, &spec, &text), schema.is_valid(&full), judge.accepts(&text)];
+        // It takes any characters for a pattern.
+        assert!(!all[0] || ebnf.accepts(&text), "{text}");
+        if let Ok(draft) = read::read(&text, Author::Model) {
+            all.push(lines.accepts(&write_lines(&draft)));
+            assert!(!all[0] || draft.check(&page, &policy()).is_ok(), "{text}");
+        }
+        assert!(all.iter().all(|takes| *takes == all[0]), "{text}: {all:?}");
+        all[0]
+    };
+    for kind in ExtractKind::ALL {
+        let kind = kind.as_str();
+        let is_listed = UNWRITTEN_EXTRACTS.iter().any(|(listed, _)| *listed == kind);
+        let mut query = match kind {
+            "attribute" => json!({ "kind": kind, "name": "href" }),
+            "schema" => json!({ "kind": kind, "schema": { "type": "object" } }),
+            "count" => json!({ "targetRef": "c1", "kind": kind }),
+            _ => json!({ "kind": kind }),
+        };
+        assert_ne!(takes(query.clone()), is_listed, "{kind}");
+        query["pattern"] = "id=[0-9]".into();
+        assert!(!takes(query.clone()), "a pattern has letters, digits and few signs");
+        query["pattern"] = "Total: ".into();
+        let is_text = matches!(kind, "text" | "html" | "outerHtml" | "value" | "markdown" | "attribute" | "url");
+        assert_eq!(takes(query), is_text, "a part of {kind}");
+    }
+    let published = schema_of(Document::Plan)["$defs"]["ExtractQuery"]["properties"].clone();
+    let parts: BTreeSet<&str> = published.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(parts, BTreeSet::from(["targetRef", "kind", "name", "pattern", "schema"]), "each is looked at above");
+}
+
 /// Whether there is a tool of this name.
 fn names_tool(tools: &Value, name: &str) -> bool {
     let tools = tools.get("tools").unwrap_or(tools).as_array().cloned().unwrap_or_default();
@@ -436,6 +524,96 @@ pub(crate) fn articles_login() -> (Observation, [String; 2]) {
     let click = r#"{"type":"click","targetRef":"c10","pre":[{"kind":"visible","target":"c10"}],"post":[{"kind":"networkIdle","timeoutMs":1500},{"kind":"urlChanges"}]}"#;
     let wait = r#"{"type":"waitFor","condition":{"kind":"urlMatches","pattern":"/dashboard"},"timeoutMs":5000}"#;
     (page, [format!(r#"{{"version":"1.0","steps":[{before}],"last":{click}}}"#), last(wait)])
+}
+
+/// The value with null for whatever a strict schema requires and the value leaves out; `None` if that does not help.
+fn filled(root: &Value, schema: &Value, value: &Value) -> Option<Value> {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return filled(root, root.pointer(reference.trim_start_matches('#'))?, value);
+    }
+    if let Some(choices) = schema["anyOf"].as_array() {
+        return choices.iter().find_map(|choice| filled(root, choice, value));
+    }
+    match value {
+        Value::Object(members) => {
+            let known = schema["properties"].as_object()?;
+            if !members.keys().all(|name| known.contains_key(name)) {
+                return None;
+            }
+            let part = |(name, schema): (&String, &Value)| {
+                Some((name.clone(), filled(root, schema, members.get(name).unwrap_or(&Value::Null))?))
+            };
+            known.iter().map(part).collect::<Option<_>>().map(Value::Object)
+        }
+        Value::Array(items) => {
+            let all: Option<Vec<Value>> = items.iter().map(|item| filled(root, &schema["items"], item)).collect();
+            all.map(Value::Array)
+        }
+        _ => {
+            let mut alone = schema.clone();
+            alone["$defs"] = root["$defs"].clone();
+            jsonschema::draft202012::is_valid(&alone, value).then(|| value.clone())
+        }
+    }
+}
+
+/// Each dialect that has conditions, as the recognisers here read it.
+#[test]
+fn every_dialect_with_conditions_takes_the_articles_login_plan() {
+    let (page, plans) = articles_login();
+    let spec = specialise(&page, &policy());
+    for target in Target::ALL {
+        let emission = emit(target, spec.document());
+        if emission.lost.contains(&Loss::Conditions) {
+            continue;
+        }
+        for text in &plans {
+            let plan: Value = serde_json::from_str(text).unwrap();
+            let takes = match target {
+                Target::JsonSchema | Target::Ollama | Target::Compatible => {
+                    // The latter two require the parts of a plan that may be empty.
+                    let mut whole = json!({ "version": "1.0", "reasoningSummary": "", "steps": [] });
+                    whole.as_object_mut().unwrap().extend(plan.as_object().unwrap().clone());
+                    jsonschema::draft202012::is_valid(json_of(&emission), &whole)
+                }
+                Target::OpenAi => {
+                    let schema = &json_of(&emission)["json_schema"]["schema"];
+                    let filled = filled(schema, schema, &plan).unwrap_or_default();
+                    let read = read::read(&filled.to_string(), Author::Model);
+                    assert_eq!(read, read::read(text, Author::Model), "nulls mean nothing");
+                    jsonschema::draft202012::is_valid(schema, &filled)
+                }
+                Target::Gbnf | Target::Ebnf => gbnf::Gbnf::read(&text_of(target, &spec)).accepts(text),
+                Target::Lark => accepts(&byte_masks(), &spec, text),
+                Target::Line => {
+                    let lines = write_lines(&read::read(text, Author::Model).unwrap());
+                    gbnf::Gbnf::read(&text_of(target, &spec)).accepts(&lines)
+                }
+                Target::Tools | Target::Anthropic | Target::Gemini => panic!("no conditions there"),
+            };
+            assert!(takes, "{} of {text}", target.as_str());
+        }
+    }
+}
+
+/// The positions at which a page with many options is chosen from are those that the grammar offers.
+#[test]
+fn long_selects_are_chosen_from_by_position_and_longer_ones_in_words() {
+    for (count, accepted, refused) in [
+        (40, json!("o0"), json!(0)),
+        (41, json!(40), json!(41)),
+        (99, json!(98), json!(99)),
+        (100, json!("any"), json!(0)),
+    ] {
+        let mut page = page(0);
+        let option = page.candidates[1].options[0].clone();
+        let named = |n| cuebook_grammar::candidate::SelectOption { label: format!("o{n}"), ..option.clone() };
+        page.candidates[1].options = (0..count).map(named).collect();
+        let select =
+            |option: &Value| last(&json!({ "type": "select", "targetRef": "c2", "option": option }).to_string());
+        assert!(takes(&page, &select(&accepted)), "{count}: {accepted}");
+        assert!(!takes(&page, &select(&refused)), "{count}: {refused}");
+    }
 }
 
 #[test]

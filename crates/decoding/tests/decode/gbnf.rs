@@ -1,5 +1,5 @@
 //! A small judge of GBNF: reads the notation and tells whether a text is a sentence. It knows what our
-//! emitters use: literals, classes, groups, choices, `?` and `{m,n}`.
+//! emitters use: literals, classes, groups, choices, `?`, `*`, `+` and `{m,n}`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -192,6 +192,10 @@ impl Parser {
             Some('?') => {
                 self.at += 1;
                 Node::Repeat(Box::new(item), 0, 1)
+            }
+            Some(endless @ ('*' | '+')) => {
+                self.at += 1;
+                Node::Repeat(Box::new(item), usize::from(endless == '+'), usize::MAX)
             }
             Some('{') => {
                 self.at += 1;

@@ -10,6 +10,7 @@ use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::plan::{PlanDraft, Violation, Violations};
 use cuebook_grammar::planner_input::PlannerInput;
 use cuebook_grammar::planning::{CallPurpose, MessageRole};
+use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
 use tokio::time::Instant;
@@ -18,6 +19,7 @@ use super::chat::{ChatEngine, ChatMessage, Dialect, EngineError};
 use super::limits::{Budget, Limits, Spent};
 use super::memory::memory_in;
 use super::turn::{Grammar, Turn, TurnEnd};
+use crate::files::{self, Files};
 use crate::prompt::{Form, Ground, Prompts};
 
 /// Why a model gave no plan.
@@ -125,7 +127,8 @@ impl<E: ChatEngine> ModelPlanner<E> {
         self
     }
 
-    /// Sets the bounds of the output: credentials, files, candidates, lengths.
+    /// Sets the bounds of the output: credentials, files, candidates, lengths. Default of the files: those below the
+    /// directories that the policy opens for reading, 50 at most.
     #[must_use]
     pub fn with_caps(mut self, caps: Caps) -> Self {
         self.caps = caps;
@@ -142,13 +145,23 @@ impl<E: ChatEngine> ModelPlanner<E> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The bounds of the output, with the files that the policy declares where none were set.
+    fn caps_under(&self, policy: &Policy) -> Caps {
+        if !self.caps.files.is_empty() {
+            return self.caps.clone();
+        }
+        let Files { names, more } = files::declared(policy);
+        Caps { files: names, more_files: more, ..self.caps.clone() }
+    }
+
     fn grammar(&self, request: &PlanRequest<'_>) -> Grammar {
         let asked = self.engine.dialect();
         let target = match asked {
             Dialect::Plan(target) | Dialect::Calls(target) => target,
             Dialect::Prompted | Dialect::Document => Target::JsonSchema,
         };
-        let (spec, emission, degraded) = emit_within(target, request.observation, request.policy, &self.caps);
+        let caps = self.caps_under(request.policy);
+        let (spec, emission, degraded) = emit_within(target, request.observation, request.policy, &caps);
         let dialect = match asked {
             Dialect::Plan(_) | Dialect::Calls(_) if degraded == Degraded::InPrompt => Dialect::Prompted,
             asked => asked,
@@ -165,8 +178,11 @@ impl<E: ChatEngine> ModelPlanner<E> {
 
     /// The document of a request, for programs.
     fn document(&self, request: &PlanRequest<'_>, violations: &[Violation]) -> Result<ChatMessage, EngineError> {
+        let caps = self.caps_under(request.policy);
         let input = PlannerInput {
-            secrets: self.caps.credentials.clone(),
+            secrets: caps.credentials,
+            files: caps.files,
+            more_files: u32::try_from(caps.more_files).unwrap_or(u32::MAX),
             violations: violations.to_vec(),
             ..PlannerInput::of(request)
         };

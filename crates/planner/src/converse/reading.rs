@@ -13,12 +13,12 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode, Violations};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::step::Step;
-use cuebook_grammar::wire::ReadError;
+use cuebook_grammar::wire::{LongText, ReadError};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::chat::Dialect;
-use super::memory::{memory_in, summary_in};
+use super::memory::{memory_in, summary_in, thought_in};
 
 /// Upper bound of an answer in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -199,7 +199,11 @@ impl<'a> Reader<'a> {
         let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
         match &self.form {
             Reading::Plan(_) => memory_in(&summary_in(answer)?),
-            Reading::Calls(_) => memory_in(answer),
+            Reading::Calls(calls) => {
+                let mut thoughts = vec![answer.to_owned()];
+                thoughts.extend(calls.iter().filter_map(|call| thought_in(&call.arguments)));
+                memory_in(&thoughts.join("\n\n"))
+            }
             Reading::Lines => {
                 let thoughts: Vec<&str> = answer.lines().filter_map(|line| line.trim().strip_prefix('#')).collect();
                 memory_in(&thoughts.join("\n"))
@@ -238,10 +242,10 @@ impl<'a> Reader<'a> {
             Reading::Calls(calls) if !calls.is_empty() => {
                 let calls: Vec<Value> = calls.iter().map(as_json).collect();
                 let mut draft = read::read_as(Form::ToolCalls, &Value::Array(calls).to_string(), Author::Model)?;
-                let said = answer.trim();
-                if draft.reasoning_summary.is_none() && !said.is_empty() {
-                    draft.reasoning_summary = Some(cuebook_grammar::wire::LongText::cut(said));
-                }
+                let said = [answer.trim().to_owned(), thoughts_of_registered(&mut draft.steps, self.policy)];
+                let thoughts = draft.reasoning_summary.take().map(|thoughts| thoughts.to_string());
+                let said: Vec<String> = said.into_iter().chain(thoughts).filter(|said| !said.is_empty()).collect();
+                draft.reasoning_summary = (!said.is_empty()).then(|| LongText::cut(&said.join("\n\n")));
                 draft
             }
             Reading::Plan(stream) => match stream.clone().finish() {
@@ -287,7 +291,9 @@ impl<'a> Reader<'a> {
         let mut steps = Vec::new();
         for call in calls.iter_mut().take(index).filter(|call| !call.is_read) {
             call.is_read = true;
-            steps.extend(read::read_as(Form::ToolCalls, &as_json(call).to_string(), Author::Model)?.steps);
+            let mut draft = read::read_as(Form::ToolCalls, &as_json(call).to_string(), Author::Model)?;
+            thoughts_of_registered(&mut draft.steps, self.policy);
+            steps.extend(draft.steps);
         }
         self.judged(steps)
     }
@@ -333,6 +339,24 @@ struct Drafts {
 /// Whether an answer, or its beginning, is several plans.
 fn offers_drafts(answer: &str) -> bool {
     answer.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with("\"drafts\""))
+}
+
+/// Takes out the thoughts among the arguments of registered actions: those that are no arguments of theirs.
+fn thoughts_of_registered(steps: &mut [Step], policy: &Policy) -> String {
+    const THOUGHT: &str = "thought";
+    let mut thoughts = Vec::new();
+    for step in steps {
+        let Action::Call(call) = &mut step.action else { continue };
+        let is_own = |schema: &Value| schema.get("properties").is_some_and(|own| own.get(THOUGHT).is_some());
+        if policy.registered(&call.name).is_none_or(|registered| is_own(&registered.schema)) {
+            continue;
+        }
+        let Some(args) = &mut call.args else { continue };
+        if args.get(THOUGHT).is_some_and(Value::is_string) {
+            thoughts.extend(args.remove(THOUGHT).as_ref().and_then(Value::as_str).map(str::to_owned));
+        }
+    }
+    thoughts.join("\n\n")
 }
 
 fn as_json(call: &Call) -> Value {

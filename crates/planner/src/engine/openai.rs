@@ -142,7 +142,7 @@ impl ChatEngine for OpenAi {
     fn dialect(&self) -> Dialect {
         match self.mode {
             OpenAiMode::Strict => Dialect::Plan(Target::OpenAi),
-            OpenAiMode::Schema => Dialect::Plan(Target::Ollama),
+            OpenAiMode::Schema => Dialect::Plan(Target::Compatible),
             OpenAiMode::Tools => Dialect::Calls(Target::Tools),
             OpenAiMode::LlamaCpp => Dialect::Plan(Target::Gbnf),
             OpenAiMode::LlamaCppLines => Dialect::Plan(Target::Line),

@@ -10,8 +10,8 @@ pub enum OpenAiMode {
     /// `response_format` with OpenAI's strict schema.
     #[default]
     Strict,
-    /// `response_format` with a schema that states every bound, as llama.cpp, vLLM and others support.
-    // OpenAI rejects bounds; a model that decodes under a schema without them may write without end.
+    /// `response_format` with a schema without lengths of texts, as vLLM, SGLang, llama.cpp and others support. It has
+    /// optional members, which OpenAI rejects: written as null, they would take a third of an answer.
     Schema,
     /// Tool calls, one per step, at least one required.
     Tools,
@@ -21,6 +21,6 @@ pub enum OpenAiMode {
     LlamaCppLines,
     /// `structured_outputs` of vLLM 0.12 or later.
     Vllm,
-    /// No constraint: the prompt holds the schema, and the check decides.
+    /// No constraint: the prompt names the actions and conditions, as it does in every mode, and the check decides.
     Plain,
 }

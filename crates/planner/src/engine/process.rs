@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `{"drafts": [plan, plan, plan]}` | up to three plans, the best first, where the request has a failure; ends the answer |
 //! | `{"type": "click", …}` or `{"tool": "click", "args": {…}}` | a step, as soon as it is known |
-//! | `{"reasoning": "…"}` | a summary of the reasoning, for the log |
+//! | `{"reasoning": "…"}` | a summary of the reasoning, for the log; after `Remember:`, for the next request |
 //! | `{"usage": {"inputTokens": 1, "outputTokens": 2}}` | the tokens so far |
 //! | `{"refusal": "…"}` | there is no plan, and why; ends the answer |
 //! | `{"done": true}` | ends the answer; may hold `reasoning` and `usage` |
@@ -218,8 +218,12 @@ impl ChatEngine for Process {
 
     async fn open(&self, request: &ChatRequest<'_>) -> Result<ProcessStream, EngineError> {
         let line = line_of(request)?;
-        let mut stream =
-            ProcessStream { state: self.state.clone().lock_owned().await, events: VecDeque::new(), steps: 0 };
+        let mut stream = ProcessStream {
+            state: self.state.clone().lock_owned().await,
+            events: VecDeque::new(),
+            steps: 0,
+            reasoning: Vec::new(),
+        };
         // One that ended of itself between two answers takes one request at a time.
         if let Some(running) = &mut stream.state.running
             && !running.owes
@@ -273,6 +277,8 @@ pub struct ProcessStream {
     events: VecDeque<ChatEvent>,
     /// Steps that came in lines of their own.
     steps: usize,
+    /// The reasoning that came in lines of its own, which is the plan's.
+    reasoning: Vec<String>,
 }
 
 /// A line that is no plan and no step.
@@ -333,8 +339,15 @@ impl ProcessStream {
         };
         let value = wire::parse(line).map_err(|error| bad(format!("`{}` ({error})", one_line(line, 120))))?;
         let has = |name: &str| value.get(name).is_some();
-        if value.is_array() || has("steps") || has("drafts") || form_of(line) == Form::ToolCalls {
-            self.events.push_back(ChatEvent::Text(line.to_owned()));
+        if value.is_array() || has("steps") || has("last") || has("drafts") || form_of(line) == Form::ToolCalls {
+            let is_silent = (has("steps") || has("last")) && !has("reasoningSummary") && !has("reasoning_summary");
+            let text = match (self.reasoning.join("\n\n"), line.strip_prefix('{')) {
+                (said, Some(rest)) if is_silent && !said.is_empty() => {
+                    format!("{{\"reasoningSummary\":{},{rest}", Value::from(said))
+                }
+                _ => line.to_owned(),
+            };
+            self.events.push_back(ChatEvent::Text(text));
             self.end(Finish::Stop);
         } else if has("type") || has("tool") {
             let front = if self.steps == 0 { "{\"steps\":[" } else { "," };
@@ -349,6 +362,7 @@ impl ProcessStream {
     }
 
     fn remark(&mut self, remark: Remark) {
+        self.reasoning.extend(remark.reasoning.clone().filter(|said| !said.trim().is_empty()));
         self.events.extend(remark.reasoning.map(ChatEvent::Reasoning));
         let usage =
             remark.usage.map(|tokens| ChatEvent::Usage { input: tokens.input_tokens, output: tokens.output_tokens });
@@ -357,8 +371,12 @@ impl ProcessStream {
             self.events.push_back(ChatEvent::Refusal(reason));
             self.end(Finish::Refused);
         } else if remark.done {
-            let end = if self.steps == 0 { "{\"steps\":[]}" } else { "]}" };
-            self.events.push_back(ChatEvent::Text(end.to_owned()));
+            let end = if self.steps == 0 { "{\"steps\":[]" } else { "]" };
+            let reasoning = match &*self.reasoning.join("\n\n") {
+                "" => String::new(),
+                said => format!(",\"reasoningSummary\":{}", Value::from(said)),
+            };
+            self.events.push_back(ChatEvent::Text(format!("{end}{reasoning}}}")));
             self.end(Finish::Stop);
         }
     }

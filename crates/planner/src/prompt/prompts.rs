@@ -133,7 +133,7 @@ impl Prompts {
             "task" => sections::task(ground.request.task),
             "page" => sections::page(ground),
             "registered" => sections::registered(ground.request.policy),
-            "declared" => sections::declared(ground.spec.caps()),
+            "declared" => sections::declared(ground),
             "exemplars" => sections::exemplars(ground.request.exemplars),
             "history" => sections::history(ground.request.history, ground.request.stuck),
             "memory" => ground.request.memory.map(sections::memory).unwrap_or_default(),

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use cuebook_decoding::{Caps, write_line};
+use cuebook_decoding::write_line;
 use cuebook_grammar::calendar;
+use cuebook_grammar::candidate::Capability;
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::outcome::{Judged, StepFailure};
 use cuebook_grammar::policy::Policy;
@@ -106,16 +107,22 @@ pub(super) fn registered(policy: &Policy) -> String {
     out.join("\n")
 }
 
-/// The names of the declared secrets and files.
-pub(super) fn declared(caps: &Caps) -> String {
+/// The names of the declared secrets, and of the declared files where the page takes files.
+pub(super) fn declared(ground: &Ground<'_>) -> String {
+    let caps = ground.spec.caps();
     let mut out = Vec::new();
     if !caps.credentials.is_empty() {
         let names: Vec<String> = caps.credentials.iter().take(40).map(|name| one_line(name.as_str(), 60)).collect();
         out.push(format!("Secrets, which are typed by credentialRef: {}", names.join(", ")));
     }
-    if !caps.files.is_empty() {
-        let names: Vec<String> = caps.files.iter().take(40).map(|name| quoted(name, 120)).collect();
-        out.push(format!("Files that may be uploaded: {}", names.join(", ")));
+    let takes_files = ground.request.observation.candidates.iter().any(|one| one.supports(Capability::Files));
+    if takes_files && !caps.files.is_empty() {
+        let names: Vec<String> = caps.files.iter().map(|name| quoted(name, 200)).collect();
+        let more = match caps.more_files {
+            0 => String::new(),
+            more => format!(" ({more} more cannot be named)"),
+        };
+        out.push(format!("Files that may be uploaded: {}{more}", names.join(", ")));
     }
     out.join("\n")
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cuebook_decoding::specialise;
 use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::candidate::{ControlKind, SelectOption};
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::{Landmark, Observation, Truncation};
@@ -142,18 +143,53 @@ fn the_value_of_a_password_field_is_in_no_prompt() {
 
 #[test]
 fn secrets_and_files_are_listed_by_name() {
-    let page = shop();
+    let mut page = shop();
     let policy = policy(&page);
     let caps = cuebook_decoding::Caps {
         credentials: vec![cuebook_grammar::id::CredentialRef::new("shop_password")],
         files: vec!["cv.pdf".to_owned()],
+        more_files: 3,
         ..cuebook_decoding::Caps::default()
     };
     let spec = cuebook_decoding::specialise_with(&page, &policy, &caps);
-    let request = request(&page, &policy);
-    let turn = Prompts::default().turn(&Ground { request: &request, spec: &spec, form: Form::Plan });
-    assert!(turn.contains("Secrets, which are typed by credentialRef: shop_password\n"), "{turn}");
-    assert!(turn.contains("Files that may be uploaded: \"cv.pdf\""), "{turn}");
+    let turn = |page: &Observation| {
+        let request = request(page, &policy);
+        Prompts::default().turn(&Ground { request: &request, spec: &spec, form: Form::Plan })
+    };
+    assert!(turn(&page).contains("Secrets, which are typed by credentialRef: shop_password\n"));
+    assert!(!turn(&page).contains("cv.pdf"), "no field takes files");
+    page.candidates[2].control = ControlKind::File;
+    let turn = turn(&page);
+    assert!(turn.contains("Files that may be uploaded: \"cv.pdf\" (3 more cannot be named)\n"), "{turn}");
+}
+
+/// The number of an option in the prompt is the one that the grammar takes for it.
+#[test]
+fn options_of_long_selects_have_their_numbers() {
+    for count in [40_usize, 41, 99, 100] {
+        let mut page = shop();
+        let select = page.candidates.iter().position(|one| !one.options.is_empty()).unwrap();
+        let option = page.candidates[select].options[0].clone();
+        let named = |n| SelectOption { label: format!("o{n}"), value: format!("v{n}"), ..option.clone() };
+        page.candidates[select].options = (0..count).map(named).collect();
+        let policy = policy(&page);
+        let turn = ask(&request(&page, &policy), &Form::Plan).turn;
+        let spec = specialise(&page, &policy);
+        let id = page.candidates[select].id;
+        let offered = |option: usize| {
+            let plan =
+                format!(r#"{{"version":"1.0","last":{{"type":"select","targetRef":"{id}","option":{option}}}}}"#);
+            let schema = cuebook_decoding::emit::json_schema::write(spec.document());
+            jsonschema::draft202012::is_valid(&schema, &serde_json::from_str(&plan).unwrap())
+        };
+        let is_numbered = (41..100).contains(&count);
+        for n in 0..count {
+            let is_shown = turn.contains(&format!("|{n}=\"o{n}\"")) || turn.contains(&format!("={n}=\"o{n}\""));
+            assert_eq!(is_shown, is_numbered, "{n} of {count}: {turn}");
+            assert_eq!(offered(n), is_numbered, "{n} of {count}");
+        }
+        assert!(!offered(count));
+    }
 }
 
 #[test]

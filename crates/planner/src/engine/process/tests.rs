@@ -80,8 +80,22 @@ async fn one_program_answers_every_request_and_each_is_recorded_with_its_tokens(
     // The record holds the document, and names the picture.
     let text = &call.input[0].text;
     let document: Value = serde_json::from_str(text.split_once("\n[picture").unwrap().0).unwrap();
-    assert_eq!((&document["goal"], &document["schema_version"]), (&json!("Sign in"), &json!("1.1")));
+    assert_eq!((&document["goal"], &document["schema_version"]), (&json!("Sign in"), &json!("1.2")));
     assert!(text.ends_with("[picture: image/png, 3 bytes]") && !text.contains("AQID"));
+}
+
+#[tokio::test]
+async fn what_a_program_wants_to_remember_is_remembered_however_it_answers() {
+    let reasoning = r#"{"reasoning":"Seen. Remember: it costs 35.90."}"#;
+    for answer in [
+        format!("echo '{reasoning}'; echo '{GOOD}'"),
+        format!(r#"echo '{reasoning}'; echo '{{"type":"focus","targetRef":"c1"}}'; echo '{{"done":true}}'"#),
+        format!(r#"echo '{{"type":"focus","targetRef":"c1"}}'; echo '{}'"#, reasoning.replace('}', r#","done":true}"#)),
+    ] {
+        let planner = shell(&format!("while read -r line; do {answer}; done"));
+        let reply = ask(&planner, &mut Seen::default()).await.unwrap();
+        assert_eq!(reply.memory.as_deref(), Some("it costs 35.90."), "{answer}");
+    }
 }
 
 #[tokio::test]
@@ -255,13 +269,15 @@ async fn it_gets_names_of_secrets_and_the_picture_and_no_variable_that_is_withhe
     let got = folder.path().join("got");
     let script = format!("read -r line; printf '%s\\n' \"$line\" \"[$HOME]\" >'{}'; echo '{GOOD}'; cat", got.display());
     let words = ["sh", "-c", &script].map(str::to_owned).to_vec();
-    let caps = Caps { credentials: vec![CredentialRef::new("shop")], ..Caps::default() };
+    let files = vec!["cv.pdf".to_owned()];
+    let caps = Caps { credentials: vec![CredentialRef::new("shop")], files, more_files: 2, ..Caps::default() };
     let planner = ModelPlanner::new(Process::new(words, [OsString::from("HOME")])).with_caps(caps);
     ask(&planner, &mut Seen::default()).await.unwrap();
     let got = std::fs::read_to_string(got).unwrap();
     let (document, home) = got.trim_end().split_once('\n').unwrap();
     let document: Value = serde_json::from_str(document).unwrap();
     assert_eq!(document["secrets"], json!(["shop"]));
+    assert_eq!((&document["files"], &document["more_files"]), (&json!(["cv.pdf"]), &json!(2)));
     assert_eq!(document["context"]["visual"], json!({ "screenshot": "AQID", "media_type": "image/png" }));
     assert_eq!(home, "[]");
 }
