@@ -1,13 +1,6 @@
 //! Episodes of an evaluation as one table, which joins with those of its runs.
 
-use std::io::Write;
-
-use arrow_array::{Array as _, RecordBatch, StructArray};
-use parquet::arrow::ArrowWriter;
-
 use super::column::{Column, nulls, rows, structure};
-use super::parts::{properties, schema};
-use crate::error::ExportError;
 
 rows! { pub,
     /// The result of one episode.
@@ -51,18 +44,4 @@ rows! { pub,
         /// `run_id` in the table `runs`.
         run_id: Option<String>,
     }
-}
-
-/// Writes a Parquet file of episodes.
-///
-/// # Errors
-/// [`ExportError::Parquet`] if `out` cannot be written.
-pub fn episodes(rows: &[EpisodeRow], out: impl Write + Send) -> Result<(), ExportError> {
-    let mut writer = ArrowWriter::try_new(out, schema::<EpisodeRow>(), Some(properties()?))?;
-    let array = EpisodeRow::array(&rows.iter().map(Some).collect::<Vec<_>>());
-    if let Some(rows) = array.as_any().downcast_ref::<StructArray>() {
-        writer.write(&RecordBatch::from(rows))?;
-    }
-    writer.close()?;
-    Ok(())
 }

@@ -5,7 +5,7 @@ mod episodes;
 mod parts;
 mod tables;
 
-pub use episodes::{EpisodeRow, episodes};
-pub use parts::{SCHEMA_VERSION, columns};
+pub use episodes::EpisodeRow;
+pub use parts::{SCHEMA_VERSION, columns, episodes};
 
 pub(crate) use parts::export;

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
+use std::io::Write;
 
 use arrow_array::{Array as _, RecordBatch, StructArray};
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
@@ -232,6 +233,20 @@ impl Tables {
     }
 }
 
+/// Writes a Parquet file of episodes.
+///
+/// # Errors
+/// [`ExportError::Parquet`] if `out` cannot be written.
+pub fn episodes(rows: &[EpisodeRow], out: impl Write + Send) -> Result<(), ExportError> {
+    let mut writer = ArrowWriter::try_new(out, schema::<EpisodeRow>(), Some(properties()?))?;
+    let array = EpisodeRow::array(&rows.iter().map(Some).collect::<Vec<_>>());
+    if let Some(rows) = array.as_any().downcast_ref::<StructArray>() {
+        writer.write(&RecordBatch::from(rows))?;
+    }
+    writer.close()?;
+    Ok(())
+}
+
 /// A file under way.
 struct Table<T> {
     part: Part,
@@ -271,7 +286,7 @@ impl<T: Column> Table<T> {
 }
 
 /// What every file has in common.
-pub(super) fn properties() -> Result<WriterProperties, ExportError> {
+fn properties() -> Result<WriterProperties, ExportError> {
     let version = KeyValue::new("cuebook.schemaVersion".to_owned(), SCHEMA_VERSION.to_owned());
     Ok(WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
@@ -282,7 +297,7 @@ pub(super) fn properties() -> Result<WriterProperties, ExportError> {
         .build())
 }
 
-pub(super) fn schema<T: Column>() -> SchemaRef {
+fn schema<T: Column>() -> SchemaRef {
     match T::data_type() {
         DataType::Struct(fields) => Schema::new(fields).into(),
         _ => Schema::empty().into(),
