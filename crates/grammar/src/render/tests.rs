@@ -107,9 +107,9 @@ fn what_a_page_is_stands_above_its_text() {
         text(page, &TextOptions::default()).lines().skip(1).take(2).map(str::to_owned).collect()
     };
     assert!(said(&page)[0].starts_with("dialog"), "not where the text of the page is not read");
-    let line = json!({ "kind": "text", "cells": [["Hello"]], "frame": 0, "placement": "inView" });
+    let line = json!({ "kind": "text", "cells": [[{ "text": "Hello" }]], "frame": 0, "placement": "inView" });
     page.texts = vec![serde_json::from_value(line).unwrap()];
-    assert_eq!(said(&page), ["kind \"product - button\"", "about \"A pencil\""]);
+    assert_eq!(said(&page), ["kind \"product\\n- button\"", "about \"A pencil\""]);
 }
 
 #[test]
