@@ -5,6 +5,7 @@ use cuebook_grammar::plan::{Author, PlanDraft, Violations};
 
 use serde_json::Value;
 
+use super::likeness::is_tool_call;
 use super::malformed::malformed;
 use super::{json, line, planner_output, thought_action, tool_call};
 
@@ -81,5 +82,5 @@ fn form_in(text: &str) -> Option<Form> {
         return Some(Form::PlannerOutput);
     }
     let has_steps = value.get("steps").is_some() || value.get("last").is_some();
-    Some(if !has_steps && tool_call::is_one(&value) { Form::ToolCalls } else { Form::Plan })
+    Some(if !has_steps && is_tool_call(&value) { Form::ToolCalls } else { Form::Plan })
 }

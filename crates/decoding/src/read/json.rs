@@ -5,8 +5,8 @@ use cuebook_grammar::wire::{self, ReadError};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use super::likeness::is_tool_call;
 use super::malformed::malformed;
-use super::tool_call;
 
 pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
     let (plan, last) = folded(value(text, author)?)?;
@@ -221,8 +221,8 @@ fn looks_like_plan(value: &Value) -> bool {
     let has = |value: &Value, names: &[&str]| names.iter().any(|name| value.get(name).is_some());
     let is_step = |value: &Value| has(value, &["type", "tool"]);
     match value {
-        Value::Array(items) => items.iter().any(is_step) || tool_call::is_one(value),
-        _ => has(value, &["steps", "last"]) || is_step(value) || tool_call::is_one(value),
+        Value::Array(items) => items.iter().any(is_step) || is_tool_call(value),
+        _ => has(value, &["steps", "last"]) || is_step(value) || is_tool_call(value),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod form;
 mod json;
+mod likeness;
 mod line;
 mod malformed;
 mod planner_output;

@@ -13,23 +13,6 @@ use super::json;
 use super::malformed::malformed;
 use crate::toolset::{THOUGHT, registered_of, verbs_of};
 
-/// Whether the value looks like tool calls.
-pub(super) fn is_one(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => items.iter().any(is_one),
-        Value::Object(object) => {
-            object.contains_key("tool_calls")
-                || object.contains_key("function")
-                || (object.contains_key("name") && (object.contains_key("arguments") || object.contains_key("input")))
-                || object.get("message").is_some_and(is_one)
-                || object.get("content").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(is_one))
-                || object.get("choices").and_then(Value::as_array).is_some_and(|choices| choices.iter().any(is_one))
-                || object.get("output").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(is_one))
-        }
-        _ => false,
-    }
-}
-
 /// Reads the calls, in order, as the steps of one plan; text beside them and the thoughts among
 /// their arguments are its reasoning.
 pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Violations> {

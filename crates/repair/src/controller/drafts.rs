@@ -1,4 +1,4 @@
-//! What comes of a request for a plan, and which of several drafts is run.
+//! What a planner is asked for, what comes of it, and which of several drafts is run.
 
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::Observation;
@@ -8,6 +8,15 @@ use cuebook_grammar::seam::PlanReply;
 
 use super::ahead::Ahead;
 use crate::again::is_seen_to_fail;
+
+/// What a planner is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The plan of a task, of which steps may run while it arrives.
+    Plan,
+    /// What mends one step of a plan.
+    Mending,
+}
 
 /// What came of a request for a plan.
 pub(super) enum Heard {

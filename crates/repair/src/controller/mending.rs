@@ -18,10 +18,9 @@ use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::Repair;
 use cuebook_grammar::verdict::Verdict;
 
-use super::drafts::{Heard, best};
+use super::drafts::{Heard, Wanted, best};
 use super::end::{StepEnd, Stop, is_final};
 use super::layers::Seams;
-use super::plans::Wanted;
 use super::run::Controller;
 use crate::again::judged_again;
 use crate::request::{RunEvent, Work};

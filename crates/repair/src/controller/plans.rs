@@ -19,7 +19,7 @@ use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
 use super::ahead::Ahead;
-use super::drafts::{Heard, best};
+use super::drafts::{Heard, Wanted, best};
 use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, is_skipped, rejected};
 use super::layers::Seams;
 use super::mending::{Mended, nearby};
@@ -32,15 +32,6 @@ use crate::state::Run;
 
 /// Drafts that a planner may offer to repair a failure.
 const REPAIR_DRAFTS: usize = 3;
-
-/// What a planner is asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// The plan of a task, of which steps may run while it arrives.
-    Plan,
-    /// What mends one step of a plan.
-    Mending,
-}
 
 impl<S: Seams> Controller<S> {
     /// The plan that was given, if it can be judged without looking at a page: what is refused then is refused
