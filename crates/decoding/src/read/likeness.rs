@@ -12,7 +12,10 @@ pub(super) fn is_tool_call(value: &Value) -> bool {
                 || (object.contains_key("name") && (object.contains_key("arguments") || object.contains_key("input")))
                 || object.get("message").is_some_and(is_tool_call)
                 || object.get("content").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(is_tool_call))
-                || object.get("choices").and_then(Value::as_array).is_some_and(|choices| choices.iter().any(is_tool_call))
+                || object
+                    .get("choices")
+                    .and_then(Value::as_array)
+                    .is_some_and(|choices| choices.iter().any(is_tool_call))
                 || object.get("output").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(is_tool_call))
         }
         _ => false,
