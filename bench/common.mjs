@@ -64,8 +64,8 @@ export async function countedClicks(url) {
 }
 
 /**
- * Answers each line of JSON on standard input, `{"call": name, …}`, with one line on standard output: `{"result": …}`,
- * or `{"error": text}` if the call throws.
+ * Answers each line of JSON on standard input, `{"call": name, …}`, with one line on standard output:
+ * `{"result": …}`, or `{"error": text}` if the call throws.
  */
 export async function serve(calls) {
   for await (const line of createInterface({ input: process.stdin })) {

@@ -1,8 +1,8 @@
 //! The same jobs under the same drift by several sides in one run: cuebook with and without repairs, and peers.
 //!
-//! Invariants: every side gets the job, the drift and the time for a step of the others, a browser process of its own with
-//! a fresh context or tab for each job, and a server that has forgotten everything; who begins changes from trial to trial;
-//! the oracle is the site's own state, whatever a side reports.
+//! Invariants: every side gets the job, the drift and the time for a step of the others, a browser process of its own
+//! with a fresh context or tab for each job, and a server that has forgotten everything; who begins changes from trial
+//! to trial; the oracle is the site's own state, whatever a side reports.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -105,8 +105,8 @@ impl Contest {
         Ok(Value::Object(versions))
     }
 
-    /// Checks that drift reaches the pages of every peer: each reads the texts that cuebook's browser shows under the same
-    /// drift, and others than without it.
+    /// Checks that drift reaches the pages of every peer: each reads the texts that cuebook's browser shows under the
+    /// same drift, and others than without it.
     ///
     /// # Errors
     /// If a peer reads anything else.

@@ -1,7 +1,7 @@
 //! A program of somebody else's that does jobs: a process that is asked by lines of JSON.
 //!
-//! Invariants: the peer launches its own browser, as its users do; what it is asked names elements as a person who writes
-//! a script for it does, and nothing of cuebook's.
+//! Invariants: the peer launches its own browser, as its users do; what it is asked names elements as a person who
+//! writes a script for it does, and nothing of cuebook's.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
