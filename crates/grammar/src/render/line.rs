@@ -38,6 +38,11 @@ impl<'a> Writer<'a> {
         Self { options, origin: origin(&observation.url), new }
     }
 
+    /// The same without `[new]`.
+    pub(super) fn unmarked(self) -> Self {
+        Self { new: BTreeSet::new(), ..self }
+    }
+
     /// One candidate on one line.
     pub(super) fn line(&self, candidate: &Candidate, context: Context) -> String {
         let mut out = format!("- {}", self.head(candidate, context));

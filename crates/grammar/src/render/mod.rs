@@ -1,5 +1,5 @@
-//! Observations as text, for planners and people: lines, YAML and JSON, each within a budget of tokens, the most useful
-//! first, saying what was left out.
+//! Observations as text, for planners and people: lines, YAML, JSON, and what changed, each within a budget
+//! of tokens, the most useful first, saying what was left out.
 //!
 //! There is one text form of a page, [`text`]: prompts, `cuebook observe`, the action `snapshot`, benchmarks and the
 //! tests of token counts use it alike.
@@ -10,6 +10,7 @@
 mod escape;
 
 mod budget;
+mod delta;
 mod json;
 mod line;
 mod options;
@@ -20,6 +21,7 @@ mod text;
 mod yaml;
 
 pub use budget::estimate_tokens;
+pub use delta::delta;
 pub(crate) use escape::shortened;
 pub use escape::{cut, excerpt, is_disruptive, json_line, one_line, quoted};
 pub use json::{fit, json};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Boxes, Overflow, TextOptions, estimate_tokens, json as to_json, question, text, yaml};
+use super::{Boxes, Overflow, TextOptions, delta, estimate_tokens, json as to_json, question, text, yaml};
 use crate::id::{CandidateId, ObservationId, PageId};
 use crate::observation::{Delta, Observation};
 use crate::sample;
@@ -96,6 +96,11 @@ fn the_text_form() {
 #[test]
 fn the_yaml_form() {
     insta::assert_snapshot!(yaml(&page(), &TextOptions::default()));
+}
+
+#[test]
+fn the_changes() {
+    insta::assert_snapshot!(delta(&page(), &TextOptions::default()).unwrap());
 }
 
 #[test]
