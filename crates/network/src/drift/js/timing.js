@@ -29,9 +29,17 @@ const seen = new Map();
 let dynamic = 0;
 let isParsed = false;
 
+let hidden = 0;
+
 const hide = (element, ms) => {
-  setAttribute(element, MARK, "");
-  after(ms, () => dropAttribute(element, MARK));
+  hidden += 1;
+  const mark = String(hidden);
+  setAttribute(element, MARK, mark);
+  after(ms, () => {
+    dropAttribute(element, MARK);
+    // It may have been drawn again meanwhile, as a copy with its attributes.
+    for (const copy of all(`[${MARK}="${mark}"]`)) dropAttribute(copy, MARK);
+  });
 };
 /** Each element that comes into the document. */
 export const delay = (element) => {
