@@ -19,7 +19,7 @@ const WORKERS: usize = 8;
 const BETWEEN_DEATHS: u64 = 100;
 /// Time limit of an episode. What a dead worker had claimed is free after twice this time.
 const LIMIT: &str = "20s";
-const POLL: Duration = Duration::from_millis(200);
+const POLL: Duration = Duration::from_millis(500);
 
 /// What is evaluated, and where.
 pub(super) struct Plan<'a> {
@@ -56,6 +56,7 @@ pub(super) fn run(plan: &Plan<'_>) -> Result<()> {
     let mut workers = (0..WORKERS).map(|_| fleet.start()).collect::<Result<Vec<_>>>()?;
     let (mut deaths, mut next_death) = (0_u64, drawn(&mut random));
     let last = loop {
+        #[expect(clippy::disallowed_methods, reason = "a poll interval, where nothing can be awaited")]
         std::thread::sleep(POLL);
         let done = fleet.done()?;
         let mut ended = None;
