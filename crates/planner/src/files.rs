@@ -101,7 +101,7 @@ mod tests {
             std::fs::write(path, "x").unwrap();
         }
         let second = two.path().canonicalize().unwrap().join("a.txt");
-        let mut names = vec!["a.txt", "b.txt", "deep/c.txt", second.to_str().unwrap()];
+        let mut names = ["a.txt", "b.txt", "deep/c.txt", second.to_str().unwrap()];
         names.sort_unstable();
         let found = declared(&opening(&[one.path(), two.path(), one.path()]));
         assert_eq!((found.names, found.more), (names.iter().map(ToString::to_string).collect(), 0));
