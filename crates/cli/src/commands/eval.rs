@@ -30,8 +30,12 @@ use crate::text::{plain, with_sources};
 
 /// The version of the document of `--json`, raised as those of records are.
 const VERSION: &str = "1.0";
+/// The directory of logs in that of results.
+pub(super) const RUNS: &str = "runs";
 /// The picture in the directory of results.
 pub(super) const FIGURE: &str = "summary.svg";
+/// The file of results in their directory.
+const RESULTS: &str = "episodes.jsonl";
 /// The file of settings in the directory of results.
 const SETTINGS: &str = "evaluation.json";
 /// Lines of progress are at least this far apart.
@@ -96,6 +100,10 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
         errors: args.errors.as_ref().map(ToString::to_string),
     };
     keep_settings(&args.out, &settings)?;
+    if let Some(dir) = args.baseline.as_deref().filter(|_| args.ratchet) {
+        // Before anything runs: results with other settings could not replace it.
+        keep_settings(dir, &settings)?;
+    }
     let mut options = Options::default();
     options.seeds = args.seeds.clone();
     options.tasks.clone_from(&args.tasks);
@@ -106,7 +114,7 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
     options.out = Some(args.out.clone());
     set_queue(&mut options, args)?;
     let tally = Tally::default();
-    let (runs, budgets) = (args.out.join("runs"), budgets(args.no_repair));
+    let (runs, budgets) = (args.out.join(RUNS), budgets(args.no_repair));
     let layers = |builder: AgentBuilder, assignment: &Assignment| -> Result<AgentBuilder, BoxError> {
         let planner = source.planner(assignment)?;
         let builder = builder.runs_in(&runs).budgets(budgets);
@@ -144,7 +152,6 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
         return Ok(Exit::FAILED);
     }
     if let Some(dir) = args.baseline.as_deref().filter(|_| args.ratchet) {
-        keep_settings(dir, &settings)?;
         results.without_runs().or(&before.unwrap_or_default()).write(dir).map_err(refused)?;
     }
     Ok(Exit::OK)
@@ -152,7 +159,9 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
 
 /// The results to compare with. With `--ratchet` there may be none yet.
 fn baseline(args: &EvalRunArgs) -> Result<Option<EvalResults>, Refusal> {
-    let Some(dir) = args.baseline.as_deref().filter(|dir| !args.ratchet || dir.exists()) else { return Ok(None) };
+    let Some(dir) = args.baseline.as_deref().filter(|dir| !args.ratchet || dir.join(RESULTS).exists()) else {
+        return Ok(None);
+    };
     EvalResults::read([dir]).map(Some).map_err(refused)
 }
 
@@ -189,7 +198,7 @@ fn keep_settings(dir: &Path, settings: &Settings) -> Result<(), Refusal> {
     match std::fs::read_to_string(&path) {
         Ok(known) if serde_json::from_str::<Settings>(&known).is_ok_and(|known| known == *settings) => Ok(()),
         Ok(known) => other(&format!("of an evaluation with other settings, {}", plain(known.trim()))),
-        Err(_) if dir.join("episodes.jsonl").exists() => other("whose settings are not known"),
+        Err(_) if dir.join(RESULTS).exists() => other("whose settings are not known"),
         Err(_) => std::fs::create_dir_all(dir)
             .and_then(|()| std::fs::write(&path, text + "\n"))
             .map_err(|error| cannot_write(dir, &error)),

@@ -11,7 +11,7 @@ use cuebook_grammar::report::{ErrorCode, RunReport};
 use serde_json::json;
 use url::Url;
 
-use super::eval::FIGURE;
+use super::eval::{FIGURE, RUNS};
 use super::replay::COMPARISON;
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
@@ -42,7 +42,13 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Exit {
 }
 
 fn written(args: &ReportArgs) -> Result<PathBuf, Refusal> {
-    let runs = RunDir::find(&args.runs).map_err(|error| unreadable(&error))?;
+    // The logs of an evaluation lie one level deeper.
+    let place = |folder: &PathBuf| match folder.join(RUNS) {
+        runs if runs.is_dir() && folder.join(FIGURE).is_file() => runs,
+        _ => folder.clone(),
+    };
+    let places: Vec<PathBuf> = args.runs.iter().map(place).collect();
+    let runs = RunDir::find(&places).map_err(|error| unreadable(&error))?;
     let out = |folder: &Path| args.out.clone().unwrap_or_else(|| folder.join(PAGE));
     match (args.runs.as_slice(), runs.as_slice()) {
         ([named], [run]) if named == run.path() => write(&out(named), page(run)?),
