@@ -124,7 +124,7 @@ fn order<S: Copy>(sides: &[S], batch: u32) -> Vec<S> {
 }
 
 /// Installs an npm package into `folder` unless it is there.
-fn install(folder: &Path, package: &str) -> Result<()> {
+pub(crate) fn install(folder: &Path, package: &str) -> Result<()> {
     if folder.join("node_modules").join(package).is_dir() {
         return Ok(());
     }

@@ -1,12 +1,12 @@
 //! Jobs on the built-in site under mixed drifts: builds the program that does them, and runs it.
 
-use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
 use xtask::chrome;
 use xtask::commands::{BuildProfile, build_executable, root, stage};
+
+use crate::peers::install;
 
 /// Carries out `count` runs, and writes `bench/drifts.json`, which is committed.
 ///
@@ -41,15 +41,4 @@ pub(super) fn run_beside(count: u32, seed: u64) -> Result<()> {
     }
     command.arg("--json").arg(root().join("bench/peers-drift.json")).env("CHROME", chrome);
     stage(&format!("{count} runs by each side under drift, seed {seed}"), &mut command)
-}
-
-/// Installs an npm package into `folder` unless it is there.
-fn install(folder: &Path, package: &str) -> Result<()> {
-    if folder.join("node_modules").join(package).is_dir() {
-        return Ok(());
-    }
-    fs::create_dir_all(folder)?;
-    let mut npm = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
-    npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(folder).arg(package);
-    stage(&format!("npm install {package}"), npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"))
 }
