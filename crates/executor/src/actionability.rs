@@ -20,6 +20,11 @@ use crate::script::{Need, Obstacle, Readiness};
 use crate::stage::{self, Target};
 use crate::stop::{Part, Stop, probe_stop};
 
+/// How long a target in a frame is waited for in one go; if it is out of view then, the frame is brought into view.
+const FRAME_PATIENCE: Duration = Duration::from_secs(1);
+/// How deep frames may be nested around a target.
+const MAX_DEPTH: usize = 64;
+
 /// A target that can be acted on.
 pub(crate) type Ready = stage::Ready<Resolved, Spot>;
 
@@ -52,7 +57,10 @@ impl Run<'_> {
         let mut tries = Tries::default();
         loop {
             let world = self.world_of(key, Stage::Actionability).await?;
-            let budget = by.saturating_duration_since(Instant::now());
+            let frame = FrameId::from(key.frame.as_str());
+            let is_main = self.is_main(&frame);
+            let left = by.saturating_duration_since(Instant::now());
+            let budget = if is_main || !need.scroll { left } else { left.min(FRAME_PATIENCE) };
             let answer = self.ask_ready(&world, key.node, need, budget).await?;
             let clock = answer.now.map(|now| PageClock {
                 document: world.document().as_str().to_owned(),
@@ -60,13 +68,17 @@ impl Run<'_> {
                 read_at: Instant::now(),
             });
             if let Some(obstacle) = answer.fail {
-                let is_main = self.is_main(&FrameId::from(key.frame.as_str()));
+                if budget < left && !matches!(obstacle, Obstacle::Stale) {
+                    if matches!(obstacle, Obstacle::NotInView) {
+                        self.reveal_owners(&frame).await?;
+                    }
+                    continue;
+                }
                 return Err(self.obstructed(Obstruction::of(obstacle, answer, is_main)));
             }
             let local = Point { x: answer.x, y: answer.y };
             let receiver = answer.receiver.unwrap_or(key.node);
-            let frame = FrameId::from(key.frame.as_str());
-            if self.is_main(&frame) || !need.scroll {
+            if is_main || !need.scroll {
                 return Ok(ready(Spot { point: local, rect: answer.rect, receiver, world, clock }));
             }
             match self.through_owners(&frame, local, need).await? {
@@ -97,16 +109,35 @@ impl Run<'_> {
         }
     }
 
+    /// The pairs of parent and child around a frame, innermost first; no more than one beyond [`MAX_DEPTH`].
+    fn chain_of(&self, frame: &FrameId) -> Vec<(FrameId, FrameId)> {
+        let up = |child: &FrameId| Some((self.page.frame(child)?.parent?, child.clone()));
+        std::iter::successors(up(frame), |(parent, _)| up(parent)).take(MAX_DEPTH + 1).collect()
+    }
+
+    /// Scrolls the owners of a frame into view, outermost first: Chrome may give a frame that was never shown no size,
+    /// and then nothing in it can scroll the pages around it.
+    async fn reveal_owners(&mut self, frame: &FrameId) -> Part<()> {
+        let (chain, probe, until) = (self.chain_of(frame), self.probe.clone(), self.until);
+        let revealed = async move {
+            for (parent, child) in chain.iter().rev() {
+                let owner = probe.frame_owner(child, until).await?;
+                let args = [owner.node.into()];
+                probe.world(parent, until).await?.call::<bool>("(cb, id) => cb.act.reveal(id)", &args, until).await?;
+            }
+            Ok(())
+        };
+        match self.race(Stage::Actionability, revealed).await? {
+            Ok(()) | Err(ProbeError::Gone) => Ok(()),
+            Err(error) => Err(probe_stop(error, Stage::Actionability)),
+        }
+    }
+
     /// Maps a point out of its frame, through all owners; each must be stable and be hit there.
     async fn through_owners(&mut self, frame: &FrameId, local: Point, need: Need) -> Part<Result<Point, Obstruction>> {
-        let mut chain = Vec::new();
-        let mut current = frame.clone();
-        while let Some(parent) = self.page.frame(&current).and_then(|frame| frame.parent) {
-            chain.push((parent.clone(), current));
-            current = parent;
-            if chain.len() > 64 {
-                return Ok(Err(Obstacle::Stale.into()));
-            }
+        let chain = self.chain_of(frame);
+        if chain.len() > MAX_DEPTH {
+            return Ok(Err(Obstacle::Stale.into()));
         }
         let (probe, until, main) = (self.probe.clone(), self.until, self.page.main_frame().id);
         let still = Need { visible: true, stable: need.stable, ..Need::default() };
