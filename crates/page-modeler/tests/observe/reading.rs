@@ -8,7 +8,7 @@ use crate::stage::{Stage, serve};
 /// The lines of the text form below its header.
 fn body(seen: &Observation, options: &TextOptions) -> Vec<String> {
     let is_header = |line: &str| {
-        ["page ", "tab ", "modal", "landmarks "].iter().any(|word| line.starts_with(word))
+        ["page ", "kind ", "tab ", "modal", "landmarks "].iter().any(|word| line.starts_with(word))
             || line.ends_with(" px below")
     };
     text(seen, options).lines().filter(|line| !is_header(line)).map(|line| line.trim_start().to_owned()).collect()
