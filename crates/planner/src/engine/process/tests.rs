@@ -204,9 +204,13 @@ async fn a_program_may_end_with_each_answer() {
     }
 }
 
-/// The process of which `path` holds the id ends soon.
+/// The process of which `path` holds the id ends soon. On a busy machine the shell may have been ended before it began,
+/// and so has written nothing.
 async fn ends(path: &Path) -> bool {
-    let id = std::fs::read_to_string(path).unwrap();
+    let id = std::fs::read_to_string(path).unwrap_or_default();
+    if id.trim().is_empty() {
+        return true;
+    }
     for _ in 0..200 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));
         if !Path::new("/proc/self").exists() || stat.map_or(true, |stat| stat.contains(") Z ")) {
@@ -224,21 +228,21 @@ async fn silence_ends_by_the_deadline_and_ends_the_program_with_its_children() {
     let script = format!("sleep 600 & echo $! >'{}'; read -r line; wait", child.display());
     let planner = shell(&script);
     let mut seen = Seen::default();
-    let error = within(&planner, &mut seen, Duration::from_millis(800)).await.unwrap_err();
-    assert!(said(&error).starts_with("process gave no complete answer within 0."), "{}", said(&error));
+    let error = within(&planner, &mut seen, Duration::from_millis(1500)).await.unwrap_err();
+    assert!(said(&error).starts_with("process gave no complete answer within "), "{}", said(&error));
     assert!(ends(&child).await);
 
-    let limits = Limits { first_byte: Duration::from_millis(500), retries: 0, ..Limits::default() };
+    let limits = Limits { first_byte: Duration::from_millis(1500), retries: 0, ..Limits::default() };
     let error = ask(&shell(&script).with_limits(limits), &mut seen).await.unwrap_err();
-    assert!(said(&error).contains("sent nothing for 0.5 s"), "{}", said(&error));
+    assert!(said(&error).contains("sent nothing for 1.5 s"), "{}", said(&error));
     assert!(ends(&child).await);
 
     // Nobody waits any more, as after Ctrl-C.
     let planner = shell(&script);
-    std::fs::remove_file(&child).unwrap();
+    let _ = std::fs::remove_file(&child);
     tokio::select! {
         _ = ask(&planner, &mut seen) => panic!("it never answers"),
-        () = async { while !child.exists() { tokio::time::sleep(Duration::from_millis(10)).await; } } => {}
+        () = async { while std::fs::read(&child).map_or(true, |id| id.is_empty()) { tokio::time::sleep(Duration::from_millis(10)).await; } } => {}
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(ends(&child).await);
