@@ -6,11 +6,14 @@
 //! - A step of which input was sent is not tried again. Another one is, where the repair only removed what was in its way.
 //! - The failed step counts as done only if none of its conditions is seen to fail on the page as it is then.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use cuebook_grammar::action::Action;
 use cuebook_grammar::candidate::Placement;
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::effect::EffectClass;
-use cuebook_grammar::observation::{Observation, TextLine};
+use cuebook_grammar::id::CandidateId;
+use cuebook_grammar::observation::{Observation, TextLine, TextPart};
 use cuebook_grammar::outcome::{Cause, Judged, StepFailure};
 use cuebook_grammar::plan::Plan;
 use cuebook_grammar::record::StepOrigin;
@@ -74,6 +77,8 @@ impl<S: Seams> Controller<S> {
         failure: &StepFailure,
     ) -> Result<Mended, Stop> {
         let page = self.observe(run, run.scope).await?;
+        // The text is read beside all candidates, or else the names of those that are left out would count as text.
+        let page = self.read(run, page).await?;
         // The log has the whole page; the planner gets a part of it.
         let whole = self.clean(page.clone())?;
         self.keep(run, &whole).await?;
@@ -176,11 +181,15 @@ fn task(run: &Run) -> String {
 
 /// The part of a page around the target of a failed step; where that is not on the page, what is in view.
 fn around(mut page: Observation, failure: &StepFailure) -> Observation {
+    let names: BTreeMap<_, _> = page.candidates.iter().map(|it| (it.id, it.name.clone())).collect();
     let id = failure.facts.target.as_ref().and_then(|target| target.candidate_id());
     let at = id.and_then(|id| page.candidates.iter().position(|candidate| candidate.id == id));
+    let mut behind = None;
     match at {
         Some(at) => {
-            page.candidates.truncate(at.saturating_add(NEAR + 1));
+            let end = at.saturating_add(NEAR + 1);
+            behind = page.candidates.get(end).map(|candidate| candidate.id);
+            page.candidates.truncate(end);
             page.candidates.drain(..at.saturating_sub(NEAR));
         }
         None => {
@@ -188,13 +197,25 @@ fn around(mut page: Observation, failure: &StepFailure) -> Observation {
             page.candidates.truncate(SHOWN);
         }
     }
+    let shown: BTreeSet<_> = page.candidates.iter().map(|candidate| candidate.id).collect();
+    page.texts = nearby(std::mem::take(&mut page.texts), &|before| shown.contains(&before) || behind == Some(before));
+    for line in &mut page.texts {
+        line.before = line.before.filter(|before| shown.contains(before));
+        for part in line.cells.iter_mut().flatten() {
+            if let TextPart::Candidate(id) = part
+                && !shown.contains(id)
+            {
+                *part = TextPart::Text(names.get(id).cloned().unwrap_or_default());
+            }
+        }
+    }
     page
 }
 
-/// The lines of text that stand directly before a candidate or behind the last one.
-pub(super) fn nearby(texts: Vec<TextLine>) -> Vec<TextLine> {
+/// The lines of text that stand directly before a candidate that `is_shown`, or behind the last one.
+fn nearby(texts: Vec<TextLine>, is_shown: &dyn Fn(CandidateId) -> bool) -> Vec<TextLine> {
     let mut near: Vec<TextLine> = Vec::new();
-    for line in texts.into_iter().rev() {
+    for line in texts.into_iter().rev().filter(|line| line.before.is_none_or(is_shown)) {
         let same = near.iter().rev().take(LINES).filter(|kept| (kept.before, kept.frame) == (line.before, line.frame));
         if same.count() < LINES {
             near.push(line);
@@ -206,8 +227,7 @@ pub(super) fn nearby(texts: Vec<TextLine>) -> Vec<TextLine> {
 
 #[cfg(test)]
 mod tests {
-    use cuebook_grammar::id::CandidateId;
-    use cuebook_grammar::observation::{TextKind, TextPart};
+    use cuebook_grammar::observation::TextKind;
     use cuebook_grammar::outcome::Stage;
     use cuebook_grammar::sample;
 
@@ -236,18 +256,28 @@ mod tests {
 
     #[test]
     fn of_the_text_only_what_stands_directly_before_a_candidate_is_shown() {
-        let line = |before: u32, n: usize| TextLine {
+        let line = |before: u32, parts: Vec<TextPart>| TextLine {
             kind: TextKind::Text,
             level: 0,
-            cells: vec![vec![TextPart::Text(n.to_string())]],
+            cells: vec![parts],
             more: 0,
             before: Some(CandidateId(before)),
             frame: 0,
             placement: Placement::InView,
             behind: false,
         };
-        let texts: Vec<TextLine> = (0..10).map(|n| line(1, n)).chain((10..12).map(|n| line(2, n))).collect();
-        let kept = nearby(texts.clone());
-        assert_eq!(kept, [&texts[6..10], &texts[10..12]].concat());
+        let said = |n: usize| vec![TextPart::Text(n.to_string())];
+        let mut page = page();
+        page.texts = vec![line(1, said(0))];
+        page.texts.extend((1..10).map(|n| line(50, said(n))));
+        page.texts.push(line(65, vec![TextPart::Candidate(CandidateId(65)), TextPart::Candidate(CandidateId(66))]));
+        page.texts.push(line(66, said(10)));
+        page.texts.push(line(67, said(11)));
+        let near = around(page, &failure("c50"));
+        let mut expected: Vec<TextLine> = (6..10).map(|n| line(50, said(n))).collect();
+        let named = vec![TextPart::Candidate(CandidateId(65)), TextPart::Text("B66".to_owned())];
+        expected.push(line(65, named));
+        expected.push(TextLine { before: None, ..line(66, said(10)) });
+        assert_eq!(near.texts, expected);
     }
 }

@@ -22,7 +22,7 @@ use super::ahead::Ahead;
 use super::drafts::{Heard, Wanted, best};
 use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, is_skipped, rejected};
 use super::layers::Seams;
-use super::mending::{Mended, nearby};
+use super::mending::Mended;
 use super::run::Controller;
 use crate::again::judged_again;
 use crate::calls::{self, Calls};
@@ -175,10 +175,10 @@ impl<S: Seams> Controller<S> {
         plans: u32,
     ) -> Result<Heard, Stop> {
         let images = self.pictures(run, observation).await?;
-        let mut seen = self.read(run, observation.clone()).await?;
-        if wanted == Wanted::Mending {
-            seen.texts = nearby(seen.texts);
-        }
+        let seen = match wanted {
+            Wanted::Plan => self.read(run, observation.clone()).await?,
+            Wanted::Mending => observation.clone(),
+        };
         let seen = self.clean(seen)?;
         if wanted == Wanted::Plan {
             run.stuck.note_texts(&seen);
