@@ -4,6 +4,7 @@
 
 mod eval;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -903,7 +904,9 @@ impl Arguments {
             let help = "Directory to write, which is missing or empty";
             command.mut_arg("out", |out| out.default_value("repro").env(None::<&str>).help(help))
         });
-        let parsed = command.try_get_matches_from_mut(std::env::args_os());
+        let words: Vec<_> = std::env::args_os().collect();
+        command = typed_first(command, &words);
+        let parsed = command.try_get_matches_from_mut(words);
         let parsed = parsed.and_then(|matches| Ok((Line::from_arg_matches(&matches)?, matches)));
         let (mut line, matches) = parsed.map_err(|error| {
             let error = error.format(&mut command);
@@ -924,6 +927,21 @@ impl Arguments {
         let output = Output { json: line.json, quiet: line.quiet };
         Ok(Self { command: line.command, output, verbosity: line.verbose })
     }
+}
+
+/// A browser that is typed outweighs what variables say of another one.
+fn typed_first(command: clap::Command, words: &[OsString]) -> clap::Command {
+    let is_typed = |flag: &str| {
+        let flags = words.iter().filter_map(|word| word.to_str()?.strip_prefix("--"));
+        flags.map(|word| word.split_once('=').map_or(word, |(name, _)| name)).any(|name| name == flag)
+    };
+    let ignored: &[&str] = match (is_typed("cdp"), is_typed("chrome")) {
+        (true, _) => &["chrome", "headed", "viewport", "isolation"],
+        (false, true) => &["cdp"],
+        (false, false) => &[],
+    };
+    let without = |arg: clap::Arg| if ignored.contains(&arg.get_id().as_str()) { arg.env(None::<&str>) } else { arg };
+    command.mut_subcommands(|subcommand| subcommand.mut_args(without))
 }
 
 /// `500ms`, `3s`, `2m`.
@@ -983,6 +1001,21 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Line::command().debug_assert();
+    }
+
+    #[test]
+    fn a_browser_that_is_typed_outweighs_variables() {
+        let heeds = |words: &[&str], flag: &str| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            let line = typed_first(Line::command(), &words);
+            let observe = line.find_subcommand("observe").unwrap();
+            observe.get_arguments().any(|arg| arg.get_id() == flag && arg.get_env().is_some())
+        };
+        for flag in ["cdp", "chrome", "headed", "viewport"] {
+            assert!(heeds(&["cuebook", "observe"], flag), "{flag}");
+            assert_eq!(heeds(&["cuebook", "observe", "--cdp=ws://a/"], flag), flag == "cdp", "{flag}");
+            assert_eq!(heeds(&["cuebook", "observe", "--chrome", "b"], flag), flag != "cdp", "{flag}");
+        }
     }
 
     #[test]
