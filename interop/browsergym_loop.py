@@ -21,13 +21,26 @@ import sys
 import time
 from pathlib import Path
 
-from common import ROOT, WORK, HarnessError, find_chrome, find_cuebook, shorten, table, write_block, write_json
-from miniwob import PACKAGE as PAGES
-from miniwob import fetch_package
+from common import (
+    ROOT,
+    WORK,
+    HarnessError,
+    arguments_of,
+    find_chrome,
+    find_cuebook,
+    publish,
+    run_harness,
+    shorten,
+    table,
+    write_json,
+)
 
 PACKAGE = "browsergym-miniwob==0.14.3"
 VENV = WORK / "browsergym"
 SUITE = ROOT / "eval" / "miniwob.toml"
+# What `cargo xtask fetch` leaves.
+PAGES = "miniwob==1.1.0"
+HTML = ROOT / "target" / "eval" / "miniwob" / "miniwob" / "html"
 # BrowserGym draws the seed of the page: `numpy.random.RandomState(seed).randint(0, 1000000)`. With these it draws 0, 1,
 # 2, …, which are the seeds of `cuebook eval`; the smallest ones, found by trying. Each episode checks its own.
 ENV_SEEDS = (
@@ -312,7 +325,7 @@ def versions(python: Path) -> dict[str, str]:
 def browsergym_batch(options: argparse.Namespace, python: Path, loop: str, seeds: range) -> dict:
     """The episodes of one batch, and how long they took without the start of Python and its imports."""
     order = {"loop": loop, "tasks": options.tasks, "seeds": list(seeds), "chrome": options.chrome}
-    env = {**os.environ, "MINIWOB_URL": f"{(options.html / 'miniwob').as_uri()}/", "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**os.environ, "MINIWOB_URL": f"{(HTML / 'miniwob').as_uri()}/", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [str(python), __file__, "--play", json.dumps(order)]
     try:
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=BATCH_LIMIT, check=False)
@@ -329,7 +342,7 @@ def suite_of(options: argparse.Namespace) -> Path:
     """`eval/miniwob.toml` with these tasks only: `--task` takes parts of names, too."""
     head, skipped, _ = SUITE.read_text(encoding="utf-8").partition("[skipped]")
     places = {
-        '"../target/eval/miniwob/miniwob/html"': json.dumps(str(options.html)),
+        '"../target/eval/miniwob/miniwob/html"': json.dumps(str(HTML)),
         '"miniwob_oracle.py"': json.dumps(str(SUITE.parent / "miniwob_oracle.py")),
     }
     for relative, absolute in places.items():
@@ -576,14 +589,11 @@ def missed(sides: list[dict]) -> list[str]:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments_of(__doc__, "browsergym")
     parser.add_argument("--tasks", default=",".join(POLICIES), help="names, separated by commas")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"so many seeds, from 0; at most {len(ENV_SEEDS)}")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="batches on each side, which share the seeds")
-    parser.add_argument("--cuebook", help="the executable, of a release build; target/debug/cuebook unless stated")
-    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
     parser.add_argument("--json", type=Path, help="a file for the numbers")
-    parser.add_argument("--docs", type=Path, help="a document whose block `browsergym` gets the tables")
     parser.add_argument("--play", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -601,7 +611,8 @@ def main() -> int:
         raise HarnessError(f"expected tasks of {', '.join(POLICIES)}, saw {', '.join(unknown)}")
     if not 0 < options.seeds <= len(ENV_SEEDS) or options.seeds % options.rounds:
         raise HarnessError(f"expected at most {len(ENV_SEEDS)} seeds that {options.rounds} rounds share evenly")
-    options.html = fetch_package()
+    if not HTML.is_dir():
+        raise HarnessError(f"expected the pages of {PAGES} in {HTML}; run `cargo xtask fetch`")
     python = venv_python()
     suite = suite_of(options)
     per_round = options.seeds // options.rounds
@@ -645,11 +656,9 @@ def main() -> int:
         "sides": sides,
     }
     text = summary(results)
-    print(text)
     if options.json:
         write_json(options.json, results)
-    if options.docs:
-        write_block(options.docs, "browsergym", text)
+    publish(options, "browsergym", text)
     complaints = missed(sides)
     for complaint in complaints:
         print(complaint, file=sys.stderr)
@@ -657,8 +666,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except HarnessError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run_harness(main)

@@ -1,14 +1,18 @@
-"""What both harnesses need: a Chrome, `cuebook` as a child process, tables in a document.
+"""What the harnesses need: a Chrome, `cuebook` as a child process, tables in a document.
 
 Standard library only. Nothing here looks into a page: what happened is told by the
 application under test, what the agent thinks of it by its report.
 """
 
+import argparse
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,6 +133,51 @@ def stop_group(child: subprocess.Popen) -> None:
     except ProcessLookupError:
         pass
     child.wait()
+
+
+@contextlib.contextmanager
+def built_in_site(cuebook: str) -> Iterator[str]:
+    """The origin of the built-in site, which is served meanwhile."""
+    site = subprocess.Popen(
+        [cuebook, "site", "--port", "0", "--json"], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        yield json.loads(site.stdout.readline())["origin"]
+    finally:
+        stop_group(site)
+
+
+def arguments_of(description: str, block: str | None = None) -> argparse.ArgumentParser:
+    """The flags of every harness; with a `block`, of one that leaves a table in a document."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cuebook", help="the executable; target/debug/cuebook unless stated")
+    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
+    if block:
+        parser.add_argument("--docs", type=Path, help=f"a document whose block `{block}` gets the table")
+    return parser
+
+
+def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """What was given, with the executables that are used."""
+    options = parser.parse_args()
+    options.chrome, options.cuebook = find_chrome(options.chrome), find_cuebook(options.cuebook)
+    return options
+
+
+def publish(options: argparse.Namespace, block: str, text: str) -> None:
+    """Prints what a harness found, and writes it into its document if that was wanted."""
+    print(text)
+    if options.docs:
+        write_block(options.docs, block, text)
+
+
+def run_harness(main: Callable[[], int]) -> None:
+    """Runs a harness and ends the process: with 1 if it falls short, with 2 if it could not do its work."""
+    try:
+        sys.exit(main())
+    except (HarnessError, subprocess.CalledProcessError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def write_json(path: Path, value: object) -> None:

@@ -6,7 +6,6 @@ candidates are; one that names a selector is refused here. Standard library only
 virtual environment of its own.
 """
 
-import argparse
 import json
 import os
 import socket
@@ -25,12 +24,13 @@ from common import (
     WORK,
     Answer,
     HarnessError,
-    find_chrome,
-    find_cuebook,
+    arguments_of,
+    parsed,
+    publish,
     run_cuebook,
+    run_harness,
     stop_group,
     table,
-    write_block,
     write_json,
 )
 
@@ -242,20 +242,16 @@ def told_of(step: dict) -> list[object]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cuebook", help="the executable; target/debug/cuebook unless stated")
-    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
-    parser.add_argument("--docs", type=Path, help="a document whose block `django` gets the table")
+    parser = arguments_of(__doc__, "django")
     parser.add_argument("--serve", action="store_true", help="only start the application, to look at it")
-    options = parser.parse_args()
-    chrome, cuebook = find_chrome(options.chrome), find_cuebook(options.cuebook)
+    options = parsed(parser)
     python = python_with_django()
     version = subprocess.check_output([str(python), "-m", "django", "--version"], text=True).strip()
     if options.serve:
         with serving(python) as (url, server, _):
             print(url, flush=True)
             return server.wait()
-    results = operate(python, cuebook, chrome)
+    results = operate(python, options.cuebook, options.chrome)
 
     wanted = len(STAGES)
     reached = sum(result.reached for result in results)
@@ -291,15 +287,9 @@ def main() -> int:
         for step in (result.answer.report or {}).get("steps") or []
     ]
     text += table(["part", "action", "target", "result", "postconditions", "ms"], steps) if steps else "none"
-    print(text)
-    if options.docs:
-        write_block(options.docs, "django", text)
+    publish(options, "django", text)
     return 0 if reached == wanted else 1
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (HarnessError, subprocess.CalledProcessError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run_harness(main)

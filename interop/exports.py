@@ -13,7 +13,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common import ROOT, WORK, HarnessError, find_chrome, find_cuebook, run_cuebook, stop_group, table, write_block
+from common import (
+    ROOT,
+    WORK,
+    HarnessError,
+    arguments_of,
+    built_in_site,
+    parsed,
+    publish,
+    run_cuebook,
+    run_harness,
+    table,
+)
 
 PYTHON_PACKAGES = ("duckdb", "polars", "pyarrow", "datasets", "moto[server]", "opentelemetry-proto")
 NODE_PACKAGES = ("playwright@1.58", "@playwright/test@1.58", "har-validator@5")
@@ -120,20 +131,11 @@ def query(options: argparse.Namespace, runs: Path, seen: str) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cuebook", help="the executable; target/debug/cuebook unless stated")
-    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
-    parser.add_argument("--docs", type=Path, help="a document whose block `readers` gets the table")
-    options = parser.parse_args()
-    options.chrome, options.cuebook = find_chrome(options.chrome), find_cuebook(options.cuebook)
+    options = parsed(arguments_of(__doc__, "readers"))
     work = WORK / "exports"
     shutil.rmtree(work, ignore_errors=True)
     (work / "out").mkdir(parents=True)
-    site = subprocess.Popen(
-        [options.cuebook, "site", "--port", "0", "--json"], stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        origin = json.loads(site.stdout.readline())["origin"]
+    with built_in_site(options.cuebook) as origin:
         record(options, origin, work / "runs")
         for name in FORMATS:
             arguments = ["export", str(work / "runs"), "--to", name, "--redact", "none", "--out", str(work / "out" / name)]
@@ -142,18 +144,10 @@ def main() -> int:
                 raise HarnessError(f"export to {name}: {answer.why()}")
         rows = read(options, work / "out", origin)
         rows.append(query(options, work / "runs", rows[0][2]))
-    finally:
-        stop_group(site)
     text = table(["read by", "format", "seen"], rows)
-    print(text)
-    if options.docs:
-        write_block(options.docs, "readers", text)
+    publish(options, "readers", text)
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (HarnessError, subprocess.CalledProcessError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run_harness(main)

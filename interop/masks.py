@@ -16,7 +16,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from common import ROOT, WORK, HarnessError, find_chrome, find_cuebook, table, write_block
+from common import ROOT, WORK, HarnessError, arguments_of, parsed, publish, run_harness, table
 
 PAGES = (10, 100, 1000)
 DIALECTS = ("json-schema", "openai", "compatible", "lark", "ebnf")
@@ -111,12 +111,7 @@ def write_grammars(options: argparse.Namespace, into: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cuebook", help="the executable; target/debug/cuebook unless stated")
-    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
-    parser.add_argument("--docs", type=Path, help="a document whose block `masks` gets the table")
-    options = parser.parse_args()
-    options.chrome, options.cuebook = find_chrome(options.chrome), find_cuebook(options.cuebook)
+    options = parsed(arguments_of(__doc__, "masks"))
     work = WORK / "masks"
     shutil.rmtree(work, ignore_errors=True)
     write_grammars(options, work / "grammars")
@@ -128,9 +123,8 @@ def main() -> int:
     head = ["engine", "tokens", "dialect", "controls", "bytes", "compile, ms", "mask p50, ms", "mask p99, ms"]
     names = ["engine", "vocabulary", "dialect", "controls", "grammarBytes", "compileMs", "maskP50Ms", "maskP99Ms"]
     text = table(head, [[f"{row[name]:,}" if isinstance(row[name], int) else row[name] for name in names] for row in rows])
-    print(text)
+    publish(options, "masks", text)
     if options.docs:
-        write_block(options.docs, "masks", text)
         RESULTS.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
     slow = [row for row in rows if row["compileMs"] > COMPILE_LIMIT_MS or row["maskP99Ms"] > MASK_LIMIT_MS]
     for row in slow:
@@ -139,8 +133,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (HarnessError, subprocess.CalledProcessError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run_harness(main)

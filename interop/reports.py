@@ -12,7 +12,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common import WORK, HarnessError, find_chrome, find_cuebook, run_cuebook, stop_group, table, write_block
+from common import (
+    WORK,
+    HarnessError,
+    arguments_of,
+    built_in_site,
+    parsed,
+    publish,
+    run_cuebook,
+    run_harness,
+    table,
+)
 
 NODE_PACKAGES = ("playwright@1.58", "axe-core@4.10")
 RUN_LIMIT = 300.0
@@ -109,27 +119,15 @@ def looked_at(options: argparse.Namespace, pages: list[Path]) -> list[list[str]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cuebook", help="the executable; target/debug/cuebook unless stated")
-    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
-    parser.add_argument("--docs", type=Path, help="a document whose block `axe` gets the table")
-    options = parser.parse_args()
-    options.chrome, options.cuebook = find_chrome(options.chrome), find_cuebook(options.cuebook)
+    options = parsed(arguments_of(__doc__, "axe"))
     work = WORK / "reports"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    site = subprocess.Popen(
-        [options.cuebook, "site", "--port", "0", "--json"], stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        pages = record(options, json.loads(site.stdout.readline())["origin"], work)
-    finally:
-        stop_group(site)
+    with built_in_site(options.cuebook) as origin:
+        pages = record(options, origin, work)
     rows = looked_at(options, pages)
     text = table(["page", "rules that passed", "violations", "wider than the window", "requests"], rows)
-    print(text)
-    if options.docs:
-        write_block(options.docs, "axe", text)
+    publish(options, "axe", text)
     bad = [row[0] for row in rows if any(cell != "0" for cell in row[2:])]
     if bad:
         print(f"error: expected no violation, overflow or request, saw some in {', '.join(bad)}", file=sys.stderr)
@@ -137,8 +135,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (HarnessError, subprocess.CalledProcessError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run_harness(main)

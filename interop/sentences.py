@@ -10,12 +10,20 @@ nothing on the page does). Standard library only.
 import argparse
 import collections
 import json
-import subprocess
 import sys
 import urllib.request
-from pathlib import Path
 
-from common import HarnessError, WORK, find_chrome, find_cuebook, run_cuebook, stop_group, table, write_block, write_json
+from common import (
+    WORK,
+    arguments_of,
+    built_in_site,
+    parsed,
+    publish,
+    run_cuebook,
+    run_harness,
+    table,
+    write_json,
+)
 
 LIMIT = 90.0
 GRANTS = ("write", "credential", "send", "money", "destructive")
@@ -163,38 +171,21 @@ def episode(options: argparse.Namespace, origin: str, kind: str, path: str, word
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cuebook", help="the executable; target/debug/cuebook unless stated")
-    parser.add_argument("--chrome", help="the executable; $CHROME or the usual names unless stated")
-    parser.add_argument("--docs", type=Path, help="a document whose block `sentences` gets the table")
-    options = parser.parse_args()
-    options.chrome, options.cuebook = find_chrome(options.chrome), find_cuebook(options.cuebook)
-    site = subprocess.Popen(
-        [options.cuebook, "site", "--port", "0", "--json"], stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        origin = json.loads(site.stdout.readline())["origin"]
+    options = parsed(arguments_of(__doc__, "sentences"))
+    with built_in_site(options.cuebook) as origin:
         episodes = []
         for kind, sentences in (("ordinary", ORDINARY), ("hostile", HOSTILE)):
             for path, words, check in sentences:
                 episodes.append(episode(options, origin, kind, path, words, check))
                 print("  {end:15} {path} {words}  [{why}]".format(**episodes[-1]), file=sys.stderr, flush=True)
-    finally:
-        stop_group(site)
     write_json(WORK / "sentences.json", episodes)
     ends = ("done", "asked", "failed", "silently wrong")
     counts = collections.Counter((each["kind"], each["end"]) for each in episodes)
     rows = [[kind, *(counts[kind, end] for end in ends)] for kind in ("ordinary", "hostile")]
     text = table(["sentences", *ends], rows)
-    print(text)
-    if options.docs:
-        write_block(options.docs, "sentences", text)
+    publish(options, "sentences", text)
     return 1 if any(each["end"] == "silently wrong" for each in episodes) else 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except HarnessError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run_harness(main)

@@ -22,20 +22,8 @@ const DJANGO: &str = "django>=5.2,<5.3";
 /// # Errors
 /// If there is no Python, or a package cannot be had.
 pub(crate) fn fetch() -> Result<()> {
-    let (python, work) = (python()?, root().join("target/eval"));
-    std::fs::create_dir_all(&work)?;
-    if !package().is_dir() {
-        let mut download = Command::new(&python);
-        download.args(["-m", "pip", "download", "--quiet", "--no-deps", "--dest"]).arg(&work).arg(MINIWOB);
-        stage("MiniWoB++", &mut download)?;
-        let wheel = std::fs::read_dir(&work)?.filter_map(Result::ok).map(|entry| entry.path());
-        let Some(wheel) = wheel.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl")) else {
-            bail!("expected a wheel of {MINIWOB} in {}, saw none", work.display());
-        };
-        let mut unpack = Command::new(&python);
-        unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(work.join("miniwob"));
-        stage("unpack MiniWoB++", &mut unpack)?;
-    }
+    let python = python()?;
+    fetch_miniwob(&python)?;
     if !django().is_file() {
         let environment = root().join("target/interop/venv");
         stage("a Python for Django", Command::new(&python).args(["-m", "venv"]).arg(&environment))?;
@@ -43,6 +31,28 @@ pub(crate) fn fetch() -> Result<()> {
         stage("Django", Command::new(environment.join("bin/python")).args(installs))?;
     }
     Ok(())
+}
+
+/// Downloads the pages of MiniWoB++, once.
+///
+/// # Errors
+/// If the package cannot be had.
+pub(crate) fn fetch_miniwob(python: &str) -> Result<()> {
+    if package().is_dir() {
+        return Ok(());
+    }
+    let work = root().join("target/eval");
+    std::fs::create_dir_all(&work)?;
+    let mut download = Command::new(python);
+    download.args(["-m", "pip", "download", "--quiet", "--no-deps", "--dest"]).arg(&work).arg(MINIWOB);
+    stage("MiniWoB++", &mut download)?;
+    let wheel = std::fs::read_dir(&work)?.filter_map(Result::ok).map(|entry| entry.path());
+    let Some(wheel) = wheel.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl")) else {
+        bail!("expected a wheel of {MINIWOB} in {}, saw none", work.display());
+    };
+    let mut unpack = Command::new(python);
+    unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(work.join("miniwob"));
+    stage("unpack MiniWoB++", &mut unpack)
 }
 
 /// The program of Django in the environment that its suite names.

@@ -1,4 +1,4 @@
-//! Runs `cuebook` on third-party pages, MiniWoB++ tasks and Django's admin, and on instructions that it should refuse,
+//! Runs `cuebook` in Django's admin, and on instructions that it should refuse,
 //! checks the types of the page scripts with TypeScript, has other people's software read exports, axe the pages of runs,
 //! and a program in Python plan.
 //!
@@ -12,18 +12,20 @@ use anyhow::{Result, bail};
 use xtask::chrome;
 use xtask::commands::{BuildProfile, build_cuebook, build_cuebook_as, build_whole_cuebook, python, root, stage};
 
+use crate::eval;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// `MiniWoB` tasks, separated by commas; the ten of the committed thresholds unless stated, for `browsergym` twelve
+    /// Of `browsergym`: tasks of `MiniWoB`, separated by commas; twelve unless stated
     #[arg(long, value_name = "NAMES")]
     tasks: Option<String>,
-    /// How many seeds a task has, from 0; 20 unless stated, for `browsergym` 10
+    /// Of `browsergym`: how many seeds a task has, from 0; 10 unless stated
     #[arg(long, value_name = "N")]
     seeds: Option<u32>,
     /// Run one harness only
     #[arg(long, value_enum)]
     only: Option<Harness>,
-    /// Write the tables into docs/interop.md and docs/lexical.md
+    /// Write the tables into the documents
     #[arg(long)]
     docs: bool,
 }
@@ -32,8 +34,6 @@ pub(crate) struct Arguments {
 enum Harness {
     /// The types of the scripts for pages, with TypeScript
     Types,
-    /// Tasks of the MiniWoB++ package with the lexical planner
-    Miniwob,
     /// A plan in Django's admin
     Django,
     /// Ordinary and hostile sentences on the built-in site, with the lexical planner
@@ -52,21 +52,12 @@ enum Harness {
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 8] = [
-        Self::Miniwob,
-        Self::Django,
-        Self::Sentences,
-        Self::Exports,
-        Self::Report,
-        Self::Planner,
-        Self::Masks,
-        Self::Browsergym,
-    ];
+    const DRIVING: [Self; 7] =
+        [Self::Django, Self::Sentences, Self::Exports, Self::Report, Self::Planner, Self::Masks, Self::Browsergym];
 
     fn title(self) -> &'static str {
         match self {
             Self::Types => "Types of the scripts for pages",
-            Self::Miniwob => "MiniWoB++",
             Self::Django => "Django's admin",
             Self::Sentences => "Sentences",
             Self::Exports => "Exports",
@@ -80,7 +71,7 @@ impl Harness {
     /// The document that names it, and that its table goes to, relative to the root of the workspace.
     fn document(self) -> &'static str {
         match self {
-            Self::Types | Self::Miniwob | Self::Django => "docs/interop.md",
+            Self::Types | Self::Django => "docs/interop.md",
             Self::Sentences => "docs/lexical.md",
             Self::Exports => "docs/export.md",
             Self::Report => "docs/logs.md",
@@ -94,7 +85,6 @@ impl Harness {
     fn script(self) -> &'static str {
         match self {
             Self::Types => "interop/tsconfig.json",
-            Self::Miniwob => "interop/miniwob.py",
             Self::Django => "interop/django_admin.py",
             Self::Sentences => "interop/sentences.py",
             Self::Exports => "interop/exports.py",
@@ -130,6 +120,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         } else {
             build_cuebook()?
         };
+        if driving.contains(&Harness::Browsergym) {
+            eval::fetch_miniwob(&python)?;
+        }
         for harness in driving {
             let mut command = command_of(harness, &python, arguments);
             command.arg("--chrome").arg(&chrome).arg("--cuebook").arg(&cuebook);
@@ -153,7 +146,7 @@ fn command_of(harness: Harness, python: &str, arguments: &Arguments) -> Command 
     let mut command = Command::new(python);
     // The harness's modules are read in place; nothing is to be left beside them.
     command.current_dir(root()).env("PYTHONDONTWRITEBYTECODE", "1").arg(Path::new(harness.script()));
-    if matches!(harness, Harness::Miniwob | Harness::Browsergym) {
+    if harness == Harness::Browsergym {
         if let Some(tasks) = &arguments.tasks {
             command.args(["--tasks", tasks]);
         }
@@ -176,14 +169,12 @@ mod tests {
     use super::{Arguments, Harness, command_of};
 
     #[test]
-    fn only_harnesses_of_tasks_are_told_tasks_and_seeds() {
+    fn only_a_harness_of_tasks_is_told_tasks_and_seeds() {
         let arguments = Arguments { tasks: Some("a,b".to_owned()), seeds: Some(3), only: None, docs: true };
         let words = |harness| {
             let command = command_of(harness, "python3", &arguments);
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
-        let expected = ["interop/miniwob.py", "--tasks", "a,b", "--seeds", "3", "--docs", "docs/interop.md"];
-        assert_eq!(words(Harness::Miniwob), expected);
         assert_eq!(words(Harness::Django), ["interop/django_admin.py", "--docs", "docs/interop.md"]);
         let browsergym = words(Harness::Browsergym);
         assert_eq!(browsergym[1..5], ["--tasks", "a,b", "--seeds", "3"]);
