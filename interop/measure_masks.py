@@ -107,8 +107,8 @@ class XGrammar:
         self.mask = numpy.zeros((1, (len(tokens) + 31) // 32), dtype=numpy.int32)
 
     def compile(self, kind: str, text: str):
-        # Each compilation is a first one.
-        compiler = xgrammar.GrammarCompiler(self.info, max_threads=1, cache_enabled=False)
+        # With the threads of both servers. Each compilation is a first one.
+        compiler = xgrammar.GrammarCompiler(self.info, max_threads=8, cache_enabled=False)
         if kind == "json":
             return compiler.compile_json_schema(text, any_whitespace=False, separators=(",", ":"))
         return compiler.compile_grammar(text)
