@@ -1,9 +1,8 @@
-//! Runs `cuebook` in Django's admin, and on instructions that it should refuse,
-//! checks the types of the page scripts with TypeScript, has other people's software read exports, axe the pages of runs,
-//! and a program in Python plan.
+//! Runs `cuebook` in Django's admin, and on instructions that it should refuse, checks the types of the page scripts with
+//! TypeScript, has other people's software read exports, axe the pages of runs, and a program in Python plan.
 //!
 //! Invariant: every harness runs even if another one fails; what a run achieved is judged by the
-//! applications themselves (a task's reward, a database), never by `cuebook`'s own report.
+//! applications themselves (a database, a server's state), never by `cuebook`'s own report.
 
 use std::path::Path;
 use std::process::Command;
