@@ -53,6 +53,7 @@ async fn main() -> anyhow::Result<()> {
         run_dir: None,
         work: Work::Task("Log in as ann with password correct-horse".to_owned()),
         policy: Policy::default().starting_at(&url)?,
+        observed: None,
         start_url: Some(url),
         page,
         sight: Sight::Words,

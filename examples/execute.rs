@@ -131,7 +131,7 @@ mod tests {
             ..SearchPlaces::default()
         };
         let lines = carry_out(PAGE, PLAN, &places).await.unwrap();
-        assert!(lines.contains(&"type: valueContains Holds".to_owned()), "{lines:#?}");
+        assert!(lines.contains(&"type: valueEquals Holds".to_owned()), "{lines:#?}");
         assert!(lines.contains(&"click: elementTextEquals Holds".to_owned()), "{lines:#?}");
     }
 }

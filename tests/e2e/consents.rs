@@ -148,7 +148,13 @@ const HARMLESS: [Case; 9] = [
     Case(
         "a search",
         "<form action=/acted><input type=search aria-label=Search name=q><button>Search</button></form>",
-        || json!([{ "type": "type", "targetRef": "searchbox \"Search\"", "text": "mugs\n" }]),
+        || {
+            let search = "searchbox \"Search\"";
+            json!([
+                { "type": "type", "targetRef": search, "text": "mugs" },
+                { "type": "press", "targetRef": search, "keys": "Enter" }
+            ])
+        },
     ),
     Case(
         "the Cancel of a dialog",

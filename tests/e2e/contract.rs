@@ -99,21 +99,18 @@ fn a_script_that_does_not_come_to_its_end_is_no_success() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("plan.json");
     let url = shop.url("/login");
-    let observed = shop.cuebook(&["observe", &url])?.json()?;
-    let id = |name: &str| {
-        let found = observed["candidates"].as_array().into_iter().flatten().find(|one| one["name"] == name);
-        found.map(|one| one["id"].clone()).unwrap_or_default()
-    };
-    let (link, button, field) = (id("Shop"), id("Log in"), id("Email"));
+    let by_role = |role: &str, name: &str| json!({ "strategy": "byRole", "role": role, "name": name });
+    let candidates = json!({ "link": by_role("link", "Shop"), "button": by_role("button", "Log in"),
+        "field": by_role("textbox", "Email") });
     for (steps, code) in [
         (
-            json!([{ "type": "click", "targetRef": link }, { "type": "type", "targetRef": field, "text": "x" }]),
-            "targetStale",
+            json!([{ "type": "click", "targetRef": "link" }, { "type": "type", "targetRef": "field", "text": "x", "timeoutMs": 500 }]),
+            "targetNotFound",
         ),
-        (json!([{ "type": "click", "targetRef": button, "post": [{ "kind": "newTab" }] }]), "postconditionFailed"),
-        (json!([{ "type": "click", "targetRef": "c999" }]), "invalidPlan"),
+        (json!([{ "type": "click", "targetRef": "button", "post": [{ "kind": "newTab" }] }]), "postconditionFailed"),
+        (json!([{ "type": "click", "targetRef": "c999" }]), "unknownTarget"),
     ] {
-        std::fs::write(&path, json!({ "version": "1.0", "steps": steps }).to_string())?;
+        std::fs::write(&path, json!({ "version": "1.0", "candidates": candidates, "steps": steps }).to_string())?;
         let script = ["run", "x", "--planner", "scripted", "--plan", &path.to_string_lossy(), "--url", &url];
         let ended = shop.cuebook(&script)?;
         assert_ne!(ended.code, 0, "{ended:?}");

@@ -97,6 +97,7 @@ async fn carry_out_in(stage: &Stage, planner: impl Planner, log: MemoryLog) -> R
         run_dir: None,
         work: Work::Task(TASK.to_owned()),
         policy: Policy::default().starting_at(&url)?,
+        observed: None,
         start_url: Some(url),
         page: PageId::new(stage.tab().context("the stage has a tab")?.target_id().as_str()),
         sight: Sight::Words,

@@ -21,6 +21,7 @@ mod login;
 mod minimize;
 mod models;
 mod moments;
+mod observed_plans;
 mod offline;
 mod planners;
 #[cfg(unix)]

@@ -140,6 +140,7 @@ async fn ask(stage: &Stage, server: &Server, task: &str) -> Result<RunReport> {
         run_dir: None,
         work: Work::Task(task.to_owned()),
         policy: Policy::default().starting_at(&url)?,
+        observed: None,
         start_url: Some(url),
         page: PageId::new(tab.target_id().as_str()),
         sight: Sight::Words,

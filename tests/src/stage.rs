@@ -245,6 +245,7 @@ impl Stage {
             run_dir: None,
             work,
             policy,
+            observed: None,
             start_url: Some(url),
             page: page.clone(),
             sight: Sight::Words,

@@ -71,6 +71,7 @@ impl Live {
             run_dir: None,
             work: Work::Task(TASK.to_owned()),
             policy: Policy::default().starting_at(&url)?,
+            observed: None,
             start_url: Some(url),
             page: self.page.clone(),
             sight: Sight::Words,

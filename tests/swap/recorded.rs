@@ -47,6 +47,7 @@ pub(super) fn request(shop: &Shop, work: Work) -> Result<RunRequest> {
         run_id: RunId::new("swap"),
         run_dir: None,
         work,
+        observed: None,
         start_url: None,
         page: Shop::page(),
         policy: shop_policy(shop)?,

@@ -128,6 +128,9 @@ pub(crate) struct BrowserArgs {
     /// What the traffic of the run needs; no flag.
     #[arg(skip)]
     pub(crate) wire: Wire,
+    /// Where a launched browser puts downloads, for the run to keep; no flag.
+    #[arg(skip)]
+    pub(crate) downloads: Option<PathBuf>,
 }
 
 /// What the traffic of a run needs of its browser.
@@ -225,6 +228,9 @@ pub(crate) struct RunOptions {
     /// What the drift is drawn from
     #[arg(long, value_name = "N", default_value_t = 0, requires = "drift")]
     pub(crate) drift_seed: u64,
+    /// Copy each file that a step downloads to this directory, under the name that the page suggests
+    #[arg(long, value_name = "DIR", conflicts_with = "cdp")]
+    pub(crate) downloads: Option<PathBuf>,
     /// Do not repair failed steps
     #[arg(long)]
     pub(crate) no_repair: bool,
@@ -330,9 +336,13 @@ impl EngineArgs {
 pub(crate) struct ExecArgs {
     /// Plan: a JSON file, or - for standard input
     pub(crate) plan: PathBuf,
-    /// Page to start on; its origin is allowed
+    /// Page to start on; its origin is allowed [default: the page of the observation]
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: Option<String>,
+    /// Observation whose ids the plan names, as printed by `cuebook observe --format json`, or - for standard input: each
+    /// is bound to what means the same on the page now [default: the plan names no ids]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) observation: Option<PathBuf>,
     /// Answer every request from the recording in a directory, that of a run with --record-network or of `minimize`;
     /// nothing reaches the network
     #[arg(long, value_name = "DIR", conflicts_with_all = ["cdp", "direct", "record_network"])]
@@ -364,6 +374,9 @@ pub(crate) struct ObserveArgs {
     /// Token limit of the output [default: 6000 for text and yaml, none for json]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
+    /// Print the locator of each candidate too, as a plan declares it; json and yaml always have them
+    #[arg(long)]
+    pub(crate) locators: bool,
     /// Wait before observing for css=SELECTOR, text=WORDS, url=PART, or a condition in JSON
     #[arg(long, value_name = "CONDITION", value_parser = wait_for)]
     pub(crate) wait_for: Option<WaitFor>,

@@ -77,6 +77,7 @@ pub(crate) fn launch_options(args: &BrowserArgs) -> Result<LaunchOptions, Refusa
     })?;
     let mut options = LaunchOptions::new(binary, environment::profile_root());
     options.window = if args.headed { Window::Headed } else { Window::Headless };
+    options.accept_downloads.clone_from(&args.downloads);
     options.viewport = args.viewport.unwrap_or(VIEWPORT);
     options.sandbox = if args.no_sandbox { Sandbox::Off } else { Sandbox::Default };
     if args.wire.is_drifting {

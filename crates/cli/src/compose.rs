@@ -15,6 +15,7 @@ use cuebook_datalayer::traffic::FixtureRules;
 use cuebook_datalayer::{ArtifactStore, JsonlLog, KnownPlans, RunDir, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::id::{PageId, RunId};
+use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
@@ -29,6 +30,7 @@ use url::Url;
 use crate::args::{EngineArgs, RunOptions};
 use crate::browser::{close_tab, open_contained};
 use crate::confirm::Terminal;
+use crate::downloads;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::explain::Explainer;
 use crate::ground;
@@ -55,13 +57,15 @@ fn budgets(options: &RunOptions) -> Budgets {
 
 fn executor_options(options: &RunOptions, policy: &Policy) -> ExecutorOptions {
     let screenshots = if options.record { ScreenshotMode::Every } else { ScreenshotMode::FirstFailurePageChange };
-    ExecutorOptions { screenshots, upload_roots: upload_roots(policy), ..ExecutorOptions::default() }
+    let download_dir = options.browser.downloads.clone();
+    ExecutorOptions { screenshots, upload_roots: upload_roots(policy), download_dir, ..ExecutorOptions::default() }
 }
 
-/// A planner sees a settled page; the steps of a plan wait for their own conditions.
-fn modeler_options(work: &Work) -> ModelerOptions {
+/// A planner sees a settled page, and so does a plan that was written for one; the other steps of a plan wait for their own conditions.
+fn modeler_options(work: &Work, is_observed: bool) -> ModelerOptions {
     match work {
         Work::Task(_) => ModelerOptions { settling: SETTLING, ..ModelerOptions::default() },
+        Work::Plan(_) if is_observed => ModelerOptions { settling: SETTLING, ..ModelerOptions::default() },
         Work::Plan(_) | Work::Replay(_) => ModelerOptions::default(),
     }
 }
@@ -104,6 +108,8 @@ pub(crate) struct Job {
     pub(crate) secrets: Secrets,
     /// The page to start on.
     pub(crate) url: Option<String>,
+    /// The observation whose ids the plan names.
+    pub(crate) observed: Option<Box<Observation>>,
     /// Failed steps that the planner may mend.
     pub(crate) planned_repairs: u32,
     /// Time limit of one plan. `None` for that of the controller.
@@ -129,6 +135,7 @@ impl Job {
             planner,
             secrets,
             url,
+            observed: None,
             planned_repairs: 0,
             plan_timeout: None,
             explain: false,
@@ -198,6 +205,7 @@ pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Res
     tokio::spawn(interrupt_on_signals(interrupt.clone()));
     let ready = Ready::new(options)?;
     let mut options = options.clone();
+    options.browser.downloads = std::path::absolute(ready.dir.path().join("downloads")).ok();
     let fixtures = job.fixtures.as_ref().map(|(dir, rules)| (dir, rules.clone()));
     let traffic = Traffic::new(&mut options, fixtures, &ready.dir, ready.redactor.clone())?;
     let tab = open_contained(&options, reach(&policy, &job.work)).await?;
@@ -251,6 +259,7 @@ pub(crate) async fn perform(
         planner,
         secrets,
         url,
+        observed,
         planned_repairs,
         plan_timeout,
         explain,
@@ -266,7 +275,7 @@ pub(crate) async fn perform(
     }
     let artifacts = ArtifactStore::new(&dir, Some(redactor.clone()));
     let layers = Layers {
-        modeler: LivePageModeler::new(tab.browser.clone(), digest.clone(), modeler_options(&work))
+        modeler: LivePageModeler::new(tab.browser.clone(), digest.clone(), modeler_options(&work, observed.is_some()))
             .with_redactor(redactor.clone()),
         planner: Arc::new(Remembering::new(planner, known_plans.with_redactor(redactor.clone()))),
         executor: LiveExecutor::new(
@@ -306,6 +315,7 @@ pub(crate) async fn perform(
             run_id,
             run_dir: Some(dir.path().display().to_string()),
             work,
+            observed,
             start_url: url,
             page,
             policy,
@@ -323,6 +333,11 @@ pub(crate) async fn perform(
     }
     if let Err(error) = cuebook_datalayer::write_report(&dir, &report, Some(kept_redactor.as_ref())) {
         progress::say(&format!("note: the report cannot be written: {}", with_sources(&error)));
+    }
+    if let Some(into) = &options.downloads
+        && let Err(error) = downloads::copy(&report, dir.path(), into)
+    {
+        progress::say(&format!("note: a download cannot be copied to {}: {error}", plain(&into.display().to_string())));
     }
     Ended { report, dir, page, offline: None }
 }

@@ -15,17 +15,19 @@ use crate::text::plain;
 
 /// The page and the policy for a plan or a grammar. Without an observation, the page is blank.
 pub(crate) fn ground(args: &GroundArgs) -> Result<(Observation, Policy), Refusal> {
-    let observed = match &args.observation {
-        Some(path) => Some(Observation::read(&input::text(path)?).map_err(|error| {
-            let message = format!("{} is not an observation: {error}", path.display());
-            Refusal::invalid(ErrorCode::Malformed, plain(&message))
-        })?),
-        None => None,
-    };
+    let observed = args.observation.as_deref().map(observation).transpose()?;
     let start = args.url.as_deref().or(observed.as_ref().map(|seen| seen.url.as_str()));
     let policy = policy(&args.policy, &[], start)?;
     let blank = || Observation::blank(PageId::new("none"), args.url.as_deref().unwrap_or("about:blank"));
     Ok((observed.unwrap_or_else(blank), policy))
+}
+
+/// Reads an observation, as `cuebook observe --format json` prints it.
+pub(crate) fn observation(path: &Path) -> Result<Observation, Refusal> {
+    Observation::read(&input::text(path)?).map_err(|error| {
+        let message = format!("{} is not an observation: {error}", path.display());
+        Refusal::invalid(ErrorCode::Malformed, plain(&message))
+    })
 }
 
 /// The policy of a run that starts on `start`.

@@ -8,6 +8,7 @@ mod browser;
 mod commands;
 mod compose;
 mod confirm;
+mod downloads;
 #[cfg(feature = "remote")]
 mod elsewhere;
 mod engines;

@@ -122,7 +122,26 @@ impl Agent {
     /// # }
     /// ```
     pub async fn follow(&mut self, plan: PlanDraft) -> RunReport {
-        self.work(Work::Plan(Box::new(plan))).await
+        self.work(Work::Plan(Box::new(plan)), None).await
+    }
+
+    /// Runs a plan that names ids of an observation that another process made
+    /// ([`with_meanings`](Observation::with_meanings)). Each is bound to the only thing on the page that means the same,
+    /// or the plan is refused before any of it runs.
+    ///
+    /// ```no_run
+    /// use cuebook::prelude::*;
+    ///
+    /// # async fn run(agent: &mut Agent) -> Result<(), Box<dyn std::error::Error>> {
+    /// let observed = Observation::read(&std::fs::read_to_string("page.json")?)?;
+    /// let plan = PlanDraft::read(&std::fs::read_to_string("plan.json")?, Author::Operator)?;
+    /// agent.open(&observed.url).await.into_result()?;
+    /// agent.follow_observed(plan, observed).await.into_result()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn follow_observed(&mut self, plan: PlanDraft, observed: Observation) -> RunReport {
+        self.work(Work::Plan(Box::new(plan)), Some(Box::new(observed))).await
     }
 
     /// Carries out a task in words: the planner writes the plans.
@@ -135,7 +154,7 @@ impl Agent {
     /// # }
     /// ```
     pub async fn run(&mut self, task: &str) -> RunReport {
-        self.work(Work::Task(task.to_owned())).await
+        self.work(Work::Task(task.to_owned()), None).await
     }
 
     /// The tab in which the last run ended.
@@ -170,7 +189,7 @@ impl Agent {
         }
     }
 
-    async fn work(&mut self, work: Work) -> RunReport {
+    async fn work(&mut self, work: Work, observed: Option<Box<Observation>>) -> RunReport {
         let ended = |code, message: String| {
             RunReport::without_run(RunResult::Error, Some(RunError::new(code, self.redactor.redact(&message))))
         };
@@ -192,6 +211,7 @@ impl Agent {
             run_id,
             run_dir: kept.dir.as_ref().map(|dir| dir.path().display().to_string()),
             work,
+            observed,
             start_url: None,
             page: self.page.clone(),
             policy: self.policy.clone(),

@@ -37,11 +37,22 @@ pub(crate) struct Activity {
     pub(crate) events: u64,
 }
 
+impl Activity {
+    /// Whether anything came that a step which only waits or reads would not look for.
+    pub(crate) fn has_come(&self) -> bool {
+        !(self.downloads.is_empty() && self.new_tabs.is_empty() && self.dialogs.is_empty())
+    }
+}
+
 /// A download that began during the step.
 #[derive(Debug)]
 pub(crate) struct Downloading {
     pub(crate) guid: String,
     pub(crate) fact: DownloadFact,
+    /// Bytes so far.
+    pub(crate) received: u64,
+    /// When the last of them came, or when it began.
+    pub(crate) came_at: Instant,
 }
 
 /// A dialog, as conditions and records carry it.

@@ -18,21 +18,21 @@ const BROWSER_INTERNAL: &str = "browserInternal";
 impl Run<'_> {
     /// What was denied since the step began, with the requests that it belongs to.
     pub(crate) fn denied(&self) -> Vec<DeniedRequest> {
-        let denied = self.denials.since(self.denied_from);
+        let denied = self.denials.since(self.seen.denied_from);
         if denied.is_empty() {
             return denied;
         }
-        join(denied, &self.network.facts())
+        join(denied, &self.seen.network.facts())
     }
 
     /// The failure of a step whose document was denied. It is the page that the step led to, so nothing else that holds
     /// or happened makes the step a success.
     pub(crate) fn denied_document(&self) -> Option<StepFailure> {
-        let denied = self.denials.since(self.denied_from);
+        let denied = self.denials.since(self.seen.denied_from);
         if denied.is_empty() {
             return None;
         }
-        document(&denied, &self.network.documents())
+        document(&denied, &self.seen.network.documents())
     }
 }
 

@@ -25,14 +25,15 @@ const MAX_NOTABLE: usize = 10;
 impl Run<'_> {
     /// Ends all watching, opens all guards and returns what was seen. Runs after a deadline too: it sends no input.
     pub(crate) async fn disarm(&mut self) -> Option<EffectRecord> {
-        if self.looking.watching().is_none() && self.watchers.is_empty() && self.activity.answered.is_empty() {
+        let is_unwatched = self.looking.watching().is_none() && self.seen.watchers.is_empty();
+        if is_unwatched && self.seen.activity.answered.is_empty() && !self.seen.activity.has_come() {
             return None;
         }
         let by = std::time::Instant::now() + PATIENCE;
         let mut summaries: Vec<(FrameId, FrameSummary)> = Vec::new();
         if self.page.dialog().is_none() && !self.page.closed() && !self.page.crashed() {
-            let known = std::mem::take(&mut self.summaries);
-            let calls = self.watchers.iter().map(|(frame, watcher)| {
+            let known = std::mem::take(&mut self.seen.summaries);
+            let calls = self.seen.watchers.iter().map(|(frame, watcher)| {
                 let (frame, watcher) = (frame.clone(), watcher.clone());
                 async move {
                     let watched: Result<Watched, ProbeError> =
@@ -42,7 +43,7 @@ impl Run<'_> {
             });
             // Frames that have reported everything are ended without waiting for the answer.
             let (ended, asked): (Vec<_>, Vec<_>) =
-                self.watchers.keys().zip(calls).partition(|(frame, _)| known.contains_key(*frame));
+                self.seen.watchers.keys().zip(calls).partition(|(frame, _)| known.contains_key(*frame));
             let _ = join_all(ended.into_iter().map(|(_, call)| call)).now_or_never();
             let calls: Vec<_> = asked.into_iter().map(|(_, call)| call).collect();
             summaries.extend(known);
@@ -64,7 +65,7 @@ impl Run<'_> {
             }
         }
         let takes_focus = matches!(self.step.action(), Action::Focus(_)) && record.target_focused;
-        self.activity.effect |=
+        self.seen.activity.effect |=
             takes_focus || record.url_after.is_some() || summaries.iter().any(|(_, summary)| summary.effect);
         Some(record)
     }
@@ -86,7 +87,7 @@ impl Run<'_> {
 
     /// Failed requests of the step, and a redirect to another page than the requested one.
     fn wire_problems(&self) -> Vec<Problem> {
-        let requests = self.network.problems();
+        let requests = self.seen.network.problems();
         let redirect = self.redirected().filter(|_| requests.is_empty());
         let requests = requests
             .iter()
@@ -95,10 +96,10 @@ impl Run<'_> {
     }
 
     fn redirected(&self) -> Option<Problem> {
-        let documents = self.network.documents();
-        let (asked, now) = (documents.first().filter(|_| self.activity.new_document)?, self.gathered.url());
+        let documents = self.seen.network.documents();
+        let (asked, now) = (documents.first().filter(|_| self.seen.activity.new_document)?, self.seen.gathered.url());
         let is_elsewhere = place(&asked.url) != place(now);
-        let back = self.gathered.url_before().is_some_and(|before| place(before) == place(now));
+        let back = self.seen.gathered.url_before().is_some_and(|before| place(before) == place(now));
         let goes = matches!(self.step.action(), Action::Navigate(_));
         let led = if back { "back to" } else { "to" };
         let there = RequestFact { url: now.to_owned(), ..asked.clone() };
@@ -109,7 +110,7 @@ impl Run<'_> {
     fn record(&self, summaries: &[(FrameId, FrameSummary)]) -> EffectRecord {
         let mut mutations = MutationSummary::default();
         let mut record = EffectRecord {
-            new_document: self.activity.new_document,
+            new_document: self.seen.activity.new_document,
             problems: self.wire_problems().into_iter().take(MAX_NOTABLE).collect(),
             ..EffectRecord::default()
         };
@@ -133,28 +134,28 @@ impl Run<'_> {
             }
         }
         // A new document is one effect; its mutations are none.
-        if self.activity.new_document {
+        if self.seen.activity.new_document {
             record.states.clear();
         } else {
             record.mutations = mutations;
         }
-        if let Some(before) = self.gathered.url_before()
-            && before != self.gathered.url()
+        if let Some(before) = self.seen.gathered.url_before()
+            && before != self.seen.gathered.url()
         {
             record.url_before = Some(cut(before, LONGEST));
-            record.url_after = Some(cut(self.gathered.url(), LONGEST));
+            record.url_after = Some(cut(self.seen.gathered.url(), LONGEST));
         }
         let events = self.events();
         record.denied = self.denied();
-        record.requests = self.network.effects().into_iter().take(MAX_REQUESTS).collect();
+        record.requests = self.seen.network.effects().into_iter().take(MAX_REQUESTS).collect();
         let redacted = |text: &str| self.redacted(text);
-        let scripts = self.network.script_errors().into_iter().map(|error| error.in_words(redacted));
-        record.console_errors = scripts.chain(self.network.errors()).take(MAX_NOTABLE).collect();
-        record.dialogs = self.activity.answered.iter().cloned().chain(events.dialogs).collect();
+        let scripts = self.seen.network.script_errors().into_iter().map(|error| error.in_words(redacted));
+        record.console_errors = scripts.chain(self.seen.network.errors()).take(MAX_NOTABLE).collect();
+        record.dialogs = self.seen.activity.answered.iter().cloned().chain(events.dialogs).collect();
         record.downloads = events.downloads;
         record.new_tabs = events.new_tabs;
-        record.closed_tabs.clone_from(&self.activity.closed_tabs);
-        record.refused_tabs = self.activity.refused_tabs;
+        record.closed_tabs.clone_from(&self.seen.activity.closed_tabs);
+        record.refused_tabs = self.seen.activity.refused_tabs;
         record
     }
 }

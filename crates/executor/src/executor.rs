@@ -1,6 +1,6 @@
 //! The executor: one per browser, for all of its tabs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use cuebook_cdp::{Browser, Page, TargetId};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
+use cuebook_grammar::ledger::Ledger;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome};
 use cuebook_grammar::plan::BoundStep;
@@ -16,19 +17,22 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{ARIA, Probe, ProbeError};
 use tracing::Instrument as _;
 
-use crate::activity::Activity;
 use crate::error::ExecutorError;
 use crate::facts::Gathered;
 use crate::gate::Holder;
 use crate::input::devices::Flight;
+use crate::ledger::Readings;
 use crate::network::Network;
 use crate::options::{ExecutorOptions, PeopleInput};
 use crate::run::Run;
 use crate::script::{ACT, guard_for};
+use crate::seen::Seen;
 use crate::stage::Looking;
 use crate::step::IsFirst;
 use crate::stop::{Part, Stop, probe_stop};
 
+/// How often the requests of a run are looked at before its end.
+const POLL: Duration = Duration::from_millis(20);
 /// How long after its documents a crash may be reported.
 const CRASH: Duration = Duration::from_millis(500);
 
@@ -47,6 +51,7 @@ pub struct LiveExecutor<S, A> {
     traffic: HashMap<TargetId, Network>,
     flights: HashMap<TargetId, Flight>,
     holder: Option<Holder>,
+    ledger: Ledger,
     has_run: bool,
 }
 
@@ -87,6 +92,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
             traffic: HashMap::new(),
             flights: HashMap::new(),
             holder: None,
+            ledger: Ledger::default(),
             has_run: false,
         }
     }
@@ -196,6 +202,8 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         network.settle();
         let flight = || Flight::new(tokio::runtime::Handle::current());
         let flight = self.flights.entry(tab.target_id().clone()).or_insert_with(flight).clone();
+        let gathered = Gathered::new(Vec::new(), self.digest.clone(), tab.url());
+        let seen = Seen::new(gathered, network, self.denials.position());
         let run = Run {
             options: &self.options,
             redactor: self.redactor.as_deref(),
@@ -203,21 +211,16 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             browser: &self.browser,
             lane: tab.events(),
             browser_lane: lanes,
-            gathered: Gathered::new(Vec::new(), self.digest.clone(), tab.url()),
             tabs: self.browser.pages_beside(&tab),
             page: tab,
             probe,
             step,
             ground,
             until,
-            activity: Activity::default(),
             evidence: Evidence::default(),
-            watchers: BTreeMap::new(),
-            network,
+            seen,
+            ledger: &mut self.ledger,
             denials: &*self.denials,
-            denied_from: self.denials.position(),
-            summaries: BTreeMap::new(),
-            input_at: None,
             main: None,
             looking: Looking::begin(),
             flight,
@@ -229,5 +232,35 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         let verb = step.action().kind().meta().name;
         let span = tracing::debug_span!("step", step_index = step.plan_index(), action = verb);
         run.run(&self.secrets, &self.artifacts, is_first).instrument(span).await
+    }
+
+    async fn finish(&mut self, page: &PageId, deadline: Deadline) -> Result<Option<Box<StepFailure>>, ExecutorError> {
+        let until = deadline.within(Instant::now(), self.options.step_timeout).instant();
+        let target = TargetId::from(page.as_str());
+        if let Some(network) = self.traffic.get(&target) {
+            let mut open = network.open();
+            while !open.is_empty() && Instant::now() < until {
+                tokio::time::sleep(POLL).await;
+                open = network.open();
+            }
+            if let Some(request) = open.first() {
+                let message =
+                    format!("{} was sent and is not answered yet; it may still take effect", request.in_words());
+                return Ok(Some(Box::new(StepFailure::new(Stage::Postcondition, Cause::EffectPending, message))));
+            }
+            if let Some(request) = network.refused().first() {
+                let message = format!("after its step had ended, {}", request.in_words());
+                let mut failure = StepFailure::new(Stage::Postcondition, Cause::HttpError, message);
+                failure.facts.status = request.status;
+                return Ok(Some(Box::new(failure)));
+            }
+        }
+        let Some(probe) =
+            self.probes.get(&target).filter(|probe| !probe.page().closed() && probe.page().dialog().is_none())
+        else {
+            return Ok(None);
+        };
+        let readings = Readings::take(&mut self.ledger, probe, until).await;
+        Ok(readings.lost(&self.ledger, None).map(Box::new))
     }
 }

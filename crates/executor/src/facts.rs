@@ -299,11 +299,14 @@ impl Gathered {
     }
 
     /// Judges a condition as it will be judged in the end: reduced where its targets are sensitive.
-    pub(crate) fn judge(&self, condition: &Condition, facts: &Facts) -> Verdict {
+    pub(crate) fn judge(&self, condition: &Condition, is_default: bool, facts: &Facts) -> Verdict {
+        let judge = |condition: &Condition| {
+            if is_default { condition.evaluate_lasting(facts) } else { condition.evaluate(facts) }
+        };
         if self.sensitive.is_empty() {
-            return condition.evaluate(facts);
+            return judge(condition);
         }
-        condition.redacted(&|target| self.sensitive.contains(target), &self.key).evaluate(facts)
+        judge(&condition.redacted(&|target| self.sensitive.contains(target), &self.key))
     }
 
     pub(crate) fn questions(&self) -> &[Question] {

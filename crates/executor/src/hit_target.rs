@@ -34,6 +34,8 @@ pub(crate) struct Gesture {
     pub(crate) expects: Option<Expected>,
     /// Without a target, it may not activate anything.
     pub(crate) is_inert: bool,
+    /// Typed text that goes on in the next box where the page passes the focus on.
+    pub(crate) spreads: bool,
     /// Without a target, where it begins.
     pub(crate) aim: Option<Aim>,
 }
@@ -50,11 +52,16 @@ pub(crate) struct Aim {
 
 impl Gesture {
     const fn new(kind: GestureKind, target: Option<NodeKey>, expects: Option<Expected>) -> Self {
-        Self { kind, target, end: None, expects, is_inert: false, aim: None }
+        Self { kind, target, end: None, expects, is_inert: false, spreads: false, aim: None }
     }
 
     pub(crate) fn keys(target: NodeKey) -> Self {
         Self::new(GestureKind::Keys, Some(target), None)
+    }
+
+    /// Text that is typed.
+    pub(crate) fn typing(target: NodeKey) -> Self {
+        Self { spreads: true, ..Self::keys(target) }
     }
 
     /// Keys for what has the focus, judged as if nothing had it that they activate.
@@ -104,6 +111,7 @@ impl Gesture {
             id: self.target.as_ref().filter(|_| is_there).map(|key| key.node),
             end: self.end.as_ref().filter(is_in).map(|key| key.node),
             ends: self.end.is_some(),
+            spreads: self.spreads,
             // A drag has arrived where it ends.
             expects: self.expects.clone().filter(|_| self.end.as_ref().map_or(is_there, |end| is_in(&end))),
             ms: limit.ms,
@@ -278,11 +286,11 @@ impl Run<'_> {
         let report = match answer {
             Some(Ok(watched)) => {
                 let frame = world.frame().clone();
-                if let Some(watcher) = self.watchers.get(&frame).cloned() {
+                if let Some(watcher) = self.seen.watchers.get(&frame).cloned() {
                     self.take_changes(&frame, &watcher, watched.samples, watched.before, watched.effect);
                 }
                 if let Some(summary) = watched.summary {
-                    self.summaries.insert(frame, summary);
+                    self.seen.summaries.insert(frame, summary);
                 }
                 watched.report
             }
@@ -309,7 +317,7 @@ impl Run<'_> {
     pub(crate) async fn ask_documents(&mut self, target: Option<&ProbeWorld>) -> Part<Vec<GestureReport>> {
         let by = self.within(REPORT);
         let is_other = |world: &ProbeWorld| target.is_none_or(|target| world.frame() != target.frame());
-        let worlds = self.watchers.values().map(|watcher| watcher.world.clone()).filter(is_other);
+        let worlds = self.seen.watchers.values().map(|watcher| watcher.world.clone()).filter(is_other);
         let calls = worlds.map(|world| async move {
             world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], by).await
         });
@@ -346,7 +354,9 @@ impl Run<'_> {
                 (self.act_failure(Cause::EffectUnknown, message).into(), true)
             }
         };
-        if is_begun { self.seal(failure, is_answer) } else { Err(failure) }
+        // What is for something else now was changed by nobody's press: the click was withheld, and nothing makes up for it.
+        let is_changed = report.blocked.as_ref().is_some_and(|block| block.reason == BlockReason::Changed);
+        if is_begun && !is_changed { self.seal(failure, is_answer) } else { Err(failure) }
     }
 
     /// The rest of a gesture was stopped. Without a stated condition, only an effect can show the result, and the stop

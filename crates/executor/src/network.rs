@@ -4,6 +4,8 @@
 //! polling before a step are known. Bodies are never fetched. Costs one event on the wire for each stage of a request;
 //! between two steps they wait in a bounded queue.
 //!
+//! Beyond its step, a request that changes something is remembered until it is answered: it belongs to the run.
+//!
 //! Invariants:
 //! - Conditions are judged on requests that began after the input.
 //! - Requests to an address that the page kept requesting between steps are polling: they are not waited for and are no
@@ -41,6 +43,8 @@ const MAX_ADDRESSES: usize = 500;
 const POLLED: u32 = 3;
 /// A request from before the step that is open for this long is a stream.
 const STREAM: Duration = Duration::from_secs(2);
+/// A request belongs to a step that sent input at most this long before.
+const CAUSED: Duration = Duration::from_secs(2);
 /// How long a page gets to react to an answer.
 const REACTION: Duration = Duration::from_millis(150);
 
@@ -67,6 +71,48 @@ struct Traffic {
     polled: BTreeSet<String>,
     last_activity: Instant,
     idle: Option<bool>,
+    run: OfRun,
+}
+
+/// Requests that steps caused and that change something, whatever became of their steps.
+#[derive(Default)]
+struct OfRun {
+    /// When a step last sent input; `None` before the first one.
+    input_at: Option<Instant>,
+    /// Whether that step is under way.
+    in_step: bool,
+    open: BTreeMap<String, RequestFact>,
+    /// Those that were refused once their step had ended, and that no step has been told of.
+    refused: Vec<RequestFact>,
+    /// Addresses that the page requests by itself.
+    own: BTreeSet<String>,
+}
+
+impl OfRun {
+    fn sent(&mut self, id: &str, address: &str, fact: &RequestFact, is_call: bool) {
+        let is_caused = self.in_step || self.input_at.is_some_and(|at| at.elapsed() < CAUSED);
+        if !is_caused || self.input_at.is_none() {
+            if self.own.len() < MAX_ADDRESSES {
+                self.own.insert(address.to_owned());
+            }
+            return;
+        }
+        let changes = !matches!(fact.method.as_str(), "GET" | "HEAD" | "OPTIONS");
+        if changes && is_call && !self.own.contains(address) && self.open.len() < MAX_REQUESTS {
+            self.open.insert(id.to_owned(), fact.clone());
+        }
+    }
+
+    fn ended(&mut self, id: &str, end: impl FnOnce(&mut RequestFact)) {
+        let Some(mut fact) = self.open.remove(id) else { return };
+        end(&mut fact);
+        // What the page itself cancelled, or left with its document, was refused by nobody.
+        let is_cancelled =
+            fact.failure.as_deref().is_some_and(|why| why.contains("ERR_ABORTED") || why.contains("ERR_BLOCKED"));
+        if !self.in_step && fact.is_problem() && !is_cancelled && self.refused.len() < MAX_ERRORS {
+            self.refused.push(fact);
+        }
+    }
 }
 
 /// A request since the input.
@@ -129,6 +175,7 @@ impl Network {
             polled: BTreeSet::new(),
             last_activity: Instant::now(),
             idle: None,
+            run: OfRun::default(),
         })))
     }
 
@@ -156,6 +203,35 @@ impl Network {
         let mut traffic = self.traffic();
         traffic.drain();
         traffic.begin();
+        traffic.run.in_step = true;
+    }
+
+    /// The step ends; whether it `acted`. `shows`: a condition that it stated came true, so what was refused before it is
+    /// known and was reckoned with.
+    pub(crate) fn end(&self, acted: bool, shows: bool) {
+        let mut traffic = self.traffic();
+        traffic.drain();
+        traffic.run.in_step = false;
+        if acted {
+            traffic.run.input_at = Some(Instant::now());
+        }
+        if shows {
+            traffic.run.refused.clear();
+        }
+    }
+
+    /// Requests of earlier steps that change something and are not answered.
+    pub(crate) fn open(&self) -> Vec<RequestFact> {
+        let mut traffic = self.traffic();
+        traffic.drain();
+        traffic.run.open.values().cloned().collect()
+    }
+
+    /// Requests of earlier steps that were refused once those had ended.
+    pub(crate) fn refused(&self) -> Vec<RequestFact> {
+        let mut traffic = self.traffic();
+        traffic.drain();
+        traffic.run.refused.clone()
     }
 
     /// All requests since the input.
@@ -188,6 +264,13 @@ impl Network {
         traffic.drain();
         let is_open = traffic.of_step().any(|sent| !sent.is_answered);
         (!is_open).then(|| traffic.answered.map_or(begun, |answered| answered + REACTION))
+    }
+
+    /// Whether a request of the step that changes something is not answered.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        let traffic = self.traffic();
+        let changes = |fact: &RequestFact| !matches!(fact.method.as_str(), "GET" | "HEAD" | "OPTIONS");
+        traffic.of_step().any(|sent| !sent.is_answered && changes(&sent.fact))
     }
 
     /// Errors that the browser reported since the input.
@@ -286,6 +369,9 @@ impl Traffic {
             self.last_activity = Instant::now();
         }
         let took = Duration::try_from_secs_f64(at - open.sent).ok();
+        self.run.ended(id, |request| {
+            request.failure.clone_from(&failure);
+        });
         self.ended(open.position, |request| {
             request.failure = failure;
             request.duration_ms = took.and_then(|took| u32::try_from(took.as_millis()).ok());
@@ -311,19 +397,20 @@ impl Traffic {
         }
         let is_of_step = is_document
             || matches!(&*sent.kind, "XHR" | "Fetch" | "Script") && !self.documents.contains(&*sent.loader_id);
+        if !is_polling {
+            self.last_activity = Instant::now();
+        }
+        let url = cut(sent.request.url.split('#').next().unwrap_or(""), LONGEST);
+        let method = cut(&sent.request.method, 20);
+        let fact = RequestFact { method, url, status: None, failure: None, retry_after_ms: None, duration_ms: None };
+        if !is_polling {
+            self.run.sent(&sent.request_id, &address, &fact, matches!(&*sent.kind, "XHR" | "Fetch"));
+        }
         if self.asked.len() < MAX_ADDRESSES || self.asked.contains_key(&address) {
             let times = self.asked.entry(address).or_default();
             *times = times.saturating_add(1);
         }
-        if !is_polling {
-            self.last_activity = Instant::now();
-        }
         let position = (self.requests.len() < MAX_REQUESTS).then(|| {
-            let url = sent.request.url.split('#').next().unwrap_or("");
-            let method = cut(&sent.request.method, 20);
-            let url = cut(url, LONGEST);
-            let fact =
-                RequestFact { method, url, status: None, failure: None, retry_after_ms: None, duration_ms: None };
             self.requests.push(Sent { fact, is_polling, is_of_step, is_main, is_answered: false });
             self.requests.len() - 1
         });
@@ -337,6 +424,9 @@ impl Traffic {
     fn answered(&mut self, id: &str, response: &Response<'_>) {
         let status = u16::try_from(response.status).unwrap_or_default();
         let position = self.open.get(id).and_then(|open| open.position);
+        if status >= 400 || (200..300).contains(&status) {
+            self.run.ended(id, |request| request.status = Some(status));
+        }
         let retry_after_ms = matches!(status, 429 | 503).then(|| retry_after(response)).flatten().map(millis);
         self.ended(position, |request| {
             request.status = Some(status);

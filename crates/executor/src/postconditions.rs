@@ -29,8 +29,9 @@ use crate::facts::{Gathered, Lookup, Question, ask_for, is_live, turns_on_geomet
 use crate::gate::Holder;
 use crate::hit_target::{Gesture, Limit};
 use crate::input::devices::{Armed, Devices, TabWire};
-use crate::run::{PageClock, Run, Watcher};
+use crate::run::{PageClock, Run};
 use crate::script::{Changes, FrameSample, Opened};
+use crate::seen::Watcher;
 use crate::stage::{self, Watching};
 use crate::stop::{Part, Stop, failed, probe_stop};
 
@@ -38,11 +39,13 @@ use crate::stop::{Part, Stop, failed, probe_stop};
 #[derive(Clone, Debug)]
 pub(crate) struct Awaited {
     pub(crate) condition: Condition,
+    /// The check added it.
+    pub(crate) is_default: bool,
     pub(crate) until: Instant,
     /// The time that starts again with a new document; `None` where the condition states its limit.
     pub(crate) span: Option<Duration>,
     pub(crate) held_at: Option<u32>,
-    /// It must still hold when the page is quiet.
+    /// It must still hold when the page has answered the input.
     pub(crate) lasts: bool,
     /// Since when it has held without interruption.
     pub(crate) since: Option<Instant>,
@@ -50,19 +53,26 @@ pub(crate) struct Awaited {
 
 impl Awaited {
     /// Until when to wait for it; `None` if there is no need to. `quiet`: since when the requests of the step are
-    /// answered.
-    fn due(&self, now: Instant, until: Instant, quiet: Option<Instant>) -> Option<Instant> {
+    /// answered. `answer`: whether the page has answered the input.
+    fn due(&self, now: Instant, until: Instant, quiet: Option<Instant>, answer: Answer) -> Option<Instant> {
         let due = match (self.held_at, self.since) {
             (Some(_), _) if !self.lasts => return None,
-            (Some(_), Some(since)) => quiet.map_or(until, |quiet| quiet.max(since + LASTING).min(until)),
+            (Some(_), Some(_)) if answer == Answer::Given => quiet.map_or(until, |quiet| quiet.min(until)),
             _ => until,
         };
         (now < due).then_some(due)
     }
 }
 
-/// How long a default condition must hold on a quiet page.
-const LASTING: Duration = Duration::from_millis(500);
+/// Whether the page has answered the input: its own listeners have run, and it has drawn what they made of it. What it
+/// changes later is found by the ledger of the run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Awaited,
+    Asked,
+    Given,
+}
+
 /// The most frames that are watched.
 const MAX_FRAMES: usize = 100;
 /// How often questions are asked that the script cannot watch by itself.
@@ -76,6 +86,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 enum Reply {
     Armed(FrameId, ProbeWorld, Instant, Result<Opened, ProbeError>),
     Changed(FrameId, Result<Changes, ProbeError>),
+    /// The document of the target has drawn what it makes of the input.
+    Answered(FrameId, Result<Changes, ProbeError>),
 }
 
 type PendingReply = BoxFuture<'static, Reply>;
@@ -87,8 +99,11 @@ impl Run<'_> {
         for condition in conditions {
             targets.extend(condition.targets().into_iter().cloned());
         }
-        let is_default = self.step.post().iter().all(|stated| stated.is_default);
         let main = self.step.action().target();
+        let is_default =
+            self.step.post().iter().all(|stated| {
+                stated.is_default || !main.is_some_and(|main| stated.condition.targets().contains(&main))
+            });
         let lookup = |target: &TargetRef| match self.step.targets().get(target)? {
             BoundTarget::Observed(candidate) => match (&candidate.node, pinned) {
                 (_, Some(key)) if main == Some(target) => Some(Lookup::Node(key.clone())),
@@ -142,6 +157,7 @@ impl Run<'_> {
 
     /// The same, before a script of ours acts on a target.
     pub(crate) async fn watch_for(&mut self, ready: &Ready) -> Part<Watching> {
+        self.still_holds(Some(&ready.target().key)).await?;
         self.arm_frames(None, ready.clock.clone()).await
     }
 
@@ -162,9 +178,10 @@ impl Run<'_> {
         let flight = self.flight.clone();
         self.race(Stage::Act, async move { flight.is_over().await }).await?;
         let wire = TabWire::arming(self.page.clone(), self.probe.clone(), self.flight.clone());
+        self.still_holds(gesture.target.as_ref()).await?;
         let reports = self.ask_for_reports(&gesture).await?;
         let watching = self.arm_frames(Some(gesture), clock).await?;
-        let worlds = self.watchers.values().map(|watcher| watcher.world.clone()).collect();
+        let worlds = self.seen.watchers.values().map(|watcher| watcher.world.clone()).collect();
         Ok((watching, Devices::new(Box::new(wire.in_worlds(worlds)), reports)))
     }
 
@@ -175,18 +192,18 @@ impl Run<'_> {
             let conditions: Vec<&Condition> = conditions.iter().collect();
             let pinned = self.main.as_ref().map(|main| main.key.clone());
             let questions = self.questions(&conditions, pinned.as_ref());
-            self.gathered.ask(questions);
+            self.seen.gathered.ask(questions);
         }
         self.name_frames();
         let frames: Vec<FrameId> = self.page.frames().into_iter().take(MAX_FRAMES).map(|frame| frame.id).collect();
         let now = Instant::now();
         let calls = frames
             .into_iter()
-            .filter(|frame| watched.is_none() || gesture.is_some() || !self.watchers.contains_key(frame))
+            .filter(|frame| watched.is_none() || gesture.is_some() || !self.seen.watchers.contains_key(frame))
             .map(|frame| {
                 let is_target = gesture.as_ref().is_some_and(|gesture| gesture.meets(frame.as_str()));
                 let until = if is_target || self.is_main(&frame) { self.until } else { self.within(PATIENCE) };
-                let is_watching = self.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching);
+                let is_watching = self.seen.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching);
                 (frame, until, is_watching)
             })
             .collect::<Vec<_>>();
@@ -249,12 +266,16 @@ impl Run<'_> {
                     }
                     if let Some(sample) = answer.sample {
                         let is_main = self.is_main(&frame);
-                        self.gathered.record(frame.as_str(), is_main, sample);
+                        self.seen.gathered.record(frame.as_str(), is_main, sample);
                     }
-                    let since =
-                        self.watchers.get(&frame).filter(|_| watched.is_some()).map_or(now, |watcher| watcher.since);
-                    self.activity.dirty.remove(&frame);
-                    self.watchers.insert(frame, Watcher { world, since, is_watching });
+                    let since = self
+                        .seen
+                        .watchers
+                        .get(&frame)
+                        .filter(|_| watched.is_some())
+                        .map_or(now, |watcher| watcher.since);
+                    self.seen.activity.dirty.remove(&frame);
+                    self.seen.watchers.insert(frame, Watcher { world, since, is_watching });
                 }
                 (Err(error), _) if is_target || (self.is_main(&frame) && !matches!(error, ProbeError::Gone)) => {
                     return Err(probe_stop(error, Stage::Act));
@@ -267,18 +288,18 @@ impl Run<'_> {
         }
         self.ask_slow().await?;
         let watching = self.begin_watching();
-        self.network.begin();
-        self.denied_from = self.denials.position();
+        self.seen.network.begin();
+        self.seen.denied_from = self.denials.position();
         Ok(watching)
     }
 
     /// One sample of the page, for these questions, without arming anything.
     pub(crate) async fn sample_once(&mut self, questions: Vec<Question>) -> Part<(Facts, BTreeSet<TargetRef>)> {
         let mut gathered = Gathered::new(Vec::new(), self.probe.digest_key().clone(), self.page.url());
-        std::mem::swap(&mut gathered, &mut self.gathered);
-        self.gathered.ask(questions);
+        std::mem::swap(&mut gathered, &mut self.seen.gathered);
+        self.seen.gathered.ask(questions);
         let result = self.sample_into().await;
-        std::mem::swap(&mut gathered, &mut self.gathered);
+        std::mem::swap(&mut gathered, &mut self.seen.gathered);
         result?;
         gathered.push(0);
         Ok(gathered.facts(EventFacts::default()))
@@ -306,7 +327,7 @@ impl Run<'_> {
             match sample {
                 Ok(Some(sample)) => {
                     let is_main = self.is_main(&frame);
-                    self.gathered.record(frame.as_str(), is_main, sample);
+                    self.seen.gathered.record(frame.as_str(), is_main, sample);
                 }
                 Ok(None) | Err(ProbeError::Gone) => {}
                 Err(error) => match probe_stop(error, Stage::Precondition) {
@@ -322,7 +343,7 @@ impl Run<'_> {
         let conditions = self.conditions();
         let conditions: Vec<&Condition> = conditions.iter().collect();
         WatchPlan {
-            questions: self.gathered.questions().to_vec(),
+            questions: self.seen.gathered.questions().to_vec(),
             geometry: turns_on_geometry(&conditions),
             main: self.main.as_ref().map(|main| main.key.clone()),
             page: self.page.target_id().as_str().to_owned(),
@@ -334,6 +355,7 @@ impl Run<'_> {
     /// Asks the questions that need extra round trips.
     async fn ask_slow(&mut self) -> Part<bool> {
         let slow: Vec<Question> = self
+            .seen
             .gathered
             .questions()
             .iter()
@@ -355,7 +377,7 @@ impl Run<'_> {
                 Err(ProbeError::FramePath { matches: 0, .. }) => TargetFacts::none(),
                 Err(_) => TargetFacts::default(),
             };
-            self.gathered.record_asked(question.target, facts);
+            self.seen.gathered.record_asked(question.target, facts);
         }
         Ok(asked | self.follow_paths().await? | self.place_frames().await?)
     }
@@ -363,6 +385,7 @@ impl Run<'_> {
     /// Looks up to which frames the frame paths of watched targets lead; `true` if that is news.
     async fn follow_paths(&mut self) -> Part<bool> {
         let paths: Vec<(TargetRef, cuebook_grammar::locator::Locator)> = self
+            .seen
             .gathered
             .questions()
             .iter()
@@ -384,7 +407,7 @@ impl Run<'_> {
                 Err(ProbeError::FramePath { .. } | ProbeError::Gone) => None,
                 Err(error) => return Err(probe_stop(error, Stage::Postcondition)),
             };
-            is_news |= self.gathered.lead(&target, frame);
+            is_news |= self.seen.gathered.lead(&target, frame);
         }
         Ok(is_news)
     }
@@ -394,7 +417,7 @@ impl Run<'_> {
         let conditions = self.conditions();
         let again = turns_on_geometry(&conditions.iter().collect::<Vec<_>>());
         let mut is_news = false;
-        for frame in self.gathered.frames_with_rows() {
+        for frame in self.seen.gathered.frames_with_rows() {
             let frame = FrameId::from(frame.as_str());
             if self.is_main(&frame) || (self.looking.watching().is_some() && !again) {
                 continue;
@@ -403,7 +426,7 @@ impl Run<'_> {
             let placed =
                 self.race(Stage::Postcondition, async move { probe.frame_offset(&wanted, until).await }).await?;
             if let Ok(placement) = placed {
-                is_news |= self.gathered.place(frame.as_str(), placement);
+                is_news |= self.seen.gathered.place(frame.as_str(), placement);
             }
         }
         Ok(is_news)
@@ -415,7 +438,7 @@ impl Run<'_> {
         if result.is_err() {
             // What was seen so far is judged.
             let at = self.at_ms(Instant::now());
-            self.gathered.push(at);
+            self.seen.gathered.push(at);
             self.weigh(awaited);
         }
         result
@@ -423,8 +446,8 @@ impl Run<'_> {
 
     async fn settle_inner(&mut self, awaited: &mut [Awaited]) -> Part<()> {
         let mut replies: FuturesUnordered<PendingReply> = FuturesUnordered::new();
-        for (frame, watcher) in &self.watchers {
-            if watcher.is_watching && !self.summaries.contains_key(frame) {
+        for (frame, watcher) in &self.seen.watchers {
+            if watcher.is_watching && !self.seen.summaries.contains_key(frame) {
                 replies.push(self.changes(frame, &watcher.world, Duration::ZERO));
             }
         }
@@ -434,20 +457,30 @@ impl Run<'_> {
         let is_default = !stated.is_empty() && stated.iter().all(|stated| stated.is_default) && !self.opens();
         let mut first_round = replies.len();
         let mut last_tick = Instant::now();
+        let mut answer = Answer::Awaited;
         let watches_network = needs_network(&awaited.iter().map(|one| &one.condition).collect::<Vec<_>>());
         loop {
             self.watch_new(&mut replies);
             if first_round == 0 {
                 self.add_urls();
             }
-            if first_round == 0 && !self.gathered.has_samples() {
+            if first_round == 0 && !self.seen.gathered.has_samples() {
                 let at = self.at_ms(Instant::now());
-                self.gathered.push(at);
+                self.seen.gathered.push(at);
             }
             self.weigh(awaited);
             let now = Instant::now();
-            let quiet = self.network.settled_at(begun);
-            let next = awaited.iter().filter_map(|one| one.due(now, self.until_of(one), quiet)).min();
+            let quiet = self.seen.network.settled_at(begun);
+            if answer == Answer::Awaited && awaited.iter().any(|one| one.lasts && one.held_at.is_some()) {
+                answer = match self.answer() {
+                    Some(reply) => {
+                        replies.push(reply);
+                        Answer::Asked
+                    }
+                    None => Answer::Given,
+                };
+            }
+            let next = awaited.iter().filter_map(|one| one.due(now, self.until_of(one), quiet, answer)).min();
             let next = next.or_else(|| {
                 // Without a stated condition, the requests of the step are waited for, too.
                 let by = quiet.map_or(lingers_by, |quiet| quiet.min(lingers_by));
@@ -458,8 +491,8 @@ impl Run<'_> {
                     self.gate.settling();
                 }
                 // Frames that have reported may report more.
-                for frame in std::mem::take(&mut self.summaries).into_keys() {
-                    if let Some(watcher) = self.watchers.get(&frame) {
+                for frame in std::mem::take(&mut self.seen.summaries).into_keys() {
+                    if let Some(watcher) = self.seen.watchers.get(&frame) {
                         replies.push(self.changes(&frame, &watcher.world, TICK * 5));
                     }
                 }
@@ -504,7 +537,11 @@ impl Run<'_> {
                     awaited.iter_mut().for_each(|one| one.until += span);
                 }
                 Some(reply) = replies.next() => {
-                    first_round = first_round.saturating_sub(1);
+                    if matches!(reply, Reply::Answered(..)) {
+                        answer = Answer::Given;
+                    } else {
+                        first_round = first_round.saturating_sub(1);
+                    }
                     self.take_in(reply, Some(&mut replies))?;
                 }
                 () = tokio::time::sleep_until(wake.into()) => {}
@@ -524,9 +561,20 @@ impl Run<'_> {
     /// Network quiet counts only once the document has been read to its end.
     fn quiet(&mut self, awaited: &[Awaited]) {
         let wants = awaited.iter().any(|one| one.held_at.is_none());
-        if wants && self.network.idle_fact().is_none() {
-            self.network.is_quiet(QUIET);
+        if wants && self.seen.network.idle_fact().is_none() {
+            self.seen.network.is_quiet(QUIET);
         }
+    }
+
+    /// The reply of the target's document once it has answered the input; `None` if that is not watched.
+    fn answer(&self) -> Option<PendingReply> {
+        let frame = FrameId::from(self.main.as_ref()?.key.frame.as_str());
+        let world = self.seen.watchers.get(&frame).filter(|watcher| watcher.is_watching)?.world.clone();
+        let until = self.until;
+        Some(Box::pin(async move {
+            let changes = world.call("(cb) => cb.act.answered()", &[], until).await;
+            Reply::Answered(frame, changes)
+        }))
     }
 
     fn changes(&self, frame: &FrameId, world: &ProbeWorld, budget: Duration) -> PendingReply {
@@ -540,8 +588,8 @@ impl Run<'_> {
 
     /// Watches new documents.
     fn watch_new(&mut self, replies: &mut FuturesUnordered<PendingReply>) {
-        for frame in std::mem::take(&mut self.activity.dirty) {
-            if self.watchers.len() > MAX_FRAMES {
+        for frame in std::mem::take(&mut self.seen.activity.dirty) {
+            if self.seen.watchers.len() > MAX_FRAMES {
                 return;
             }
             let (probe, plan, until) = (self.probe.clone(), self.watch_plan(), self.until);
@@ -569,7 +617,7 @@ impl Run<'_> {
     fn take_in(&mut self, reply: Reply, again: Option<&mut FuturesUnordered<PendingReply>>) -> Part<()> {
         match reply {
             Reply::Armed(frame, world, since, Ok(armed)) => {
-                self.summaries.remove(&frame);
+                self.seen.summaries.remove(&frame);
                 let is_watching = armed.sample.is_some();
                 if let Some(sample) = armed.sample {
                     self.record_sample(&frame, since, sample);
@@ -577,10 +625,15 @@ impl Run<'_> {
                 if is_watching && let Some(again) = again {
                     again.push(self.changes(&frame, &world, TICK * 5));
                 }
-                self.watchers.insert(frame, Watcher { world, since, is_watching });
+                self.seen.watchers.insert(frame, Watcher { world, since, is_watching });
+            }
+            Reply::Answered(frame, Ok(changes)) => {
+                if let Some(watcher) = self.seen.watchers.get(&frame).cloned() {
+                    self.take_changes(&frame, &watcher, changes.samples, changes.before, changes.effect);
+                }
             }
             Reply::Changed(frame, Ok(changes)) => {
-                let Some(watcher) = self.watchers.get(&frame).cloned() else { return Ok(()) };
+                let Some(watcher) = self.seen.watchers.get(&frame).cloned() else { return Ok(()) };
                 self.take_changes(&frame, &watcher, changes.samples, changes.before, changes.effect);
                 if !changes.idle
                     && let Some(again) = again
@@ -588,8 +641,10 @@ impl Run<'_> {
                     again.push(self.changes(&frame, &watcher.world, TICK * 5));
                 }
             }
-            Reply::Changed(_, Err(ProbeError::Gone)) | Reply::Armed(_, _, _, Err(ProbeError::Gone)) => {}
-            Reply::Changed(_, Err(error)) | Reply::Armed(_, _, _, Err(error)) => {
+            Reply::Changed(_, Err(ProbeError::Gone))
+            | Reply::Answered(_, Err(ProbeError::Gone))
+            | Reply::Armed(_, _, _, Err(ProbeError::Gone)) => {}
+            Reply::Changed(_, Err(error)) | Reply::Answered(_, Err(error)) | Reply::Armed(_, _, _, Err(error)) => {
                 match probe_stop(error, Stage::Postcondition) {
                     // One frame that does not answer leaves its facts unknown and nothing else.
                     Stop::Failed(_) => {}
@@ -609,45 +664,45 @@ impl Run<'_> {
         effect: bool,
     ) {
         if let Some(before) = before
-            && self.activity.rebased.is_empty()
+            && self.seen.activity.rebased.is_empty()
         {
-            self.activity.rebased.insert(frame.clone());
+            self.seen.activity.rebased.insert(frame.clone());
             let is_main = self.is_main(frame);
-            self.gathered.record(frame.as_str(), is_main, before);
-            self.gathered.set_before();
+            self.seen.gathered.record(frame.as_str(), is_main, before);
+            self.seen.gathered.set_before();
         }
         for sample in samples {
             self.record_sample(frame, watcher.since, sample);
         }
-        self.activity.effect |= effect;
+        self.seen.activity.effect |= effect;
     }
 
     fn record_sample(&mut self, frame: &FrameId, since: Instant, sample: FrameSample) {
-        let is_current = self.watchers.get(frame).is_none_or(|watcher| {
+        let is_current = self.seen.watchers.get(frame).is_none_or(|watcher| {
             self.page.frame(frame).is_some_and(|now| now.document == *watcher.world.document()) || !watcher.is_watching
         });
         let offset = Duration::try_from_secs_f64((sample.t / 1_000.0).clamp(0.0, 3_600.0)).unwrap_or_default();
         let at = self.at_ms(since.checked_add(offset).unwrap_or(since));
         let is_main = self.is_main(frame);
         // The last sample of a document that was replaced meanwhile still counts.
-        let (url, title) = (self.gathered.url().to_owned(), String::new());
-        self.gathered.record(frame.as_str(), is_main, sample);
-        self.gathered.push(at);
-        if !is_current && is_main && self.activity.new_document {
-            self.gathered.forget(frame.as_str());
-            self.gathered.set_url(&url, Some(&title));
+        let (url, title) = (self.seen.gathered.url().to_owned(), String::new());
+        self.seen.gathered.record(frame.as_str(), is_main, sample);
+        self.seen.gathered.push(at);
+        if !is_current && is_main && self.seen.activity.new_document {
+            self.seen.gathered.forget(frame.as_str());
+            self.seen.gathered.set_url(&url, Some(&title));
         }
     }
 
     /// Judges the newest sample.
     fn weigh(&mut self, awaited: &mut [Awaited]) {
         let events = self.events();
-        let latest = self.gathered.latest(&events);
+        let latest = self.seen.gathered.latest(&events);
         let at = latest.samples.last().map_or(0, |sample| sample.at_ms);
         let now = self.at_ms(Instant::now());
         let mut pins = false;
         for one in awaited.iter_mut().filter(|one| one.held_at.is_none() || one.lasts) {
-            let holds = self.gathered.judge(&one.condition, &latest) == Verdict::Holds;
+            let holds = self.seen.gathered.judge(&one.condition, one.is_default, &latest) == Verdict::Holds;
             one.since = one.since.filter(|_| holds).or_else(|| holds.then(Instant::now));
             if holds && one.held_at.is_none() {
                 // Network events make no sample.
@@ -656,21 +711,27 @@ impl Run<'_> {
             }
         }
         if pins {
-            self.gathered.pin_last();
+            self.seen.gathered.pin_last();
         }
     }
 
     /// Until when to wait for the document that the tab navigates to: the server's time does not count as a
     /// postcondition's.
     fn leaves_by(&self) -> Option<Instant> {
-        self.activity.leaving.map(|_| self.answer_by())
+        self.seen.activity.leaving.map(|_| self.answer_by())
     }
 
     /// When the time of a condition is over. It stops while the step navigates, and starts again with the new
-    /// document.
+    /// document; and while a request of the step that changes something is not answered.
     fn until_of(&self, one: &Awaited) -> Instant {
         let Some(span) = one.span else { return one.until };
-        let on_new = self.activity.document_at.map(|at| (at + span).min(self.answer_by()));
+        if one.held_at.is_none()
+            && !matches!(one.condition, Condition::AnyEffect(_))
+            && self.seen.network.awaits_answer()
+        {
+            return self.answer_by();
+        }
+        let on_new = self.seen.activity.document_at.map(|at| (at + span).min(self.answer_by()));
         one.until.max(self.leaves_by().or(on_new).unwrap_or(one.until))
     }
 
@@ -682,6 +743,7 @@ impl Run<'_> {
         };
         let own = condition.limit().map(Millis::duration);
         Awaited {
+            is_default,
             until: self.within(own.unwrap_or(span)),
             span: own.is_none().then_some(span),
             held_at: None,
@@ -694,7 +756,7 @@ impl Run<'_> {
     /// When the time of the condition of a `waitFor` is over: with the step, and a little before its deadline, so that
     /// the failure can be reported. A condition is judged at least once.
     pub(crate) fn waits_until(&self, condition: &Condition) -> Instant {
-        let stated = self.step.step().timeout_ms.zip(self.input_at).map(|(span, since)| since + span.duration());
+        let stated = self.step.step().timeout_ms.zip(self.seen.input_at).map(|(span, since)| since + span.duration());
         let by = stated.map_or(self.answer_by(), |stated| stated.min(self.answer_by()));
         condition.limit().map_or(by, |limit| self.within(limit.duration()).min(by))
     }

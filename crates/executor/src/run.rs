@@ -4,7 +4,6 @@
 //! the browser, and the step's deadline.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -14,25 +13,23 @@ use cuebook_cdp::{
     PageEvents, TargetId,
 };
 use cuebook_grammar::action::Action;
-use cuebook_grammar::deadline::millis;
 use cuebook_grammar::facts::{ElementFacts, EventFacts};
 use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::ledger::Ledger;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Evidence, Stage};
 use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::render::cut;
 use cuebook_grammar::seam::{Denials, EffectGate, Redactor};
-use cuebook_probe::{Probe, ProbeWorld};
+use cuebook_probe::Probe;
 use futures_util::FutureExt as _;
 
-use crate::activity::{Activity, LONGEST, dialog_fact};
-use crate::facts::Gathered;
+use crate::activity::{LONGEST, dialog_fact};
 use crate::gate::{Held, Holder};
 use crate::input::devices::{Armed, Flight, Sent};
-use crate::network::Network;
 use crate::options::{BeforeUnload, ExecutorOptions};
 use crate::redaction::scrub_text;
-use crate::script::FrameSummary;
+use crate::seen::Seen;
 use crate::stage::{Looking, Target, Watching};
 use crate::stop::{Part, Stop, gone_stop, out_of_time};
 
@@ -48,15 +45,6 @@ impl Resolved {
     pub(crate) fn at(&self, node: u64) -> Self {
         Self { key: NodeKey { node, ..self.key.clone() }, facts: self.facts.clone() }
     }
-}
-
-/// A document that is being watched, or that has a guard at work.
-#[derive(Clone, Debug)]
-pub(crate) struct Watcher {
-    pub(crate) world: ProbeWorld,
-    /// When watching began there.
-    pub(crate) since: Instant,
-    pub(crate) is_watching: bool,
 }
 
 /// The clock of a document, and when it was read.
@@ -79,8 +67,8 @@ impl PageClock {
 /// What a field made of its input, where that differs.
 #[derive(Clone, Debug)]
 pub(crate) enum Entered {
-    /// The same value in another spelling.
-    Spelling(String),
+    /// What the field is to hold: what was there before and the text, or the same value in its own spelling.
+    Value(String),
     /// Only this many of the options, the first ones.
     Options(usize),
 }
@@ -103,17 +91,11 @@ pub(crate) struct Run<'a> {
     pub(crate) until: Instant,
     pub(crate) lane: PageEvents,
     pub(crate) browser_lane: BrowserEvents,
-    pub(crate) activity: Activity,
     pub(crate) evidence: Evidence,
-    pub(crate) gathered: Gathered,
-    pub(crate) watchers: BTreeMap<FrameId, Watcher>,
-    pub(crate) network: Network,
+    pub(crate) seen: Seen,
+    /// What the run entered before this step.
+    pub(crate) ledger: &'a mut Ledger,
     pub(crate) denials: &'a dyn Denials,
-    /// Where the decisions of the proxy begin that belong to the step.
-    pub(crate) denied_from: u64,
-    /// The effects of the input that a frame reported with its answer to it; gone once it is asked again.
-    pub(crate) summaries: BTreeMap<FrameId, FrameSummary>,
-    pub(crate) input_at: Option<Instant>,
     pub(crate) main: Option<Target<Resolved>>,
     pub(crate) looking: Looking,
     /// Input to the tab that the browser has not answered yet, that of earlier steps included.
@@ -151,7 +133,7 @@ impl Run<'_> {
     /// Without what the redactor of the run and this step know to be secret.
     pub(crate) fn redacted(&self, text: &str) -> String {
         let text = self.redactor.map_or(Cow::Borrowed(text), |redactor| redactor.redact(text));
-        scrub_text(&text, self.gathered.secrets())
+        scrub_text(&text, self.seen.gathered.secrets())
     }
 
     /// Waits a while, within the deadline.
@@ -188,7 +170,7 @@ impl Run<'_> {
         if now >= self.until {
             return Err(out_of_time(Stage::Act));
         }
-        self.input_at.get_or_insert(now);
+        self.seen.input_at.get_or_insert(now);
         Ok(())
     }
 
@@ -200,14 +182,13 @@ impl Run<'_> {
 
     /// The page was sampled as far as possible: what is seen from here on is an effect of the step.
     pub(crate) fn begin_watching(&mut self) -> Watching {
-        self.gathered.set_before();
+        self.seen.gathered.set_before();
         self.looking.watch()
     }
 
     /// Milliseconds from the input to `moment`.
     pub(crate) fn at_ms(&self, moment: Instant) -> u32 {
-        let since = self.input_at.map_or(Duration::ZERO, |input| moment.saturating_duration_since(input));
-        u32::try_from(millis(since)).unwrap_or(u32::MAX)
+        self.seen.at_ms(moment)
     }
 
     pub(crate) fn is_main(&self, frame: &FrameId) -> bool {
@@ -215,37 +196,37 @@ impl Run<'_> {
     }
 
     pub(crate) fn note(&mut self, event: Option<PageEvent>, stage: Stage) -> Part<()> {
-        self.activity.events += 1;
+        self.seen.activity.events += 1;
         match event {
             Some(PageEvent::FrameNavigated { frame, url, .. }) => {
-                self.gathered.forget(frame.as_str());
+                self.seen.gathered.forget(frame.as_str());
                 if self.is_main(&frame) {
-                    self.activity.leaving = None;
-                    self.activity.new_document = true;
-                    self.activity.document_at = self.input_at.map(|_| Instant::now());
-                    self.gathered.set_url(&cut(&url, LONGEST), Some(""));
+                    self.seen.activity.leaving = None;
+                    self.seen.activity.new_document = true;
+                    self.seen.activity.document_at = self.seen.input_at.map(|_| Instant::now());
+                    self.seen.gathered.set_url(&cut(&url, LONGEST), Some(""));
                 }
                 self.flight.shut_newcomer(&self.probe, frame.clone());
-                self.activity.dirty.insert(frame);
+                self.seen.activity.dirty.insert(frame);
                 self.name_frames();
                 self.sampled();
             }
             Some(PageEvent::NavigatedWithinDocument { frame, url }) if self.is_main(&frame) => {
                 // A watched document reports its URL with everything else, in order; URLs that it did not sample
                 // are added after that.
-                if self.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching) {
-                    self.activity.urls.push(cut(&url, LONGEST));
+                if self.seen.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching) {
+                    self.seen.activity.urls.push(cut(&url, LONGEST));
                 } else {
-                    self.gathered.set_url(&cut(&url, LONGEST), None);
+                    self.seen.gathered.set_url(&cut(&url, LONGEST), None);
                     self.sampled();
                 }
             }
             Some(PageEvent::NavigationRequested { frame }) if self.is_main(&frame) => {
-                self.activity.leaving = Some(Instant::now());
+                self.seen.activity.leaving = Some(Instant::now());
             }
-            Some(PageEvent::LoadingStopped { frame }) if self.is_main(&frame) => self.activity.leaving = None,
+            Some(PageEvent::LoadingStopped { frame }) if self.is_main(&frame) => self.seen.activity.leaving = None,
             Some(PageEvent::FrameDetached { frame, .. }) => {
-                self.gathered.forget(frame.as_str());
+                self.seen.gathered.forget(frame.as_str());
                 self.name_frames();
             }
             Some(PageEvent::DialogOpening(dialog)) => return self.dialog_opened(&dialog),
@@ -260,11 +241,11 @@ impl Run<'_> {
 
     /// A tab that was there when the step began, or that the step opened, is gone.
     pub(crate) fn tab_closed(&mut self, target: &TargetId) {
-        let known = self.tabs.iter().chain(&self.activity.new_tabs).find(|tab| tab.target_id() == target);
+        let known = self.tabs.iter().chain(&self.seen.activity.new_tabs).find(|tab| tab.target_id() == target);
         if let Some(url) = known.map(|tab| cut(&tab.url(), LONGEST)) {
             self.tabs.retain(|tab| tab.target_id() != target);
-            self.activity.new_tabs.retain(|tab| tab.target_id() != target);
-            self.activity.closed_tabs.push(url);
+            self.seen.activity.new_tabs.retain(|tab| tab.target_id() != target);
+            self.seen.activity.closed_tabs.push(url);
         }
     }
 
@@ -275,12 +256,18 @@ impl Run<'_> {
     }
 
     fn dialog_opened(&mut self, dialog: &OpenDialog) -> Part<()> {
-        self.activity.dialogs.push(dialog_fact(dialog));
+        self.seen.activity.dialogs.push(dialog_fact(dialog));
         let leaves = matches!(
             self.step.action(),
             Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_)
         );
-        if dialog.kind == DialogKind::BeforeUnload && leaves && self.options.before_unload == BeforeUnload::Leave {
+        let is_ours = |key: &NodeKey| key.page.as_str() == self.page.target_id().as_str();
+        let is_kept = self.ledger.holds(is_ours).is_some();
+        if dialog.kind == DialogKind::BeforeUnload
+            && leaves
+            && !is_kept
+            && self.options.before_unload == BeforeUnload::Leave
+        {
             // The first poll sends the command; its reply is not needed.
             let _ = dialog.answer(&DialogAnswer::Accept { text: None }, self.until).now_or_never();
             return Ok(());
@@ -293,7 +280,7 @@ impl Run<'_> {
             Some(BrowserEvent::PageOpened { page, opener }) => {
                 let is_ours = opener.as_ref().is_none_or(|opener: &TargetId| opener == self.page.target_id());
                 if is_ours && page != self.page && page.is_beside(&self.page) {
-                    self.activity.new_tabs.push(page);
+                    self.seen.activity.new_tabs.push(page);
                     self.sampled();
                 }
             }
@@ -305,7 +292,7 @@ impl Run<'_> {
             }
             Some(BrowserEvent::PageClosed { page }) => self.tab_closed(&page),
             Some(BrowserEvent::PageRefused { opener, .. }) if opener == *self.page.target_id() => {
-                self.activity.refused_tabs = self.activity.refused_tabs.saturating_add(1);
+                self.seen.activity.refused_tabs = self.seen.activity.refused_tabs.saturating_add(1);
             }
             Some(BrowserEvent::Gone) | None => return Err(gone_stop(GoneReason::BrowserGone, stage)),
             Some(_) => {}
@@ -315,20 +302,20 @@ impl Run<'_> {
 
     /// Adds the page as it is known now to the samples, once input was sent.
     pub(crate) fn sampled(&mut self) {
-        if self.input_at.is_some() && self.looking.watching().is_some() {
+        if self.seen.input_at.is_some() && self.looking.watching().is_some() {
             let at = self.at_ms(Instant::now());
-            self.gathered.push(at);
+            self.seen.gathered.push(at);
         }
     }
 
     /// Adds the URLs that no sample shows.
     pub(crate) fn add_urls(&mut self) {
-        let now = self.gathered.url().to_owned();
-        for url in std::mem::take(&mut self.activity.urls) {
-            if self.input_at.is_some() && !self.gathered.shows_url(&url) {
-                self.gathered.set_url(&url, None);
+        let now = self.seen.gathered.url().to_owned();
+        for url in std::mem::take(&mut self.seen.activity.urls) {
+            if self.seen.input_at.is_some() && !self.seen.gathered.shows_url(&url) {
+                self.seen.gathered.set_url(&url, None);
                 self.sampled();
-                self.gathered.set_url(&now, None);
+                self.seen.gathered.set_url(&now, None);
                 self.sampled();
             }
         }
@@ -336,23 +323,23 @@ impl Run<'_> {
 
     pub(crate) fn name_frames(&mut self) {
         let frames = self.page.frames().into_iter().map(|frame| frame.id.as_str().to_owned()).collect();
-        self.gathered.set_frames(frames);
+        self.seen.gathered.set_frames(frames);
     }
 
     /// The events so far, as conditions are judged on them.
     pub(crate) fn events(&self) -> EventFacts {
-        let new_tabs: Vec<String> = self.activity.new_tabs.iter().map(|page| cut(&page.url(), LONGEST)).collect();
-        let any = self.activity.effect
-            || self.activity.new_document
-            || self.activity.leaving.is_some()
-            || !self.activity.dialogs.is_empty()
-            || !self.activity.downloads.is_empty()
-            || !self.activity.closed_tabs.is_empty()
+        let new_tabs: Vec<String> = self.seen.activity.new_tabs.iter().map(|page| cut(&page.url(), LONGEST)).collect();
+        let any = self.seen.activity.effect
+            || self.seen.activity.new_document
+            || self.seen.activity.leaving.is_some()
+            || !self.seen.activity.dialogs.is_empty()
+            || !self.seen.activity.downloads.is_empty()
+            || !self.seen.activity.closed_tabs.is_empty()
             || !new_tabs.is_empty();
         EventFacts {
-            network_idle: self.network.idle_fact(),
-            requests: self.network.facts(),
-            dialogs: self.activity.dialogs.clone(),
+            network_idle: self.seen.network.idle_fact(),
+            requests: self.seen.network.facts(),
+            dialogs: self.seen.activity.dialogs.clone(),
             downloads: self.downloads(),
             new_tabs,
             any_effect: Some(any),

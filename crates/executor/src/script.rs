@@ -123,6 +123,8 @@ pub(crate) struct GestureSpec {
     pub(crate) end: Option<u64>,
     /// It is a drag: it is released at its end, wherever that is.
     pub(crate) ends: bool,
+    /// Text that goes on in the next box where the page passes the focus on.
+    pub(crate) spreads: bool,
     pub(crate) expects: Option<Expected>,
     /// Where a gesture without a target begins in this document, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,8 +180,7 @@ pub(crate) struct Block {
     /// What it would have reached is clickable.
     #[serde(default)]
     pub(crate) takes: bool,
-    /// Pages react to a press this way: a list, a menu or a dialog that was not visible before lies there, or the target
-    /// has another name.
+    /// Pages react to a press this way: a list, a menu or a dialog that was not visible before lies there.
     #[serde(default)]
     pub(crate) popped: bool,
 }
@@ -359,7 +360,19 @@ pub(crate) enum FieldKind {
 pub(crate) struct Field {
     pub(crate) id: u64,
     pub(crate) kind: FieldKind,
+    /// It takes line breaks.
+    pub(crate) multiline: bool,
+    /// How many boxes of one character begin with it; 1 for any other field.
+    pub(crate) boxes: usize,
     pub(crate) sensitive: bool,
+}
+
+/// What a field holds once text was entered.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Holding {
+    pub(crate) value: String,
+    /// What it and the boxes after it hold together.
+    pub(crate) joined: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -369,6 +382,25 @@ pub(crate) struct Focused {
     pub(crate) at_end: bool,
     pub(crate) empty: bool,
     pub(crate) active: String,
+    /// `None` where the browser does not tell what is selected.
+    pub(crate) caret: Option<Caret>,
+}
+
+/// Where text goes that is typed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Caret {
+    before: String,
+    behind: String,
+    /// A plain field, in which the browser tells the position of the caret.
+    pub(crate) is_plain: bool,
+}
+
+impl Caret {
+    /// What the field is to hold once `text` was typed.
+    pub(crate) fn with(&self, text: &str) -> String {
+        format!("{}{text}{}", self.before, self.behind)
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -405,7 +437,8 @@ pub(crate) struct ListedOption {
     #[serde(default)]
     pub(crate) value: Option<String>,
     pub(crate) disabled: bool,
-    pub(crate) selected: bool,
+    /// It is part of the choice, and not only what Enter would take.
+    pub(crate) chosen: bool,
 }
 
 /// The kind of a list.

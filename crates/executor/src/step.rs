@@ -8,7 +8,9 @@ use cuebook_grammar::condition::{Condition, SelectedValues, Valued};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::facts::{DialogFact, Facts};
 use cuebook_grammar::id::{PageId, TargetRef};
-use cuebook_grammar::outcome::{Cause, EffectRecord, Judged, Stage, StepFailure, StepOutcome, StepSuccess, Timings};
+use cuebook_grammar::outcome::{
+    Cause, EffectRecord, Judged, Problem, ProblemKind, Stage, StepFailure, StepOutcome, StepSuccess, Timings,
+};
 use cuebook_grammar::plan::{BoundStep, BoundTarget};
 use cuebook_grammar::render::{cut, with_sources};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, SecretSource};
@@ -45,7 +47,7 @@ impl Run<'_> {
     }
 
     fn unknown(&mut self, error: &ExecutorError) -> StepOutcome {
-        let secrets = self.gathered.secrets().to_vec();
+        let secrets = self.seen.gathered.secrets().to_vec();
         let words = scrub_text(&cut(&with_sources(error), 500), &secrets);
         let message = format!("the effect of the input is unknown: {words}");
         let mut failure = StepFailure::new(Stage::Postcondition, Cause::EffectUnknown, message);
@@ -75,11 +77,15 @@ impl Run<'_> {
             if ended.is_ok() {
                 let settled = self.await_post(&mut awaited).await;
                 ended = self.unless_closed(settled);
-                if ended.is_ok() && !self.activity.downloads.is_empty() {
+                if ended.is_ok() && !self.seen.activity.downloads.is_empty() {
                     ended = self.finish_downloads().await;
                 }
-                if ended.is_ok() && self.activity.new_document && !self.opens() {
+                if ended.is_ok() && self.seen.activity.new_document && !self.opens() {
                     ended = self.read_on().await;
+                }
+                if ended.is_ok() {
+                    let kept = self.account().await;
+                    ended = self.unless_closed(kept);
                 }
             } else {
                 self.sampled();
@@ -92,7 +98,7 @@ impl Run<'_> {
             ScreenshotMode::Off => false,
             ScreenshotMode::Every => true,
             ScreenshotMode::FirstFailurePageChange => {
-                is_first == IsFirst::Yes || self.activity.new_document || !self.is_well(&ended, &awaited)
+                is_first == IsFirst::Yes || self.seen.activity.new_document || !self.is_well(&ended, &awaited)
             }
         };
         if wants_picture {
@@ -104,8 +110,8 @@ impl Run<'_> {
         }
         self.evidence.effects = effects;
         self.evidence.input_sent = self.looking.has_acted();
-        self.evidence.cdp_events = Some(self.activity.events);
-        let input = self.input_at.unwrap_or(acted_at);
+        self.evidence.cdp_events = Some(self.seen.activity.events);
+        let input = self.seen.input_at.unwrap_or(acted_at);
         self.evidence.timings = Timings {
             act_ms: between(input, acted_at),
             actionable_ms: between(begun, input).saturating_sub(self.evidence.timings.resolve_ms),
@@ -113,7 +119,11 @@ impl Run<'_> {
             resolve_ms: self.evidence.timings.resolve_ms,
         };
         let ended = self.unless_crashed(ended);
-        self.outcome(ended, acted, &awaited)
+        let outcome = self.outcome(ended, acted, &awaited);
+        let stated = self.step.post().iter().any(|stated| !stated.is_default);
+        let shows = stated && matches!(&outcome, Ok(StepOutcome::Succeeded(_)));
+        self.seen.network.end(self.looking.has_acted(), shows);
+        outcome
     }
 
     /// What a crash takes away looks like a document that was replaced, until the crash is reported.
@@ -324,12 +334,15 @@ impl Run<'_> {
         let waits = matches!(self.step.action(), Action::WaitFor(_));
         let interrupted = || if waits { Some(self.looking.untargeted()) } else { self.looking.interrupted() };
         let acted = acted.or_else(|| interrupted().filter(|_| is_over).map(Acted::new));
-        if !awaited.is_empty() && !self.gathered.has_samples() && (self.looking.watching().is_some() || is_over) {
-            self.gathered.push(self.at_ms(Instant::now()));
+        if !awaited.is_empty() && !self.seen.gathered.has_samples() && (self.looking.watching().is_some() || is_over) {
+            self.seen.gathered.push(self.at_ms(Instant::now()));
+        }
+        if ended.is_err() && !self.seen.gathered.has_samples() && self.looking.watching().is_some() {
+            self.seen.gathered.push(self.at_ms(Instant::now()));
         }
         let events = self.events();
-        let secrets = self.gathered.secrets().to_vec();
-        let (facts, sensitive) = self.gathered.facts(events);
+        let secrets = self.seen.gathered.secrets().to_vec();
+        let (facts, sensitive) = self.seen.gathered.facts(events);
         let is_sensitive = |target: &_| sensitive.contains(target);
         let judge = |one: &Awaited, is_default: bool| {
             let condition = one.condition.redacted(&is_sensitive, &key);
@@ -348,13 +361,24 @@ impl Run<'_> {
         self.evidence.sensitive = sensitive.iter().cloned().collect();
         let ruled = match (ended, acted) {
             (Err(Stop::Broken(error)), _) => return Err(error),
-            (Err(Stop::Failed(failure)), _) => Err(failure),
+            (Err(Stop::Failed(mut failure)), _) => {
+                if matches!(self.step.action(), Action::Type(_)) && self.looking.has_acted() {
+                    // What arrived of the text decides whether it may be typed again.
+                    failure.facts.conditions.get_or_insert(facts);
+                }
+                Err(failure)
+            }
             (_, None) => Err(Box::new(facts.events.dialogs.last().map_or_else(closed_early, blocked_by))),
             (Err(Stop::Dialog), Some(acted)) => self.dialog_ruling(&facts).map_or(Ok(acted), Err),
+            (Ok(()), Some(_)) if self.is_idle_drag(&facts) => Err(Box::new(idle_drag(facts))),
             (Ok(()) | Err(Stop::Closed), Some(mut acted)) => match (rule(&self.evidence.post), acted.sealed.take()) {
                 (Ruling::Done { .. }, Some(sealed)) if !self.answers(&sealed, &facts) => Err(unanswered(sealed)),
-                (Ruling::Done { unseen }, _) => {
+                (Ruling::Done { unseen }, sealed) => {
                     self.evidence.no_observed_effect = unseen;
+                    if let Some((sealed, effects)) = sealed.zip(self.evidence.effects.as_mut()) {
+                        let message = cut(&sealed.failure.message, 300);
+                        effects.problems.push(Problem { kind: ProblemKind::Gesture, message });
+                    }
                     Ok(acted)
                 }
                 (Ruling::Failed(..), Some(sealed)) if !sealed.is_answer => Err(sealed.failure),
@@ -375,6 +399,14 @@ impl Run<'_> {
                 succeeded(judged, StepSuccess { evidence, data, page })
             }
         })
+    }
+
+    /// Whether a drag left everything as it was: nothing was moved.
+    fn is_idle_drag(&self, facts: &Facts) -> bool {
+        matches!(self.step.action(), Action::DragTo(_))
+            && facts.events.any_effect != Some(true)
+            && self.evidence.effects.as_ref().is_none_or(|effects| effects.requests.is_empty())
+            && !self.evidence.post.iter().any(|one| one.verdict.holds() && !one.vacuous)
     }
 
     /// Whether the result of a gesture is known of which the target saw only the beginning: a condition became true, or
@@ -428,7 +460,7 @@ impl Run<'_> {
         for stated in self.step.post() {
             stated.condition.visit(&mut |part| is_stated |= matches!(part, Condition::NewTab(_)));
         }
-        let page = match self.activity.new_tabs.last().filter(|_| is_stated) {
+        let page = match self.seen.activity.new_tabs.last().filter(|_| is_stated) {
             Some(page) => page.clone(),
             None if self.page.closed() => self.successor()?,
             None => return None,
@@ -437,12 +469,12 @@ impl Run<'_> {
     }
 }
 
-/// A colour or a number has several spellings, of which a field keeps one, and a select may keep one option of several:
-/// a default condition is about what was entered.
+/// A default condition is about what was entered: the text beside what was there, a colour in the spelling that its field
+/// keeps, one option of several.
 fn as_entered(condition: &Condition, entered: Option<&Entered>) -> Condition {
     match (condition, entered) {
-        (Condition::ValueEquals(valued), Some(Entered::Spelling(spelling))) => {
-            Condition::ValueEquals(Valued { value: WireText::cut(spelling), ..valued.clone() })
+        (Condition::ValueEquals(valued) | Condition::ValueContains(valued), Some(Entered::Value(value))) => {
+            Condition::ValueEquals(Valued { value: WireText::cut(value), ..valued.clone() })
         }
         (Condition::SelectedValues(selected), Some(Entered::Options(most))) => {
             let values = selected.values.iter().take(*most).cloned().collect();
@@ -450,6 +482,14 @@ fn as_entered(condition: &Condition, entered: Option<&Entered>) -> Condition {
         }
         _ => condition.clone(),
     }
+}
+
+/// The failure of a drag that nothing came of.
+fn idle_drag(facts: Facts) -> StepFailure {
+    let message = "nothing came of the drag; the page may want it to be held before it moves (`durationMs`)";
+    let mut failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, message);
+    failure.facts.conditions = Some(facts);
+    failure
 }
 
 /// The failure of a gesture that was sent in part and whose result is unknown.

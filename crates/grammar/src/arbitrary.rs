@@ -5,6 +5,8 @@
 //! derive is not used: it fills a `String` from a regular expression, which holds no control character and has to be
 //! compiled for each text, and only an attribute on every such field could say otherwise.
 
+use std::collections::BTreeMap;
+
 use proptest::collection::vec;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, prop_oneof};
 use proptest::sample::{Index, select};
@@ -169,7 +171,7 @@ enums! {
     MouseButton: Left Middle Right;
     NameSource: Browser Walk;
     Placement: InView OffView;
-    ProblemKind: Request Redirect Validation Alert;
+    ProblemKind: Request Redirect Validation Alert Gesture;
     RiskLevel: Low Medium High;
     RunResult: Ok Failed Blocked Invalid Error Interrupted;
     Scope: View Full;
@@ -213,7 +215,7 @@ structs! {
     Sample { at_ms, url, title, targets, }
     RequestFact { method, url, status, failure, retry_after_ms, duration_ms, }
     DialogFact { kind, message, }
-    DownloadFact { filename, url, end, bytes, }
+    DownloadFact { filename, url, end, bytes, sha256, }
     EventFacts { network_idle, requests, dialogs, downloads, new_tabs, any_effect, }
     Facts { before, samples, events, }
 
@@ -238,10 +240,10 @@ structs! {
     Delta { since, came, went, changed, }
     Observation {
         schema_version = version(OBSERVATION_VERSION), id, page, scope, url, title, status, viewport, frames, candidates,
-        recent, texts, sketch, dialog, tabs, truncated, delta, fingerprint,
+        recent, texts, sketch, dialog, tabs, truncated, delta, meanings = Just(BTreeMap::new()), fingerprint,
     }
 
-    FailureFacts { target, blocker, matches, expected, seen, rule, grant, status, conditions, cover = Just(None), }
+    FailureFacts { target, blocker, matches, expected, seen, rule, grant, status, conditions, cover = Just(None), again = Just(None), }
     Judged { condition, verdict, vacuous, default, latency_ms, }
     MutationSummary { added, removed, attributes, texts, notable, background, }
     EffectRecord {

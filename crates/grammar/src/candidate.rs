@@ -149,7 +149,7 @@ impl Fingerprint {
 /// same meaning.
 ///
 /// Opaque: only the script in the page computes it. `ARCHITECTURE.md` says which texts identify.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct About {
     /// The role in the script's words, which may differ from the browser's.
@@ -162,7 +162,7 @@ pub struct About {
 }
 
 /// The largest part of a page that holds one candidate and none of its twins.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnPart {
     /// Number of parents above the candidate; 0 is the candidate itself.
@@ -297,8 +297,9 @@ pub struct Candidate {
     #[serde(skip)]
     #[schemars(skip)]
     pub node: Option<NodeKey>,
-    /// What it is about; compared before anything is sent to it. Not serialised, like the node: without one, the
-    /// executor follows the locators.
+    /// What it is about; compared before anything is sent to it. Not serialised here, like the node
+    /// ([`Observation::meanings`](crate::observation::Observation::meanings)): without one, the executor follows the
+    /// locators.
     #[serde(skip)]
     #[schemars(skip)]
     pub about: Option<About>,

@@ -299,6 +299,9 @@ pub struct DownloadFact {
     /// Its size in bytes, once it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// SHA-256 of the file, hexadecimal, if it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 /// How a download ended.

@@ -4,17 +4,19 @@
 //! - What was left out is counted in `truncated`; nothing is dropped silently.
 //! - An observation holds no node handle on the wire and no text of a password-like field anywhere.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::{Candidate, Fingerprint, Placement};
+use crate::candidate::{About, Candidate, Fingerprint, Placement};
 use crate::facts::DialogFact;
 use crate::id::{CandidateId, ObservationId, PageId};
 use crate::wire::{is_default, words};
 
 /// The version of the observation's wire format. The major version is raised when an
 /// older reader would misread a document, the minor version when a field is added.
-pub const OBSERVATION_VERSION: &str = "1.3";
+pub const OBSERVATION_VERSION: &str = "1.4";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, OBSERVATION_VERSION)
@@ -299,6 +301,10 @@ pub struct Observation {
     /// What changed since the previous observation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta: Option<Delta>,
+    /// What each candidate is about, where the document is to be used by another process
+    /// ([`with_meanings`](Self::with_meanings)).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub meanings: BTreeMap<CandidateId, About>,
     /// Identifies this kind of page in this state: 16 hexadecimal digits over structure and candidates, without volatile
     /// text.
     pub fingerprint: String,
@@ -326,6 +332,7 @@ impl Observation {
             tabs: Vec::new(),
             truncated: None,
             delta: None,
+            meanings: BTreeMap::new(),
             fingerprint: String::new(),
         }
     }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::action::Action;
 use crate::condition::Condition;
 use crate::facts::{DialogFact, DownloadFact, Facts, RequestFact};
 use crate::geometry::Rect;
@@ -86,6 +87,10 @@ words! {
         Unsupported = "unsupported",
         /// Whether a stated postcondition came true is unknown.
         EffectUnknown = "effectUnknown",
+        /// What an earlier step entered is not there any more.
+        InputLost = "inputLost",
+        /// A request of the run that changes something is not answered.
+        EffectPending = "effectPending",
     }
 }
 
@@ -120,6 +125,10 @@ pub struct FailureFacts {
     /// What was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
+    /// The action that enters a lost value once more. Not serialised: it is a hint for the repair.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub again: Option<Box<Action>>,
     /// The rule of the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
@@ -300,6 +309,8 @@ pub enum ProblemKind {
     Validation,
     /// An alert or an error message of the page.
     Alert,
+    /// A part of the gesture did not reach the target.
+    Gesture,
 }
 
 impl EffectRecord {

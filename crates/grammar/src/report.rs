@@ -59,6 +59,7 @@ error_codes! {
         TargetNotFound TargetAmbiguous TargetStale NotVisible NotStable NotEnabled NotEditable NotInView Covered
         NavigationFailed HttpError PreconditionFailed PostconditionFailed DeadlineExceeded
         ConfirmationDenied DialogOpen PageCrashed BrowserGone Unsupported EffectUnknown
+        InputLost EffectPending
     }
     violations {
         Malformed UnsupportedVersion EmptyPlan TooManySteps UnknownTarget AmbiguousTarget UnsupportedVerb

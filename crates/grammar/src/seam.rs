@@ -450,6 +450,16 @@ pub trait Executor: Send {
         gate: &mut dyn EffectGate,
         deadline: Deadline,
     ) -> impl Future<Output = Result<StepOutcome, Self::Error>> + Send;
+
+    /// Before a run ends well: what its steps entered is compared once more, and their requests that change something are
+    /// waited for. Returns what speaks against the end; `None` if nothing does.
+    fn finish(
+        &mut self,
+        _page: &PageId,
+        _deadline: Deadline,
+    ) -> impl Future<Output = Result<Option<Box<StepFailure>>, Self::Error>> + Send {
+        async { Ok(None) }
+    }
 }
 
 /// Performs actions outside the page: registered actions, `fetch`, files, shell.

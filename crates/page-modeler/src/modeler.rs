@@ -1,6 +1,6 @@
 //! The modeler of live pages.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -307,6 +307,7 @@ impl LivePageModeler {
                 tabs,
                 truncated,
                 delta: None,
+                meanings: BTreeMap::new(),
                 fingerprint,
             },
         )
@@ -356,6 +357,7 @@ impl LivePageModeler {
                 out_of_process: false,
                 omitted: Some(why.to_owned()),
             }],
+            meanings: BTreeMap::new(),
             fingerprint: page_fingerprint(&url, &[], &Sketch::default()),
             truncated: Some(Truncation {
                 frames: u64::try_from(wire.frames().len()).unwrap_or(u64::MAX),

@@ -3,7 +3,7 @@
 //! Invariants:
 //! - Pure: the same failure on the same observation gets the same repair.
 //! - A step that sent input is repeated only if it is idempotent, or if the server refused its page and said when to ask
-//!   again.
+//!   again. Text is typed again only where the field is known to hold what it held before.
 //! - A destructive step never gets another target.
 //! - A target that was found by its position and then moved is not looked up again: another element may have the
 //!   position.
@@ -50,9 +50,14 @@ impl RepairPolicy for Ladder {
         let may_replan = budget.can_replan && self.rungs.allow(Rung::Replan);
         let last = if may_replan { (Some(Rung::Replan), Repair::Replan) } else { (None, Repair::Abandon) };
         let has_budget = budget.step_attempts_left > 0 && budget.run_repairs_left > 0;
-        let repeatable = case.step.effect() <= EffectClass::Idempotent;
-        let may_repeat =
-            !case.failure.evidence.input_sent || repeatable || is_text_entry(case) || is_asked_to_wait(case);
+        let is_repeatable = match case.step.action() {
+            // What arrived of it would stand there twice.
+            Action::Type(_) => is_as_before(case),
+            // Nothing was moved.
+            Action::DragTo(_) => is_idle(case),
+            _ => case.step.effect() <= EffectClass::Idempotent || is_text_entry(case),
+        };
+        let may_repeat = !case.failure.evidence.input_sent || is_repeatable || is_asked_to_wait(case);
         let found = if has_budget && may_repeat { self.rung(case, observation) } else { None };
         let (rung, repair) = found.map_or(last, |(rung, repair)| (Some(rung), repair));
         self.last = rung;
@@ -84,6 +89,18 @@ const LOCATORS: (Rung, Way) = (Rung::Locators, by_other_locators);
 const ALTERNATIVE: (Rung, Way) = (Rung::Candidates, alternative);
 const DISMISS: (Rung, Way) = (Rung::Dismiss, dismiss);
 const FRAMES: (Rung, Way) = (Rung::Frames, |_, _| Some(Repair::Reobserve(Scope::Full)));
+/// A value that the page dropped is entered once more, before the step that found it missing.
+const REENTER: (Rung, Way) = (Rung::Retype, |case, _| {
+    let again = case.failure.facts.again.as_deref().cloned()?;
+    Some(Repair::Insert(vec![Step::from(again)]))
+});
+/// A drag that nothing came of is made slowly: some pages want a hold before it moves, and take a quick one for scrolling.
+const HOLD: (Rung, Way) = (Rung::Wait, |case, _| {
+    let mut step = case.step.step().clone();
+    let Action::DragTo(drag) = &mut step.action else { return None };
+    drag.duration_ms = Some(Millis::clamped(4_000));
+    Some(Repair::Rewrite { before: Vec::new(), step: Box::new(step) })
+});
 const RETYPE: (Rung, Way) = (Rung::Retype, |case, _| enter_again(case));
 
 /// The rungs for a failure at an attempt, in order.
@@ -114,6 +131,8 @@ fn ways(case: &RepairCase<'_>) -> Vec<(Rung, Way)> {
         (Cause::PreconditionFailed, 1) if is_declared(case) => vec![DISMISS, SCROLL_ON, SETTLE],
         (Cause::PreconditionFailed, 2) if is_declared(case) => vec![DISMISS, SCROLL_ON],
         (Cause::PreconditionFailed, 1) => vec![DISMISS, SETTLE],
+        (Cause::InputLost, _) => vec![REENTER],
+        (Cause::PostconditionFailed, 0) if is_idle(case) => vec![HOLD],
         (Cause::PostconditionFailed, 0 | 1) if is_text_entry(case) && is_as_before(case) => vec![RETYPE],
         // The controller waits as long as the server asks for, before the step runs again.
         (_, 0) if is_asked_to_wait(case) => vec![(Rung::Wait, |_, _| Some(Repair::Reobserve(Scope::View)))],
@@ -162,6 +181,13 @@ fn is_asked_to_wait(case: &RepairCase<'_>) -> bool {
     let effects = case.failure.evidence.effects.as_ref().filter(|_| opens);
     let mut requests = effects.iter().flat_map(|effects| &effects.requests);
     requests.any(|request| request.status == status && request.retry_after_ms.is_some())
+}
+
+/// Whether a drag had no effect at all, and nothing was sent.
+fn is_idle(case: &RepairCase<'_>) -> bool {
+    matches!(case.step.action(), Action::DragTo(drag) if drag.duration_ms.is_none())
+        && case.failure.evidence.effects.as_ref().is_none_or(|effects| effects.requests.is_empty())
+        && case.failure.facts.conditions.as_ref().is_some_and(|facts| facts.events.any_effect != Some(true))
 }
 
 fn is_text_entry(case: &RepairCase<'_>) -> bool {
@@ -679,6 +705,50 @@ mod tests {
         page.sketch.challenge = Some(Challenge::CookieWall);
         let Repair::Insert(steps) = next(&step, Cause::Covered, false, 0, &page) else { panic!("expected a click") };
         assert_eq!(steps[0].action.target().map(ToString::to_string).as_deref(), Some("c3"));
+    }
+
+    #[test]
+    fn text_that_arrived_in_part_is_not_typed_again() {
+        let page = page(&[("c1", "textbox", "Price")]);
+        let step = bound(&page, json!({ "type": "type", "targetRef": "c1", "text": "25" }));
+        for cause in [Cause::TargetStale, Cause::NotEditable, Cause::DeadlineExceeded, Cause::PostconditionFailed] {
+            assert_eq!(next(&step, cause, true, 0, &page), Repair::Abandon, "{cause:?}: it would stand there twice");
+        }
+        let set = bound(&page, json!({ "type": "setValue", "targetRef": "c1", "value": "25" }));
+        assert_ne!(next(&set, Cause::NotEditable, true, 0, &page), Repair::Abandon, "a whole value replaces");
+    }
+
+    #[test]
+    fn a_lost_value_is_entered_before_the_step_that_found_it_missing() {
+        let page = page(&[("c1", "textbox", "City"), ("c2", "button", "Save")]);
+        let step = bound(&page, json!({ "type": "click", "targetRef": "c2" }));
+        let again = Action::SetValue(SetValue::to(CandidateId(1), "Paris"));
+        let mut failure = StepFailure::new(Stage::Precondition, Cause::InputLost, "test");
+        let budget = RepairBudget { step_attempts_left: 3, run_repairs_left: 3, can_replan: false };
+        let next = |failure: &StepFailure| {
+            Ladder::default().next(&RepairCase { step: &step, failure, attempt: 0 }, &page, &budget)
+        };
+        assert_eq!(next(&failure), Repair::Abandon, "nobody knows how");
+        failure.facts.again = Some(Box::new(again.clone()));
+        assert_eq!(next(&failure), Repair::Insert(vec![Step::from(again)]));
+    }
+
+    #[test]
+    fn a_drag_that_nothing_came_of_is_made_once_more_and_slowly() {
+        let page = page(&[("c1", "button", "Move Sand"), ("c2", "button", "Move Box")]);
+        let step = bound(&page, json!({ "type": "dragTo", "targetRef": "c1", "to": "c2" }));
+        let mut failure = StepFailure::new(Stage::Postcondition, Cause::PostconditionFailed, "test");
+        failure.evidence.input_sent = true;
+        let budget = RepairBudget { step_attempts_left: 3, run_repairs_left: 3, can_replan: false };
+        let next = |failure: &StepFailure| {
+            Ladder::default().next(&RepairCase { step: &step, failure, attempt: 0 }, &page, &budget)
+        };
+        assert_eq!(next(&failure), Repair::Abandon, "it is not known whether something was moved");
+        let mut facts = cuebook_grammar::facts::Facts::default();
+        facts.events.any_effect = Some(false);
+        failure.facts.conditions = Some(facts);
+        let Repair::Rewrite { step, .. } = next(&failure) else { panic!("expected a slow drag") };
+        assert!(matches!(step.action, Action::DragTo(ref drag) if drag.duration_ms.is_some()));
     }
 
     #[test]

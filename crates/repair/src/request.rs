@@ -42,6 +42,9 @@ pub struct RunRequest {
     pub run_dir: Option<String>,
     /// What to do.
     pub work: Work,
+    /// The observation whose ids a plan names, if another process made it: they are bound to what means the same now.
+    /// Without one, ids are those of observations of this session.
+    pub observed: Option<Box<Observation>>,
     /// The URL to open first.
     pub start_url: Option<String>,
     /// The tab to work in.

@@ -275,6 +275,7 @@ async fn executed(stage: &Stage, page: &PageId, job: &Job, budgets: Budgets) -> 
         run_dir: None,
         work: Work::Plan(Box::new(draft)),
         policy,
+        observed: None,
         start_url: Some(url),
         page: page.clone(),
         sight: Sight::Words,

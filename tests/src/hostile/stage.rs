@@ -254,6 +254,7 @@ impl Stage {
             run_dir: None,
             work,
             policy,
+            observed: None,
             start_url,
             page: PageId::new(tab.target_id().as_str()),
             sight: Sight::Words,

@@ -26,6 +26,9 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Exit {
 fn check(args: &CheckArgs) -> Result<usize, Refusal> {
     let author = if args.model { Author::Model } else { Author::Operator };
     let draft = input::plan(&args.plan, author)?;
+    if args.ground.observation.is_none() {
+        draft.without_observation()?;
+    }
     let (observation, policy) = ground(&args.ground)?;
     match draft.check(&observation, &policy) {
         Ok(plan) => Ok(plan.steps().len()),

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use cuebook::Tab;
+use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::policy::Policy;
@@ -17,6 +18,7 @@ use crate::ground;
 use crate::interrupt::Signals;
 use crate::opening;
 use crate::progress;
+use crate::text::plain;
 
 /// The result, by format.
 enum Seen {
@@ -43,15 +45,28 @@ pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
             }
             match format {
                 ObservationFormat::Json | ObservationFormat::Aria => {
-                    print_json(&render::fit(&observation, &options));
+                    print_json(&render::fit(&observation, &options).with_meanings());
                 }
                 ObservationFormat::Text => print_text(&render::text(&observation, &options)),
                 ObservationFormat::Yaml => print_text(&render::yaml(&observation, &options)),
+            }
+            if args.locators && !output.json {
+                print_text(&locators(&observation));
             }
             judged(&observation, output)
         }
         Err(refusal) => refusal.print(output),
     }
+}
+
+/// The best locator of each candidate, as a plan declares it.
+fn locators(observation: &Observation) -> String {
+    let line = |candidate: &Candidate| {
+        let locator = serde_json::to_string(candidate.locators.first()?).ok()?;
+        Some(format!("  \"{}\": {}\n", candidate.id, plain(&locator)))
+    };
+    let lines: String = observation.candidates.iter().filter_map(line).collect();
+    format!("locators, for `candidates` of a plan:\n{lines}")
 }
 
 /// Reports what is wrong with a page that was printed nevertheless: an error of its server, or a page that hangs.

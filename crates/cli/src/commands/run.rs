@@ -97,6 +97,7 @@ async fn planner(args: &mut RunArgs, credentials: Vec<String>, output: Output) -
     match (&args.planner, &args.plan) {
         (PlannerArg::Of(Engine::Scripted), Some(path)) if !args.engine.vision => {
             let draft = input::plan(path, Author::Operator)?;
+            draft.without_observation()?;
             fit_viewport(&mut args.options.browser, &draft);
             Ok(AnyPlanner::plain(Scripted::new(draft)))
         }

@@ -131,7 +131,11 @@ fn ripe<'a>(case: &'a Case, recordings: &Recordings, options: &RunOptions) -> Re
         let blank = Observation::blank(PageId::new("none"), &case.url);
         expectations.check(&blank, &policy)?;
         let given = match &case.plan {
-            Some(path) => Some(input::plan(path, Author::Operator)?),
+            Some(path) => {
+                let draft = input::plan(path, Author::Operator)?;
+                draft.without_observation()?;
+                Some(draft)
+            }
             None => None,
         };
         let script = match (recordings.read(case)?, given) {

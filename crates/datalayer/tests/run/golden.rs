@@ -10,7 +10,8 @@ use cuebook_grammar::record::RECORD_VERSION;
 use cuebook_grammar::{Document, schema_of};
 use serde_json::{Value, json};
 
-/// `VERSION.jsonl` is the log of a run on the built-in site. That of 1.3 was made from that of 1.4, without what 1.4 added.
+/// `VERSION.jsonl` is the log of a run on the built-in site. That of 1.3 was made from that of 1.4, without what 1.4 added;
+/// that of 1.7 from that of 1.6.
 fn golden() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }

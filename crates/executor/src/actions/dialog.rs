@@ -19,17 +19,17 @@ impl Run<'_> {
         self.about_to_send()?;
         let url = self.page.url();
         // The next dialog may open before the reply to this answer arrives.
-        self.activity.answered.push(dialog_fact(&dialog));
+        self.seen.activity.answered.push(dialog_fact(&dialog));
         let (answered, until) = (dialog.clone(), self.until);
         self.race(Stage::Act, async move { answered.answer(answer, until).await })
             .await?
             .map_err(|error| page_stop(error, Stage::Act))?;
-        self.activity.effect = true;
+        self.seen.activity.effect = true;
         if self.page.closed() || Instant::now() >= self.until {
             return Ok(());
         }
         self.watch().await?;
-        self.gathered.was_at(&url);
+        self.seen.gathered.was_at(&url);
         Ok(())
     }
 }

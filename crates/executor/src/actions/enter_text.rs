@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use cuebook_cdp::{CallError, FrameId};
 use cuebook_grammar::action::TypeText;
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::entry::is_same_entry;
 use cuebook_grammar::id::{CredentialRef, NodeKey, TargetRef};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::policy::Rule;
@@ -27,7 +28,7 @@ use crate::input::devices::{Place, Sending, Sent};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
 use crate::run::{Entered, Resolved, Run};
-use crate::script::{Field, FieldKind, Focused, GestureReport, Need, SetWhole};
+use crate::script::{Caret, Field, FieldKind, Focused, GestureReport, Holding, Need, SetWhole};
 use crate::stage::Target;
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
@@ -57,17 +58,51 @@ impl Run<'_> {
             FieldKind::Text | FieldKind::Rich => {}
             FieldKind::Select | FieldKind::Other => return not_a_field(self),
         }
-        let (sent, _) = self.begin_entry(&entry, "end").await?;
         let delay = action.delay_ms.map(|delay| delay.duration()).filter(|delay| !delay.is_zero());
-        let typed = self.enter(&entry, &sent, text.expose(), delay).await;
-        self.end_entry(&entry, sent, typed).await
+        self.type_after(&entry, text.expose(), delay).await
     }
 
     /// Types characters after what is there.
-    pub(crate) async fn type_into(&mut self, entry: &Entry, text: &str) -> Part<Acted> {
-        let (sent, _) = self.begin_entry(entry, "end").await?;
-        let typed = self.enter(entry, &sent, text, None).await;
-        self.end_entry(entry, sent, typed).await
+    pub(crate) async fn type_after(&mut self, entry: &Entry, text: &str, delay: Option<Duration>) -> Part<Acted> {
+        if !entry.field.multiline && text.contains(['\n', '\r']) {
+            return Err(self.one_line().into());
+        }
+        let (sent, focused) = self.begin_entry(entry, Gesture::typing(entry.key().clone()), "end").await?;
+        let expected = focused.caret.as_ref().map(|caret| caret.with(text));
+        if let Some(expected) = expected.as_ref().filter(|_| entry.field.sensitive) {
+            self.seen.gathered.learn_secret(&Secret::new(expected.as_str()));
+        }
+        let typed = self.enter(entry, &sent, text, focused.caret.as_ref(), delay).await;
+        let acted = self.end_entry(entry, sent, typed).await?;
+        self.holds(entry, acted, expected, text).await
+    }
+
+    /// The same, and what the default condition is about: what the field is to hold, or its part of a text that went on
+    /// in the boxes after it.
+    pub(crate) async fn holds(
+        &mut self,
+        entry: &Entry,
+        acted: Acted,
+        expected: Option<String>,
+        text: &str,
+    ) -> Part<Acted> {
+        if entry.field.boxes > 1 && text.chars().nth(1).is_some() {
+            let args = [entry.field.id.into()];
+            let held = self.ask(&entry.ready.world, "(cb, id) => cb.act.entered(id)", &args, Stage::Act).await;
+            if let Some(Holding { value, joined }) = unless_gone(held)?.flatten() {
+                if !is_same_entry(text, &joined) {
+                    let message = "the boxes do not hold the text together, one character each";
+                    return Err(self.act_failure(Cause::InvalidArgument, message).into());
+                }
+                return Ok(Acted { entered: Some(Entered::Value(value)), ..acted });
+            }
+        }
+        Ok(Acted { entered: expected.map(Entered::Value), ..acted })
+    }
+
+    pub(crate) fn one_line(&self) -> StepFailure {
+        let message = "the field takes one line, and the text has a line break; press Enter as a step of its own";
+        self.act_failure(Cause::InvalidArgument, message)
     }
 
     /// Finds the field of the step's target and waits until it is editable. A secret needs a field that nothing
@@ -149,9 +184,9 @@ impl Run<'_> {
 
     /// Before a secret is entered: nothing may show it from now on, neither by its value nor by the field.
     async fn keep_secret(&mut self, entry: &Entry, secret: &Secret, target: Option<TargetRef>) -> Part<()> {
-        self.gathered.learn_secret(secret);
+        self.seen.gathered.learn_secret(secret);
         if let Some(target) = &target {
-            self.gathered.mark_sensitive(target);
+            self.seen.gathered.mark_sensitive(target);
         }
         if let Some(redactor) = self.redactor {
             redactor.learn(secret.expose());
@@ -163,8 +198,8 @@ impl Run<'_> {
     }
 
     /// Arms, gives the focus and places the caret.
-    pub(crate) async fn begin_entry(&mut self, entry: &Entry, caret: &str) -> Part<(Sent, Focused)> {
-        let armed = self.arm(&entry.ready, Gesture::keys(entry.key().clone())).await?;
+    pub(crate) async fn begin_entry(&mut self, entry: &Entry, keys: Gesture, caret: &str) -> Part<(Sent, Focused)> {
+        let armed = self.arm(&entry.ready, keys).await?;
         let focused = self.focus_field(entry, caret).await?;
         let sent = self.send(armed)?;
         if caret == "end" && !focused.at_end && !focused.empty {
@@ -207,15 +242,22 @@ impl Run<'_> {
     }
 
     /// Sends the characters.
-    async fn enter(&mut self, entry: &Entry, sent: &Sent, text: &str, delay: Option<Duration>) -> Part<()> {
+    async fn enter(
+        &mut self,
+        entry: &Entry,
+        sent: &Sent,
+        text: &str,
+        caret: Option<&Caret>,
+        delay: Option<Duration>,
+    ) -> Part<()> {
         let keyboard = Keyboard { devices: sent, place: &entry.place };
-        let characters: Vec<char> = text.chars().collect();
-        if delay.is_none() && characters.len() > TYPED {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        if delay.is_none() && text.chars().nth(TYPED).is_some() {
             self.about_to_send()?;
-            return self.all_of(vec![keyboard.insert(text)]).await;
+            return self.all_of(vec![keyboard.insert(&text)]).await;
         }
-        let count = characters.len();
-        for (nth, character) in characters.into_iter().enumerate() {
+        let count = text.chars().count();
+        for (nth, (at, character)) in text.char_indices().enumerate() {
             self.about_to_send()?;
             let frame = self.page.frame(&FrameId::from(entry.key().frame.as_str()));
             if frame.is_none_or(|frame| frame.document.as_str() != entry.key().document) {
@@ -223,14 +265,34 @@ impl Run<'_> {
                 let message = format!("the document of the field was replaced after {nth} of {count} characters");
                 return Err(self.act_failure(Cause::TargetStale, message).into());
             }
+            // A field that writes its text anew places the caret when it likes: it gets the rest in one piece.
+            let first = text.get(..at).unwrap_or_default();
+            if nth == 1 && delay.is_none() && self.is_rewritten(entry, caret, first).await? {
+                return self.all_of(vec![keyboard.insert(text.get(at..).unwrap_or_default())]).await;
+            }
+            // A line break is text; the key Enter may send it.
+            let calls = match character {
+                '\n' => vec![keyboard.insert("\n")],
+                character => keyboard.character(character),
+            };
             // The next key is sent only once this one has arrived: with a dialog, or a page that hangs, the rest of the
             // text would be delivered later.
-            self.all_of(keyboard.character(character)).await?;
+            self.all_of(calls).await?;
             if let Some(delay) = delay {
                 self.pause(Stage::Act, delay).await?;
             }
         }
         Ok(())
+    }
+
+    /// Whether the page took the first character, and made something else of it than the browser would have.
+    async fn is_rewritten(&mut self, entry: &Entry, caret: Option<&Caret>, first: &str) -> Part<bool> {
+        let Some(caret) = caret.filter(|caret| caret.is_plain && entry.field.boxes == 1) else { return Ok(false) };
+        let args = [entry.field.id.into()];
+        let held = self.ask(&entry.ready.world, "(cb, id) => cb.act.entered(id)", &args, Stage::Act).await;
+        Ok(unless_gone(held)?
+            .flatten()
+            .is_some_and(|held: Holding| ![caret.with(first), caret.with("")].contains(&held.value)))
     }
 
     /// Ends the entry and checks that nothing went elsewhere.
@@ -282,7 +344,7 @@ impl Run<'_> {
         match set {
             Some(SetWhole { stale: Some(now), .. }) => Err(self.became(&now).into()),
             Some(SetWhole { fits: true, took, .. }) => {
-                let entered = (took != value && took.len() <= 100).then_some(Entered::Spelling(took));
+                let entered = (took != value && took.len() <= 100).then_some(Entered::Value(took));
                 Ok(Acted { entered, ..Acted::by(sent) })
             }
             Some(SetWhole { took, .. }) => {
@@ -315,6 +377,15 @@ impl Run<'_> {
     ) -> Part<T> {
         let until = self.until;
         self.race(stage, world.call(function, args, until)).await?.map_err(|error| probe_stop(error, stage))
+    }
+}
+
+/// The answer of a document; `None` if that is gone.
+fn unless_gone<T>(answer: Part<T>) -> Part<Option<T>> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale => Ok(None),
+        Err(stop) => Err(stop),
     }
 }
 

@@ -106,7 +106,7 @@ impl Run<'_> {
             }
         }
         let wanted: Vec<u64> = choices.iter().filter_map(|choice| find(rows, choice)).map(|row| row.id).collect();
-        let unwanted = rows.iter().filter(|row| row.selected && !row.disabled && !wanted.contains(&row.id));
+        let unwanted = rows.iter().filter(|row| row.chosen && !row.disabled && !wanted.contains(&row.id));
         for id in unwanted.map(|row| row.id).collect::<Vec<_>>() {
             self.press_option(&main.part(|main| main.at(id))).await?;
         }
@@ -139,7 +139,7 @@ impl Run<'_> {
                 if option.disabled {
                     return Err(self.no_option(&in_words(choice), true, &labels(&listed.rows)).into());
                 }
-                if option.selected {
+                if option.chosen {
                     return Ok(Acted::nothing(&main));
                 }
                 match self.press_option(&main.part(|main| main.at(option.id))).await {
@@ -196,7 +196,7 @@ impl Run<'_> {
         search.scrolled = false;
         let entry = self.entry(false).await?;
         self.replace(&entry, "").await?;
-        self.type_into(&entry, text).await?;
+        self.type_after(&entry, text, None).await?;
         Ok(true)
     }
 }

@@ -161,11 +161,11 @@ impl Run<'_> {
         }
         // Chrome shows its own page for an error without a body, and reports a failure.
         if reason == "net::ERR_HTTP_RESPONSE_CODE_FAILURE" {
-            self.network.facts();
-            let document = self.network.documents().pop();
+            self.seen.network.facts();
+            let document = self.seen.network.documents().pop();
             judge_status(document.as_ref().and_then(|document| document.status).unwrap_or(500), accepted)?;
             if let Some(document) = document {
-                self.gathered.asked_for(&document.url);
+                self.seen.gathered.asked_for(&document.url);
             }
             return Ok(());
         }

@@ -89,7 +89,8 @@ impl Run<'_> {
         self.ready(&end, end_need, by).await?;
         let start = self.ready_main(need).await?;
         // Bringing the start into view may have moved the end.
-        let to = self.ready(&end, Need { hit: false, visible: false, ..end_need }, by).await?.point;
+        let end_ready = self.ready(&end, Need { hit: false, visible: false, ..end_need }, by).await?;
+        let to = end_ready.point;
         let start = self.ready(start.target(), need, by).await?;
         let from = start.point;
         let released = Expected { types: &["mouseup"], count: 1 };
@@ -100,6 +101,7 @@ impl Run<'_> {
         let session = self.page.session().clone();
         let mut intercepted = self.page.session_events(&["Input.dragIntercepted"], 4);
         let own = start.world.world().session().clone();
+        self.ask::<bool>(&end_ready.world, "(cb) => cb.act.followDrag()", &[], Stage::Act).await?;
         let (over, over_at) = self.receiver_of(&end.key.frame.as_str().into(), to).await?;
         let mut sent = self.send(armed)?;
         let reports = sent.take_reports();
@@ -144,6 +146,11 @@ impl Run<'_> {
         let (dragged, report, began) = self.deliver(&start.world, reports, gesture).await?;
         let acted = Acted::by(sent);
         let is_html_drag = dragged.map_err(|error| call_stop(error, Stage::Act))?;
+        if is_html_drag {
+            // What the page makes of the drop may be out of sight; a document that is gone was changed by it.
+            let took = self.ask::<bool>(&end_ready.world, "(cb) => cb.act.tookDrop()", &[], Stage::Act).await;
+            self.seen.activity.effect |= took.unwrap_or(true);
+        }
         match report {
             // The data was dropped before the button is released, so the release is not needed.
             Some(GestureReport { blocked: Some(block), seen, .. })
@@ -225,7 +232,7 @@ impl Run<'_> {
         let told = self.ask_documents(None).await?;
         // A frame that came with the pointer takes nothing: it was meant for the document around it.
         let is_lost =
-            !is_frame && told.len() == self.watchers.len() && told.iter().all(|report| report.seen.is_empty());
+            !is_frame && told.len() == self.seen.watchers.len() && told.iter().all(|report| report.seen.is_empty());
         let stopped = told.into_iter().find_map(|report| report.blocked);
         // It counts as sent even if it was stopped: the pointer is there now, and what it brought would be pressed the
         // next time.

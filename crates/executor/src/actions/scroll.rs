@@ -44,7 +44,7 @@ impl Run<'_> {
             self.ask(&world, "(cb, id, how) => cb.act.scrollBy(id, how)", &[id, how], Stage::Act).await?;
         match scrolled {
             Some(scrolled) => {
-                self.activity.effect |= scrolled.moved;
+                self.seen.activity.effect |= scrolled.moved;
                 Ok(self.untargeted())
             }
             None => Err(self.removed()),

@@ -6,6 +6,7 @@ use cuebook_grammar::seam::SecretSource;
 
 use crate::actions::Acted;
 use crate::actions::enter_text::{Entry, not_a_field};
+use crate::hit_target::Gesture;
 use crate::input::keyboard::Keyboard;
 use crate::run::Run;
 use crate::script::{FieldKind, Need};
@@ -43,15 +44,20 @@ impl Run<'_> {
             let message = format!("the field does not accept the value, only {takes}; nothing was changed");
             return Err(self.act_failure(Cause::InvalidArgument, message).into());
         }
+        if !entry.field.multiline && text.contains(['\n', '\r']) {
+            return Err(self.one_line().into());
+        }
         if text.is_empty() {
-            let (sent, focused) = self.begin_entry(entry, "all").await?;
+            let keys = Gesture::keys(entry.ready.target().key.clone());
+            let (sent, focused) = self.begin_entry(entry, keys, "all").await?;
             let emptied = if focused.empty { Ok(()) } else { self.press_named(entry, &sent, "Delete").await };
             return self.end_entry(entry, sent, emptied).await;
         }
         let (sent, asked) = self.begin_insertion(entry).await?;
         let call = Keyboard { devices: &sent, place: &entry.place }.insert(text);
         let inserted = self.deliver_text(&entry.ready.world, asked, call).await;
-        self.end_insertion(sent, inserted)
+        let acted = self.end_insertion(sent, inserted)?;
+        self.holds(entry, acted, Some(text.to_owned()), text).await
     }
 
     /// Selects the text of a field or an element.
@@ -62,7 +68,7 @@ impl Run<'_> {
             self.ask(&ready.world, "(cb, id) => cb.act.selectText(id)", &[ready.receiver.into()], Stage::Act).await?;
         if selected {
             // A selection is an effect that no mutation shows.
-            self.activity.effect = true;
+            self.seen.activity.effect = true;
             return Ok(Acted::by(sent));
         }
         Err(self.removed())

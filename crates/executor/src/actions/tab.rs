@@ -38,7 +38,7 @@ impl Run<'_> {
         }
         self.about_to_send()?;
         page.close(self.until).await.map_err(|error| page_stop(error, Stage::Act))?;
-        self.activity.effect = true;
+        self.seen.activity.effect = true;
         self.tab_closed(page.target_id());
         if page != self.page {
             // The tab that stays is watched.

@@ -19,7 +19,7 @@ impl Run<'_> {
     /// Begins to watch; the condition is awaited with the postconditions.
     pub(crate) async fn wait_for(&mut self) -> Part<()> {
         self.watch().await?;
-        self.input_at.get_or_insert_with(Instant::now);
+        self.seen.input_at.get_or_insert_with(Instant::now);
         Ok(())
     }
 
@@ -41,7 +41,7 @@ impl Run<'_> {
                 break;
             }
             self.pause(Stage::Act, nap).await?;
-            is_idle = self.network.is_quiet(quiet);
+            is_idle = self.seen.network.is_quiet(quiet);
         }
         Ok(Acted { data: Some(json!({ "idle": is_idle })), ..self.untargeted() })
     }

@@ -7,4 +7,5 @@ import "./summary.js";
 import "./watch.js";
 import "./meant.js";
 import "./enter.js";
+import "./held.js";
 export { act } from "./reads.js";

@@ -58,7 +58,21 @@ act.field = (id) => {
   const target = element(id);
   if (!target) return null;
   const field = fieldOf(target);
-  return { id: cb.idOf(field), kind: kindOf(field), empty: textIn(field) === "", sensitive: cb.isSensitive(field) };
+  const boxes = cb.boxesFrom(field);
+  return {
+    id: cb.idOf(field),
+    kind: kindOf(field),
+    multiline: field instanceof HTMLTextAreaElement || kindOf(field) === "rich",
+    boxes: boxes.length,
+    sensitive: boxes.some(cb.isSensitive),
+  };
+};
+/** What a field holds, as conditions see it. */
+const heldBy = (field) => cb.valueOf(field) ?? textIn(field);
+/** What a field holds now; `joined`: what it and the boxes after it hold together. */
+act.entered = (id) => {
+  const field = element(id);
+  return field && { value: heldBy(field), joined: cb.boxesFrom(field).map(heldBy).join("") };
 };
 /** What is on or off of a target: a box, a switch, a button that stays down; `null` of what is neither. */
 act.checkedOf = (id) => {
@@ -70,12 +84,14 @@ act.checkedOf = (id) => {
 };
 const selectionStart = getter(HTMLInputElement.prototype, "selectionStart");
 const selectionEnd = getter(HTMLInputElement.prototype, "selectionEnd");
+const areaStart = getter(HTMLTextAreaElement.prototype, "selectionStart");
+const areaEnd = getter(HTMLTextAreaElement.prototype, "selectionEnd");
 const holdsNode = method(Node.prototype, "contains");
 /** Whether a part of the text of what has the focus is selected: what is typed takes its place. */
 const hasSelection = (into) => {
   if (into instanceof HTMLInputElement && selectionStart(into) !== null)
     return selectionStart(into) !== selectionEnd(into);
-  if (into instanceof HTMLTextAreaElement) return into.selectionStart !== into.selectionEnd;
+  if (into instanceof HTMLTextAreaElement) return areaStart(into) !== areaEnd(into);
   const selection = getSelection();
   if (into instanceof HTMLInputElement) return String(selection) !== "";
   return (
@@ -123,7 +139,24 @@ act.focus = (id, caret) => {
     // E-mail and number fields have no selection that script may set.
     atEnd = caret !== "end" || textIn(into) === "";
   }
-  return { focused, atEnd, empty: textIn(into) === "", active: describe(active) };
+  return { focused, atEnd, empty: textIn(into) === "", active: describe(active), caret: caretOf(into) };
+};
+/**
+ * What a field holds before and behind what is selected in it; `null` where the browser does not tell. `isPlain`: it
+ * tells the position of the caret, too.
+ */
+const caretOf = (field) => {
+  const held = heldBy(field);
+  const isInput = field instanceof HTMLInputElement;
+  const [start, end] = isInput
+    ? [selectionStart(field), selectionEnd(field)]
+    : field instanceof HTMLTextAreaElement
+      ? [areaStart(field), areaEnd(field)]
+      : [null, null];
+  if (start !== null) return { before: held.slice(0, start), behind: held.slice(end), isPlain: true };
+  const isAll = hasSelection(field) && cb.collapse(String(getSelection())) === cb.collapse(held);
+  if (!isAll && hasSelection(field)) return null;
+  return { before: isAll ? "" : held, behind: "", isPlain: false };
 };
 act.selectText = (id) => {
   const target = element(id);
@@ -153,7 +186,7 @@ act.setWhole = (id, value) => {
   const before = inputValue(field);
   const wanted = inputType(field) === "color" ? value.toLowerCase() : value;
   focusOf(field);
-  const stale = changedMeaning(true);
+  const stale = changedMeaning();
   if (stale) return { fits: false, took: before, stale };
   setInputValue(field, wanted);
   const took = inputValue(field);
@@ -226,7 +259,7 @@ act.choose = (id, choices, really, expected) => {
   watching?.begin();
   const before = options.map(isSelected).join();
   focusOf(field);
-  const stale = changedMeaning(true);
+  const stale = changedMeaning();
   if (stale) return { native: true, stale, known };
   // The page may react to the focus by renaming or moving an option.
   const now = optionsNow();
@@ -259,6 +292,7 @@ const popupsOf = (target) => {
     .filter((name) => name);
   return names.map((name) => byIdIn(rootOf(target), name) ?? byDomId(document, name)).filter((found) => found);
 };
+const isForSeveral = (choice) => matches(choice, "[aria-multiselectable=true] *");
 const isListBox = (target) => cb.roleOf(target) === "listbox";
 /**
  * The elements that may be chosen for a target: in its list, or, where it names none, those that came since `before`.
@@ -295,7 +329,8 @@ act.listed = (id, before) => {
       label: cb.cut(cb.nameOf(choice) || cb.textOf(choice), 200),
       value: attr(choice, "data-value") ?? attr(choice, "value"),
       disabled: !!states.disabled,
-      selected: !!states.selected || states.checked === "true",
+      // In a list for one, the entry that Enter would take may call itself selected.
+      chosen: states.checked === "true" || (!!states.selected && (isListBox(target) || isForSeveral(choice))),
     };
   };
   const data = (option) => ({
@@ -303,7 +338,7 @@ act.listed = (id, before) => {
     label: cb.cut(optionLabel(option), 200),
     value: cb.cut(optionValue(option), 2000),
     disabled: false,
-    selected: false,
+    chosen: false,
   });
   return {
     rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before).map(row),
@@ -439,12 +474,12 @@ act.followDrag = () => {
   over = {};
   return true;
 };
+/** Whether the page accepted the last thing that was dragged over this document. */
+act.tookDrop = () => !!over?.event && getter(Event.prototype, "defaultPrevented")(over.event);
 /** Whether the page accepts the drag at the target. */
 act.takesDrop = (id) => {
   const target = element(id);
-  return (
-    !!target && !!over?.event && getter(Event.prototype, "defaultPrevented")(over.event) && reaches(target, over.origin)
-  );
+  return !!target && act.tookDrop() && reaches(target, over.origin);
 };
 const outerHtml = getter(Element.prototype, "outerHTML");
 const remove = method(Element.prototype, "remove");

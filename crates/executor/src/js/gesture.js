@@ -7,12 +7,15 @@ import {
 } from "./reads.js";
 import { boxOf, isThere } from "./boxes.js";
 import {
-  activeElement, blockerOf, closestInteractive, controlWithin, describe, draggableWithin, EDITABLE, element, hitAt,
-  INTERACTIVE, isPartOfLabel, labelAround, originOf, pointedWithin, reaches, receives, receivesKeys, takesClicks,
+  activeElement, blockerOf, closestInteractive, controlWithin, describe, draggableWithin, EDITABLE, element, fieldOf,
+  hitAt, INTERACTIVE, isPartOfLabel, labelAround, originOf, pointedWithin, reaches, receives, receivesKeys,
+  takesClicks,
 } from "./common.js";
 import { surveyed } from "./summary.js";
 import { watching } from "./watch.js";
-import { changedItems, changedMeaning } from "./meant.js";
+import {
+  acceptItems, aroundOf, changedItems, changedMeaning, describeMeaning, itemsAround,
+} from "./meant.js";
 
 export const guard = Object.hasOwn(globalThis, "__cuebookGuard") ? globalThis.__cuebookGuard : null;
 const KEYS = new Set(["keydown", "keypress", "keyup", "beforeinput"]);
@@ -79,6 +82,8 @@ const calledOf = (found) => {
   return cb.collapse(words.replace(/\d+/g, ""));
 };
 const innerOf = (found) => Array.from(queryWithin(found, "*")).slice(0, 200);
+/** What a press acts on by its name; native boxes are called by their labels. */
+const CALLED = `${INTERACTIVE}, input:not([type=hidden i]), select, label`;
 const OPENERS = ["popovertarget", "popovertargetaction", "commandfor", "command"];
 /** The text of an option, without its menu, which may be drawn once the pointer comes, and tips. */
 const chosenText = (found) => cb.textWithout(found, (one) => cb.isMenuOf(found, one) || isTipSince(one));
@@ -102,15 +107,69 @@ const meaningOf = (target) => {
     submitter: form && gesture?.kind === "keys" ? submitterOf(form) : null,
     opens: OPENERS.map((name) => attr(found, name) ?? "").join(" "),
     text: CHOSEN.has(cb.roleOf(found)) ? cb.collapse(chosenText(found)) : null,
-    called: matches(found, INTERACTIVE) ? calledOf(found) : null,
+    called: matches(found, CALLED) ? calledOf(found) : null,
   };
 };
-/** What of the target's meaning is another than when the gesture was opened, but for `ids`; null if nothing is. */
-const changeOf = (target, ids = []) => {
+/** What of the target's meaning is another than it was `before`, in words, but for `ids`; null if nothing is. */
+const changeOf = (target, ids = [], before = gesture.meaning) => {
   const now = meaningOf(target);
-  const name = Object.keys(now).find((name) => now[name] !== gesture.meaning[name] && !ids.includes(name));
-  if (!name) return null;
-  return { what: name, words: `${name} ${JSON.stringify(gesture.meaning[name])} → ${JSON.stringify(now[name])}` };
+  const name = Object.keys(now).find((name) => now[name] !== before[name] && !ids.includes(name));
+  return name ? cb.cut(`${name} ${JSON.stringify(before[name])} → ${JSON.stringify(now[name])}`, 200) : null;
+};
+/**
+ * What the page makes of the target in answer to a part of the gesture is no other meaning; what it makes of it between
+ * two parts is. An answer is what the page's listeners have changed by the end of the part, and what they had the
+ * browser do next.
+ */
+const accept = () => {
+  const { target, kind, activates } = gesture;
+  if (kind === "keys" && !activates) return acceptItems();
+  if (!target || !isConnected(target)) return;
+  gesture.accepted = { around: aroundOf(target), meaning: meaningOf(target) };
+};
+const acceptSoon = (type) => {
+  const now = gesture;
+  const again = () => {
+    if (gesture === now) accept();
+  };
+  // Behind the page's listeners, also of the focus that a press gives; and later, where one of them stops the event or
+  // puts its answer off.
+  for (const last of [FOLLOWED[type] ?? type, ...(type === "pointerdown" ? ["focusin"] : [])])
+    globalThis.addEventListener(last, again, { once: true });
+  soon(() => {
+    again();
+    setTimeout(again);
+  });
+};
+/** The last event of the same task. */
+const FOLLOWED = { pointerdown: "mousedown", pointerup: "mouseup", beforeinput: "input" };
+/** Does `work` in another task, before timers. */
+const soon = (work) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    work();
+  };
+  port2.postMessage(null);
+};
+/** What a control may call itself, or lead to, in answer to a press. */
+const ANSWERS = ["called", "href", "text"];
+/**
+ * What became of the target since the gesture began that is no answer to it, in words: another row has its place, or it
+ * opens or sends something else. A row may say more than before.
+ */
+const changeSinceFirst = (target) => {
+  const items = itemsAround(target);
+  const isOther = gesture.first.some((name, at) => !items[at]?.includes(name));
+  return isOther ? describeMeaning(target) : changeOf(target, ANSWERS);
+};
+/** What became of the target between two parts of the gesture, in words; null if nothing did. */
+const changeBetween = (target) => {
+  const { accepted } = gesture;
+  // Nothing of the page came between if not even our own task did.
+  if (!accepted) return null;
+  if (aroundOf(target) !== accepted.around) return describeMeaning(target);
+  return changeOf(target, [], accepted.meaning);
 };
 /**
  * What the targets of this step meant when its first gesture was opened: one that was stopped before anything saw it
@@ -128,21 +187,30 @@ const ACTIVATES = new Set(["Enter", " "]);
  */
 const objection = (event, target) => {
   const isFirst = !gesture.seen.length;
-  const other = isFirst || event.type === "mousedown" || event.type === "click" ? changedMeaning(isFirst) : null;
-  if (other) return { type: event.type, reason: "changed", by: other };
+  const about = (by) => (by ? { type: event.type, reason: "changed", by } : null);
   const isRelease = RELEASES.has(event.type) && gesture.ends;
-  if (isRelease || (event.type === "beforeinput" && !isFirst)) {
-    const by = changedItems();
-    if (by) return { type: event.type, reason: "changed", by };
-  }
-  if (isRelease) return null;
+  if (isRelease || (event.type === "beforeinput" && !isFirst)) return about(changedItems());
+  const other = isFirst ? changedMeaning() : null;
+  if (other) return about(other);
   if (target !== gesture.target) return null;
-  if (KEYS.has(event.type) && !ACTIVATES.has(event.key)) return null;
-  const change = changeOf(target);
-  // What calls itself something else once it was pressed may have answered the press.
-  const popped = gesture.seen.includes("mousedown") && change?.what === "called";
-  return change && { type: event.type, reason: "changed", by: cb.cut(change.words, 200), popped };
+  if (KEYS.has(event.type)) {
+    if (!ACTIVATES.has(event.key)) return null;
+    gesture.activates = true;
+  }
+  if (isFirst) {
+    gesture.first = itemsAround(target);
+    return about(changeOf(target));
+  }
+  if (BEGINS.has(event.type)) gesture.displaced ??= changeBetween(target);
+  const acts = ACTS.has(event.type) || gesture.expects?.type.includes(event.type);
+  return acts ? about(gesture.displaced ?? changeSinceFirst(target)) : null;
 };
+/** Events that begin a part of a gesture: what follows them, up to a click, is of the same task. */
+const BEGINS = new Set(["pointerdown", "pointerup", "keydown", "keyup"]);
+/** Events after which the page's answer is taken in. */
+const ANSWERED = new Set([...BEGINS, "click", "beforeinput"]);
+/** Events that act on what was pressed. */
+const ACTS = new Set(["mousedown", "click", "auxclick", "dblclick", "contextmenu", "keydown", "keypress", "keyup"]);
 
 const FRAME_TAGS = "iframe, frame, object, embed, fencedframe";
 const CONTROLS = `${INTERACTIVE}, input, select, textarea, label, [onclick], ${FRAME_TAGS}`;
@@ -181,7 +249,7 @@ const objectionAt = (event, origin) => {
   if (thing !== under.thing && !isPart && !isRedone)
     return { type: event.type, reason: "elsewhere", by: describe(thing), takes: takesClicks(origin) };
   const change = isPart ? null : changeOf(thing, isRedone ? ["form", "submitter"] : []);
-  return change && { type: event.type, reason: "changed", by: cb.cut(change.words, 200) };
+  return change && { type: event.type, reason: "changed", by: change };
 };
 /** Whether another document lies at a point. */
 act.isFrameAt = (x, y) => {
@@ -365,7 +433,7 @@ const handle = (event) => {
     return;
   }
   const arrives = () => {
-    if (keys) return receivesKeys(target, origin, gesture.holder);
+    if (keys) return receivesKeys(target, origin, gesture.holder) || isNextBox(origin);
     if (event.type === "drop" || target === gesture.end)
       return reaches(target, origin) || (target === gesture.end && isCarriedTo(target, origin, event));
     if (!receives(target, origin) || (gesture.ends && draggableWithin(target, origin))) return false;
@@ -381,11 +449,19 @@ const handle = (event) => {
   if (gesture.from === null) gesture.from = { x: event.clientX, y: event.clientY };
   if (gesture.seen.length < 1000) gesture.seen.push(event.type);
   for (const tell of gesture.pressed.splice(0)) tell(true);
+  if (ANSWERED.has(event.type) && (!keys || gesture.activates || event.type === "beforeinput")) acceptSoon(event.type);
   const { type, count } = gesture.expects ?? {};
   if (type?.includes(event.type) && gesture.seen.filter((seen) => type.includes(seen)).length >= count) {
     gesture.done = true;
     settle();
   }
+};
+/** Boxes of one character pass the focus on as they are filled. */
+const isNextBox = (origin) => {
+  const at = gesture.boxes.indexOf(origin);
+  if (at < gesture.reached) return false;
+  gesture.reached = at;
+  return true;
 };
 /** Slack between the clock of events and ours, in milliseconds. */
 const TICK = 5;
@@ -420,6 +496,15 @@ export const openGesture = (spec) => {
     // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
     holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null,
     from: null,
+    // Only while text is typed: a key that acts on a box is for that box.
+    boxes: target && spec.kind === "keys" && spec.spreads ? cb.boxesFrom(fieldOf(target)) : [],
+    reached: 1,
+    // What the target meant after the last part of the gesture, and what became of it before the next one.
+    accepted: null,
+    // What names the things around the target at the first event.
+    first: [],
+    displaced: null,
+    activates: false,
     shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []),
     under: null,
     isData: false,
@@ -445,7 +530,7 @@ export const openGesture = (spec) => {
 /** Whether the target of a gesture that it saw nothing of still means what it did: what the pointer brought may not. */
 const isUnchanged = () => {
   const { target, seen } = gesture;
-  return !!target && !seen.length && isConnected(target) && !changeOf(target) && !changedMeaning(true);
+  return !!target && !seen.length && isConnected(target) && !changeOf(target) && !changedMeaning();
 };
 export const reportGesture = () =>
   gesture

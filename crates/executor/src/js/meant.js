@@ -3,7 +3,7 @@
 // first event of the gesture. A page may sort, rename and reuse the elements under the pointer at any moment before.
 import * as cb from "cuebook:core";
 import { act } from "./reads.js";
-import { element } from "./common.js";
+import { element, fieldOf } from "./common.js";
 import { ANY_CHANGE } from "./summary.js";
 import { follow } from "./watch.js";
 
@@ -18,7 +18,7 @@ const hasStirred = () => {
   return stirred;
 };
 /** An element in words, with its context. */
-const describeMeaning = (found) => {
+export const describeMeaning = (found) => {
   const { labels } = cb.meaningOf(found);
   const place = labels
     .slice(0, 3)
@@ -98,24 +98,25 @@ export const mean = (list) =>
       if (!target) continue;
       if (wanted.about && !cb.isAbout(target, wanted.about)) return { changed: describeMeaning(target), found: [] };
       if (wanted.filter) {
+        // What is shown around it now has not come with the press.
+        cb.meaningOf(target);
         const now = find(wanted);
         if (!now) continue;
         wanted.key = now.key;
         wanted.name = cb.nameOf(target);
         found.push({ id: wanted.id, ids: now.ids, target: now.target });
       }
-      if (wanted.lasts) wanted.items = cb.itemsKeyOf(target);
+      if (wanted.lasts) wanted.items = cb.itemNamesOf(target);
       meant.push(wanted);
     }
     if (found.length || meant.some(({ lasts }) => lasts))
       for (const root of [document, ...cb.notedRoots()]) stirring.observe(root, ANY_CHANGE);
     return { changed: null, found };
   });
-const firstChange = (isFirst) => {
+const firstChange = () => {
   for (const wanted of meant) {
     const target = element(wanted.id);
-    // Between two events of a gesture the match of a locator may change; the target does not.
-    if (!target || !(wanted.about || isFirst)) continue;
+    if (!target) continue;
     const same = wanted.about
       ? cb.isAbout(target, wanted.about)
       : (!hasStirred() && cb.nameOf(target) === wanted.name) || find(wanted)?.key === wanted.key;
@@ -124,23 +125,35 @@ const firstChange = (isFirst) => {
   return null;
 };
 /**
- * What a target has become, in words; null while all are unchanged. What only appears under the pointer does not count,
- * and nothing that is added after the press.
+ * What a target has become, in words; null while all are unchanged. What only appears under the pointer does not count.
  */
-export const changedMeaning = (isFirst) =>
-  cb.once(() => firstChange(isFirst)) && cb.onArrival(before, !isFirst, () => firstChange(isFirst));
+export const changedMeaning = () => cb.once(firstChange) && cb.onArrival(before, false, firstChange);
 /**
  * What the place of a drop, or the field that is typed into, has become since the gesture began, in words; null while
- * the rows, items and dialogs around it are unchanged. It may itself say something else meanwhile, and so may a
- * heading.
+ * what names the rows, items and dialogs around it is unchanged. What else they say may be an answer to the input, and
+ * so may a name that shows what was entered.
  */
 export const changedItems = () => {
   const wanted = meant.find(({ lasts }) => lasts);
   const found = wanted && hasStirred() && element(wanted.id);
   if (!found) return null;
-  const isSame = cb.onArrival(before, true, () => cb.itemsKeyOf(found) === wanted.items);
-  return isSame ? null : describeMeaning(found);
+  const names = itemsAround(found);
+  const entered = cb.collapse(cb.valueOf(fieldOf(found)) ?? "");
+  const isSame = (name, at) => name === wanted.items[at] || (entered !== "" && name?.includes(entered));
+  return names.length >= wanted.items.length && wanted.items.every((_, at) => isSame(names[at], at))
+    ? null
+    : describeMeaning(found);
 };
+/** The page's own listeners have run on an event of ours: what they changed is their answer to it. */
+export const acceptItems = () => {
+  const wanted = meant.find(({ lasts }) => lasts);
+  const found = wanted && hasStirred() && element(wanted.id);
+  if (found) wanted.items = itemsAround(found);
+};
+/** All that an element means but for what the pointer brought: a key to compare. */
+export const aroundOf = (found) => cb.onArrival(before, true, () => cb.meaningOf(found).key);
+/** What names the rows, items and dialogs around an element. */
+export const itemsAround = (found) => cb.onArrival(before, true, () => cb.itemNamesOf(found));
 /** Whether an element still has this meaning, and what it is now, in words. */
 act.isAbout = (id, about) =>
   cb.once(() => {

@@ -248,6 +248,15 @@ export const startSummary = (main, hovers) => {
     }
     if (!seen.has(attributeName)) seen.set(attributeName, [spelt(attributeName, oldValue)]);
   };
+  const LABELS = new Set(["aria-label", "aria-labelledby", "title", "href"]);
+  /** What a control calls itself while it is pressed is no effect: nothing has been done yet. */
+  const isOwnLabel = ({ type, target, attributeName, addedNodes, removedNodes }) => {
+    if (phase !== PRESSED || !main) return false;
+    if (type === "attributes") return target === main && LABELS.has(attributeName);
+    const isText = (node) => nodeType(node) === 3;
+    const isWords = type === "characterData" || [...addedNodes, ...removedNodes].every(isText);
+    return isWords && cb.contains(main, type === "characterData" ? cb.parentNode(target) : target);
+  };
   let lostFrom = null;
   const changedIn = new Set();
   summary.isElsewhere = () => [...changedIn].some((found) => found !== lostFrom);
@@ -259,9 +268,11 @@ export const startSummary = (main, hovers) => {
     if (record.type === "attributes") {
       if (isPassing(record.target)) return;
       if (isBrief(record.attributeName)) lookAt(record);
+      else if (isOwnLabel(record)) return;
       else if (phase !== COMING && attr(record.target, record.attributeName) !== record.oldValue) counted = true;
       return;
     }
+    if (isOwnLabel(record)) return;
     if (phase !== COMING && record.type === "characterData") counted = true;
     if (record.type === "characterData" || isPassing(record.target)) return;
     const isPicture = (node) => matches(node, MEDIA) || queryWithin(node, MEDIA).length > 0;

@@ -2,12 +2,14 @@
 // What changes while a step is under way: facts of the watched targets, and a summary of all else.
 import * as cb from "cuebook:core";
 import { act, bodyOf, isConnected, matches, tagOf, titleOf } from "./reads.js";
-import { activeElement, describe, element, originOf, reaches } from "./common.js";
+import { activeElement, describe, element, frame, originOf, reaches } from "./common.js";
 import { arrival, awaitInput, endsAt, forgetMeanings, gesture, guard, openGesture, reportGesture } from "./gesture.js";
 import { ANY_CHANGE, DONE, lookOn, PRESSED, startSummary } from "./summary.js";
 import { findAbout, mean } from "./meant.js";
 
 const MAX_SAMPLES = 300;
+/** Milliseconds after which a page that draws nothing, such as one in the background, has answered. */
+const UNDRAWN = 100;
 /** Milliseconds that questions may take in a row. */
 const CREDIT = 100;
 export let watching = null;
@@ -323,6 +325,15 @@ act.changes = async (budget) => {
   const drained = drain();
   watch.reported ||= drained.effect;
   return drained;
+};
+/** The same, once the page has drawn twice what it makes of the input; where nothing is drawn, a little later. */
+act.answered = async () => {
+  const drawn = (async () => {
+    await frame();
+    await frame();
+  })();
+  await Promise.race([drawn, new Promise((resolve) => setTimeout(resolve, UNDRAWN))]);
+  return act.changes(0);
 };
 /** What else changed since watching began, as it is now. */
 const summaryOf = (watch) => {

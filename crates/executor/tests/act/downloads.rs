@@ -22,6 +22,8 @@ async fn a_download_is_reported_with_its_name_and_size_and_stored() {
     assert_eq!(download.filename, "report.txt");
     assert_eq!((download.end, download.bytes), (Some(DownloadEnd::Completed), Some(12)));
     assert!(!effects.new_document);
+    let stored = &success.evidence.artifacts[0];
+    assert_eq!(download.sha256.as_ref(), Some(&stored.sha256));
     let kept = lab.shelf.0.lock().unwrap();
     assert!(kept.iter().any(|(kind, bytes)| *kind == ArtifactKind::Download && bytes == b"twelve bytes"));
 }
@@ -77,4 +79,27 @@ async fn navigating_to_a_file_downloads_it() {
     let step = json!({"type": "navigate", "url": url, "post": [{"kind": "downloadStarted"}]});
     let success = succeeded(lab.step(json!({}), step).await);
     assert_eq!(success.evidence.effects.unwrap().downloads[0].filename, "file.bin");
+}
+
+#[tokio::test]
+async fn a_download_that_begins_while_a_step_waits_is_in_the_record_of_that_step() {
+    let page = "<button id=go onclick=\"this.after('Preparing'); setTimeout(() => { const a = document.createElement('a'); a.href = window.URL.createObjectURL(new Blob(['a,b'])); a.download = 'table.csv'; a.click(); }, 500)\">Export</button>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.step(get(), json!({"type": "click", "targetRef": "go"})).await);
+    let success = succeeded(lab.step(json!({}), json!({"type": "waitForIdle", "quietMs": 1000})).await);
+    let downloads = success.evidence.effects.unwrap().downloads;
+    assert_eq!((downloads[0].filename.as_str(), downloads[0].bytes), ("table.csv", Some(3)));
+    let kept = lab.shelf.0.lock().unwrap();
+    assert!(kept.iter().any(|(kind, bytes)| *kind == ArtifactKind::Download && bytes == b"a,b"));
+}
+
+#[tokio::test]
+async fn a_download_is_waited_for_as_long_as_its_bytes_come() {
+    let slow = ["begin".repeat(2_000).as_str(); 4].join("PAUSE");
+    let pages = [("/", "<a id=go href='/slow.bin'>Get</a>"), ("/slow.bin", slow.as_str())];
+    let mut lab = lab(&pages).await;
+    let step = json!({"type": "click", "targetRef": "go", "timeoutMs": 10_000});
+    let success = succeeded(lab.step(get(), step).await);
+    let download = &success.evidence.effects.unwrap().downloads[0];
+    assert_eq!((download.end, download.bytes), (Some(DownloadEnd::Completed), Some(40_000)));
 }

@@ -189,9 +189,19 @@ async fn a_copy_that_follows_the_pointer_is_carried_to_the_end() {
 }
 
 #[tokio::test]
+async fn a_drag_that_nothing_came_of_fails() {
+    let page =
+        "<style>div{width:200px;height:100px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div>";
+    let mut lab = lab(&[("/", page)]).await;
+    let failure = failed(lab.step(ends(), drag(json!([]))).await);
+    assert_eq!(failure.cause, Cause::PostconditionFailed, "{}", failure.message);
+    assert!(failure.message.contains("durationMs"), "{}", failure.message);
+}
+
+#[tokio::test]
 async fn a_drag_begins_and_ends_where_the_step_says() {
     let page = "<style>div{width:200px;height:100px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div><script>window.log = [];\
-        card.onmousedown = (e) => log.push(e.offsetX, e.offsetY); zone.onmouseup = (e) => log.push(e.offsetX, e.offsetY);</script>";
+        card.onmousedown = (e) => log.push(e.offsetX, e.offsetY); zone.onmouseup = (e) => { log.push(e.offsetX, e.offsetY); zone.append(card); };</script>";
     let mut lab = lab(&[("/", page)]).await;
     let mut step = drag(json!([]));
     step["position"] = json!({"x": 10, "y": 20});

@@ -175,6 +175,8 @@ async fn what_follows_the_pointer_the_press_and_the_focus_is_no_effect() {
         "<button id=go onmouseenter=\"document.body.insertAdjacentHTML('beforeend', '<div role=tooltip>Goes</div>')\">Go</button>",
         "<button id=go onmouseenter=\"setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<div role=tooltip>Goes</div>'), 100)\">Go</button>",
         "<input id=other autofocus onblur=\"this.className = ''\" class=on><button id=go>Go</button>",
+        "<button id=go onmousedown=\"this.textContent = 'Going'\">Go</button>",
+        "<button id=go onfocus=\"this.setAttribute('aria-label', 'Go now')\">Go</button>",
     ] {
         let mut lab = lab(&[("/", page)]).await;
         let success = succeeded(lab.click("#go").await);
@@ -196,7 +198,7 @@ async fn what_the_page_makes_of_a_click_is_an_effect_however_small() {
         "<button id=go onclick=\"this.classList.toggle('on')\">Star</button>",
         "<button id=go onclick=\"this.style.color = 'red'\">Go</button>",
         "<button id=go onmousedown=\"this.setAttribute('aria-expanded', 'true')\">Go</button>",
-        "<button id=go onmousedown=\"this.textContent = 'Gone'\">Go</button>",
+        "<button id=go onclick=\"this.textContent = 'Gone'\">Go</button>",
         "<button id=go onclick=\"field.focus()\">Go</button><input id=field>",
         "<button id=go onclick=\"setTimeout(() => { this.dataset.state = 'open' }, 200)\">Go</button>",
         "<label id=go>Go <input type=checkbox></label>",
@@ -315,28 +317,20 @@ async fn a_page_that_leads_back_is_reported() {
 
 #[tokio::test]
 async fn a_change_that_the_page_reverts_does_not_pass_by_default() {
-    let late = "setTimeout(() => {";
     let cases = [
-        (format!("<input id=it oninput=\"{late} this.value = '' }}, 400)\">"), json!({"type": "type", "text": "Ann"})),
+        ("<input id=it oninput=\"this.value = ''\">", json!({"type": "type", "text": "Ann"})),
+        ("<input id=it value=old oninput=\"this.value = 'old'\">", json!({"type": "setValue", "value": "new"})),
         (
-            format!("<input id=it value=old oninput=\"{late} this.value = 'old' }}, 400)\">"),
-            json!({"type": "setValue", "value": "new"}),
-        ),
-        (
-            format!("<input id=it type=checkbox onchange=\"{late} this.checked = false }}, 400)\">"),
+            "<input id=it type=checkbox onchange=\"requestAnimationFrame(() => { this.checked = false })\">",
             json!({"type": "check"}),
         ),
         (
-            "<input id=it type=checkbox onchange=\"fetch('/slow').then(() => { this.checked = false })\">".to_owned(),
+            "<input id=it type=checkbox onchange=\"fetch('/slow').then(() => { this.checked = false })\">",
             json!({"type": "check"}),
-        ),
-        (
-            format!("<select id=it onchange=\"{late} this.value = 'a' }}, 400)\"><option>a<option>b</select>"),
-            json!({"type": "select", "option": "b"}),
         ),
     ];
     for (page, mut step) in cases {
-        let mut lab = lab(&[("/", &page), ("/slow", "WAIT 700\nno")]).await;
+        let mut lab = lab(&[("/", page), ("/slow", "WAIT 700\nno")]).await;
         step["targetRef"] = json!("it");
         let failure = failed(lab.step(json!({"it": css_of("#it")}), step).await);
         assert_eq!(failure.cause, Cause::PostconditionFailed, "{page}");

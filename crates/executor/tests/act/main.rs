@@ -24,6 +24,7 @@ mod evaluating;
 mod extracting;
 mod frames;
 mod guards;
+mod keeping;
 mod navigation;
 mod pointing;
 mod races;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Serves fixed pages on the loopback interface. `127.0.0.1` and `localhost` are two sites, so a frame of
 /// the one in the other is out of process. `PORT` in a page stands for the server's port. `/never` is
-/// never answered; a body that ends in `NEVER` never ends. A body may begin with lines that are not sent:
+/// never answered; a body that ends in `NEVER` never ends, and one stops for a second at each `PAUSE`. A body may begin with lines that are not sent:
 /// `STATUS 500`, `LOCATION /path` (a redirect), `WAIT 400` (milliseconds before the answer).
 #[expect(clippy::disallowed_methods, reason = "a server that is slow on purpose")]
 pub(crate) fn serve(pages: &[(&str, &str)]) -> u16 {
@@ -57,9 +57,18 @@ pub(crate) fn serve(pages: &[(&str, &str)]) -> u16 {
                 };
                 let (body, length) = match body.strip_suffix("NEVER") {
                     Some(start) => (start, String::new()),
-                    None => (body, format!("Content-Length: {}\r\nConnection: close\r\n", body.len())),
+                    None => {
+                        let length = body.replace("PAUSE", "").len();
+                        (body, format!("Content-Length: {length}\r\nConnection: close\r\n"))
+                    }
                 };
-                let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{length}\r\n{body}");
+                let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{length}\r\n");
+                for (place, part) in body.split("PAUSE").enumerate() {
+                    if place > 0 {
+                        std::thread::sleep(Duration::from_secs(1));
+                    }
+                    let _ = stream.write_all(part.as_bytes());
+                }
                 if !length.is_empty() {
                     let _ = stream.shutdown(std::net::Shutdown::Both);
                 }

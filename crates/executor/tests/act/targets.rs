@@ -140,11 +140,14 @@ async fn no_verb_acts_on_a_node_that_is_about_something_else_now() {
             "<select id=it aria-label=Size><option>S<option>M</select>",
             json!({"type": "select", "targetRef": "c1", "option": "M"}),
         ),
-        ("<p id=it tabindex=0>Slot</p>", json!({"type": "dragTo", "targetRef": "c2", "to": "c1"})),
+        (
+            "<p id=it tabindex=0 ondragover='event.preventDefault()'>Slot</p>",
+            json!({"type": "dragTo", "targetRef": "c2", "to": "c1"}),
+        ),
     ];
     for (control, step) in verbs {
         let page = format!(
-            "{}{end}<script>window.acts = []; for (const type of ['click', 'keydown', 'input', 'change', 'drop', 'mouseup']) addEventListener(type, (event) => acts.push(type), true)</script>",
+            "{}{end}<script>window.acts = []; for (const type of ['click', 'keydown', 'input', 'change', 'drop', 'mouseup']) addEventListener(type, (event) => {{ acts.push(type); document.title = type; }}, true)</script>",
             row(control)
         );
         let mut lab = lab(&[("/", &page)]).await;

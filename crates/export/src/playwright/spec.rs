@@ -2,13 +2,17 @@
 //!
 //! The steps that worked come in order, repairs included. Postconditions that held become expectations; what Playwright
 //! has no word for is named in a comment, and a step without one marks the test with `test.fixme`.
+//!
+//! Invariant: the test of a run that did not end well never just passes. The step that ended the run comes last, after
+//! `test.fail` with the cause if Playwright would fail at it too, after `test.fixme` otherwise.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use cuebook_grammar::action::{Action, Direction, MouseButton, OptionChoice};
 use cuebook_grammar::id::TargetRef;
-use cuebook_grammar::record::{StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::outcome::{Cause, Judged};
+use cuebook_grammar::record::{RunResult, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::secret::WireText;
 use cuebook_grammar::verdict::Verdict;
 use serde_json::{Value, json};
@@ -17,7 +21,7 @@ use super::code::{expectations, literal, options, point, target};
 use crate::error::ExportError;
 use crate::folder::Part;
 use crate::job::Job;
-use crate::source::{Pages, Run, Seen};
+use crate::source::{Pages, Run, Seen, word};
 
 /// Pixels that a direction scrolls by: most of a viewport.
 const SCROLL: i32 = 600;
@@ -30,11 +34,13 @@ pub(crate) fn test(job: &mut Job<'_>, run: &Run, part: &mut Part) -> Result<(), 
     job.read(run, &mut |seen, _: &Pages| {
         match seen {
             Seen::Header(header) => spec.title = header.task.clone().unwrap_or_else(|| header.run_id.to_string()),
-            Seen::Step(record) => spec.step(&record),
+            Seen::Step(record) => spec.step(record),
+            Seen::End(end) => spec.result = Some(end.result),
             _ => {}
         }
         Ok(())
     })?;
+    spec.end();
     part.write(spec.finish().as_bytes())
 }
 
@@ -47,38 +53,140 @@ struct Spec {
     /// Steps that cannot be written.
     missing: Vec<&'static str>,
     has_navigated: bool,
+    /// The last attempt that failed, unless the run went on with another step of a plan.
+    failed: Option<Box<StepRecord>>,
+    /// How the run ended; absent if its log breaks off.
+    result: Option<RunResult>,
 }
 
 impl Spec {
-    fn step(&mut self, record: &StepRecord) {
-        if record.result != StepResult::Ok {
-            return;
+    fn step(&mut self, record: Box<StepRecord>) {
+        match record.result {
+            StepResult::Ok => {
+                if record.origin != StepOrigin::Repair {
+                    self.failed = None;
+                }
+                self.worked(&record);
+            }
+            StepResult::Failed | StepResult::Blocked => self.failed = Some(record),
+            StepResult::Skipped => {}
         }
-        let action = &record.action.action;
-        if record.origin != StepOrigin::Start && !self.has_navigated && !matches!(action, Action::Navigate(_)) {
+    }
+
+    fn worked(&mut self, record: &StepRecord) {
+        self.arrive(record);
+        if let Carried::Missing = self.carry_out(record) {
+            self.missing.push(record.action.action.kind().meta().name);
+        }
+        self.expect(record, record.post_check.iter().filter(|judged| judged.verdict == Verdict::Holds));
+    }
+
+    /// Goes to where the first step found itself.
+    fn arrive(&mut self, record: &StepRecord) {
+        if record.origin != StepOrigin::Start
+            && !self.has_navigated
+            && !matches!(record.action.action, Action::Navigate(_))
+        {
             self.body.push(format!("await page.goto({});", literal(&record.url)));
         }
         self.has_navigated = true;
+    }
+
+    fn carry_out(&mut self, record: &StepRecord) -> Carried {
         match self.action(record) {
             Written::Line(line) => self.body.push(line),
             Written::BeforeLast(line) => self.body.insert(self.body.len().saturating_sub(1), line),
             Written::Nothing => {}
             Written::Missing => {
-                let verb = action.kind().meta().name;
-                self.missing.push(verb);
-                self.body.push(format!("// not translated: {verb}"));
+                self.body.push(format!("// not translated: {}", record.action.action.kind().meta().name));
+                return Carried::Missing;
             }
         }
-        for judged in record.post_check.iter().filter(|judged| judged.verdict == Verdict::Holds) {
-            let written = expectations(record, &judged.condition, &mut |text| secret(&mut self.secrets, text));
-            match written {
+        Carried::Out
+    }
+
+    /// Writes conditions as expectations. Returns how many of them could be.
+    fn expect<'a>(&mut self, record: &StepRecord, judged: impl Iterator<Item = &'a Judged>) -> usize {
+        let mut written = 0;
+        for judged in judged {
+            match expectations(record, &judged.condition, &mut |text| secret(&mut self.secrets, text)) {
                 // A wait states what its default expects again.
                 Some(lines) => {
-                    self.body.extend(lines.into_iter().filter(|line| !is_last(&self.body, line)).collect::<Vec<_>>())
+                    written += 1;
+                    let new: Vec<_> = lines.into_iter().filter(|line| !is_last(&self.body, line)).collect();
+                    self.body.extend(new);
                 }
                 None if judged.default => {}
                 None => self.body.push(format!("// not translated: {}", judged.condition.tag())),
             }
+        }
+        written
+    }
+
+    /// What a run that did not end well ends with.
+    fn end(&mut self) {
+        if self.result == Some(RunResult::Ok) {
+            return;
+        }
+        let Some(record) = self.failed.take() else {
+            let how = self
+                .result
+                .map_or_else(|| "the log breaks off".to_owned(), |one| format!("the run ended: {}", word(&one)));
+            self.body.push(format!("test.fixme(true, {});", literal(&format!("{how}, after the steps above"))));
+            return;
+        };
+        self.arrive(&record);
+        let at = self.body.len();
+        let is_shown = self.failing(&record);
+        let cause = record
+            .failure
+            .as_ref()
+            .map_or_else(|| word(&record.result), |failure| format!("{}: {}", failure.cause.as_str(), failure.message));
+        let mark = if is_shown { "fail" } else { "fixme" };
+        self.body.insert(at, format!("test.{mark}(true, {});", literal(&cause)));
+    }
+
+    /// Writes a step that failed. Returns whether Playwright would fail at it for the same reason.
+    fn failing(&mut self, record: &StepRecord) -> bool {
+        let cause = record.failure.as_ref().map(|failure| failure.cause);
+        let unmet = |judged: &&Judged| judged.verdict != Verdict::Holds;
+        let unmet_before = self.expect(record, record.pre_check.iter().filter(unmet));
+        let action = &record.action.action;
+        if let (Some(Cause::HttpError), Action::Navigate(navigate)) = (cause, action)
+            && navigate.status.is_none()
+        {
+            let url = literal(navigate.url.as_str());
+            self.body.push(format!("expect((await page.goto({url}))?.status()).toBeLessThan(400);"));
+            return true;
+        }
+        if let Carried::Missing = self.carry_out(record) {
+            return false;
+        }
+        let unmet_after = self.expect(record, record.post_check.iter().filter(unmet));
+        let is_judging = matches!(action, Action::WaitFor(_) | Action::Assert(_));
+        let is_pointed = matches!(
+            action,
+            Action::Click(_)
+                | Action::Check(_)
+                | Action::Uncheck(_)
+                | Action::Hover(_)
+                | Action::DragTo(_)
+                | Action::LongPress(_)
+        );
+        let is_editing = matches!(action, Action::SetValue(_) | Action::Clear(_));
+        match cause {
+            Some(Cause::PreconditionFailed) => is_judging || unmet_before > 0,
+            Some(Cause::PostconditionFailed) => is_judging || unmet_after > 0,
+            Some(Cause::DeadlineExceeded) => is_judging,
+            Some(Cause::NavigationFailed) => matches!(action, Action::Navigate(_) | Action::Reload(_)),
+            Some(Cause::TargetNotFound | Cause::TargetAmbiguous) => !action.targets().is_empty(),
+            Some(Cause::NotVisible | Cause::NotEnabled) => {
+                is_pointed || is_editing || matches!(action, Action::Select(_))
+            }
+            Some(Cause::NotStable | Cause::Covered) => is_pointed,
+            Some(Cause::NotEditable) => is_editing,
+            Some(Cause::OptionNotFound) => matches!(action, Action::Select(_)),
+            _ => false,
         }
     }
 
@@ -230,6 +338,11 @@ impl Spec {
 /// Whether a line was just written.
 fn is_last(body: &[String], line: &str) -> bool {
     body.last().is_some_and(|last| last == line)
+}
+
+enum Carried {
+    Out,
+    Missing,
 }
 
 enum Written {

@@ -222,6 +222,64 @@ test("Log {PERSONAL} in", async ({{ page }}) => {{
     assert_eq!(test, expected);
 }
 
+/// The body of the test of a run that is cut after `steps` steps.
+fn body(steps: usize, change: &Value, result: Option<&str>, redaction: Redaction) -> Vec<String> {
+    let runs = Runs::new();
+    runs.login_until("r1", steps, change, result);
+    let (out, _) = runs.export(Format::PlaywrightTest, redaction);
+    let test = String::from_utf8(files(&out)["r1.spec.ts"].clone()).unwrap();
+    test.lines().skip_while(|line| !line.starts_with("test(")).skip(1).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn the_test_of_a_failed_run_ends_with_the_step_that_failed_and_is_marked() {
+    let step = json!({ "action": { "type": "click", "targetRef": "c2", "post": [{ "kind": "urlChanges" }] } });
+    let test = body(2, &step, Some("failed"), Redaction::None);
+    let expected = [
+        format!(r#"test.fail(true, "postconditionFailed: {PERSONAL} stayed");"#),
+        format!(r#"await page.getByRole("button", {{ name: "Cancel {PERSONAL}", exact: true }}).click();"#),
+        format!(r#"await expect(page).not.toHaveURL("http://shop.test/login?user={PERSONAL}");"#),
+        "});".to_owned(),
+    ];
+    assert_eq!(test[test.len() - 4..], expected, "{test:#?}");
+    let strict = body(2, &step, Some("failed"), Redaction::Strict).join("\n");
+    assert!(strict.contains("test.fail(true, \"postconditionFailed") && !strict.contains(PERSONAL), "{strict}");
+}
+
+#[test]
+fn what_playwright_would_not_fail_at_is_marked_to_be_fixed() {
+    let because =
+        |cause: &str| json!({ "failure": { "stage": "resolve", "cause": cause, "message": "m" }, "postCheck": [] });
+    for (cause, mark) in [
+        ("covered", "fail"),
+        ("targetNotFound", "fail"),
+        ("targetStale", "fixme"),
+        ("confirmationDenied", "fixme"),
+        ("postconditionFailed", "fixme"),
+    ] {
+        let test = body(2, &because(cause), Some("failed"), Redaction::None);
+        let at = test.len() - 3;
+        assert_eq!(test[at], format!(r#"test.{mark}(true, "{cause}: m");"#), "{test:#?}");
+        assert!(test[at + 1].ends_with(".click();"), "{test:#?}");
+    }
+}
+
+#[test]
+fn a_run_without_a_good_end_never_exports_to_a_test_that_passes() {
+    let unchanged = json!({});
+    for (steps, result, reason) in [
+        (1, Some("failed"), "the run ended: failed"),
+        (1, Some("interrupted"), "the run ended: interrupted"),
+        (1, None, "the log breaks off"),
+    ] {
+        let test = body(steps, &unchanged, result, Redaction::None);
+        let expected = format!(r#"test.fixme(true, "{reason}, after the steps above");"#);
+        assert_eq!(test[test.len() - 2], expected, "{test:#?}");
+    }
+    let ended = body(3, &unchanged, Some("ok"), Redaction::None).join("\n");
+    assert!(!ended.contains("fixme") && !ended.contains("test.fail"), "{ended}");
+}
+
 #[test]
 fn strict_exports_of_every_format_hold_no_personal_text_and_no_picture() {
     for format in Format::ALL {

@@ -144,6 +144,24 @@ impl Runs {
         self.log(run, &entries);
     }
 
+    /// A run whose log is that of [`Self::login`] up to its `steps`-th step, with `change` made to that step, and with
+    /// this end.
+    pub(crate) fn login_until(&self, run: &str, steps: usize, change: &Value, result: Option<&str>) {
+        self.login(run, NOON);
+        let log = self.path(run).join("log.jsonl");
+        let text = fs::read_to_string(&log).unwrap();
+        let mut entries: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let is_step = |entry: &Value| entry["entry"] == "commit";
+        let last = entries.iter().enumerate().filter(|(_, entry)| is_step(entry)).nth(steps - 1).unwrap().0;
+        entries.truncate(last + 1);
+        entries[last].as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        entries.extend(
+            result.map(|result| json!({ "entry": "end", "runId": run, "tsMs": NOON + 9_000, "result": result })),
+        );
+        let lines: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
+        fs::write(log, lines).unwrap();
+    }
+
     pub(crate) fn export_with(&self, options: &Options) -> Exported {
         let runs = RunDir::find(&[self.folder.path().join("runs")]).unwrap();
         export(&runs, options, &mut |_, _| {}).unwrap()

@@ -1,6 +1,7 @@
 //! What the facts say about a condition.
 
 use super::{Aspect, Changed, Condition, MAX_DEPTH, Matches, PropertyEquals, RequestObserved, TextOf};
+use crate::entry::is_same_entry;
 use crate::facts::{ElementFacts, EventFacts, Facts, Sample, TargetFacts, Toggle};
 use crate::id::TargetRef;
 use crate::role::Role;
@@ -29,7 +30,12 @@ impl Condition {
     /// ```
     #[must_use]
     pub fn evaluate(&self, facts: &Facts) -> Verdict {
-        let moment = |sample| Moment { before: facts.before.as_ref(), now: sample, events: &facts.events };
+        let moment = |sample| Moment {
+            before: facts.before.as_ref(),
+            now: sample,
+            events: &facts.events,
+            reading: Reading::Exact,
+        };
         let mut last = Verdict::Unknown;
         for sample in &facts.samples {
             last = moment(sample).judge(self, 0);
@@ -42,7 +48,8 @@ impl Condition {
 
     /// Judges a condition about a target on the last sample that has the target, so what held and was then reverted
     /// fails. A target that is gone, for example with its document, cannot revert anything; then, and for a condition
-    /// without a target, this is [`Self::evaluate`].
+    /// without a target, this is [`Self::evaluate`]. A value that the page writes its own way counts
+    /// ([`is_same_entry`]).
     #[must_use]
     pub fn evaluate_lasting(&self, facts: &Facts) -> Verdict {
         let is_there = |sample: &&Sample| {
@@ -51,7 +58,10 @@ impl Condition {
         };
         facts.samples.iter().rev().find(is_there).map_or_else(
             || self.evaluate(facts),
-            |now| Moment { before: facts.before.as_ref(), now, events: &facts.events }.judge(self, 0),
+            |now| {
+                let reading = Reading::AsEntered;
+                Moment { before: facts.before.as_ref(), now, events: &facts.events, reading }.judge(self, 0)
+            },
         )
     }
 
@@ -60,7 +70,9 @@ impl Condition {
     pub fn was_vacuous(&self, facts: &Facts) -> bool {
         facts.before.as_ref().is_some_and(|before| {
             let nothing_yet = EventFacts::default();
-            Moment { before: Some(before), now: before, events: &nothing_yet }.judge(self, 0).holds()
+            Moment { before: Some(before), now: before, events: &nothing_yet, reading: Reading::Exact }
+                .judge(self, 0)
+                .holds()
         })
     }
 }
@@ -69,6 +81,16 @@ struct Moment<'a> {
     before: Option<&'a Sample>,
     now: &'a Sample,
     events: &'a EventFacts,
+    reading: Reading,
+}
+
+/// How a value is compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Letter by letter: a condition that was stated.
+    Exact,
+    /// By its letters and digits in order: what was entered, in the page's spelling.
+    AsEntered,
 }
 
 impl Moment<'_> {
@@ -103,7 +125,12 @@ impl Moment<'_> {
             C::TitleMatches(c) => Verdict::from_option(c.pattern.is_match(&self.now.title)),
             C::AttrEquals(c) => self.element(&c.target, |e| attribute(e, &c.name, &c.value)),
             C::PropertyEquals(c) => self.element(&c.target, |e| property(e, c)),
-            C::ValueEquals(c) => self.value(&c.target, |seen| seen.equals(&c.value)),
+            C::ValueEquals(c) => self.value(&c.target, |seen| match (self.reading, seen, &c.value) {
+                (Reading::AsEntered, FactText::Clear(seen), WireText::Clear(wanted)) => {
+                    Verdict::from_bool(is_same_entry(wanted, seen))
+                }
+                _ => seen.equals(&c.value),
+            }),
             C::ValueContains(c) => self.value(&c.target, |seen| seen.contains(&c.value)),
             C::ElementTextContains(c) => self.text(&c.target, &c.text, Comparison::Contains),
             C::ElementTextEquals(c) => self.text(&c.target, &c.text, Comparison::Equals),

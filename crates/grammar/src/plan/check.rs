@@ -490,13 +490,50 @@ fn leaves_page(step: &Step) -> bool {
     ) || step.post.iter().any(Condition::expects_page_change)
 }
 
-/// The stated postconditions, or the default ones of the verb if none is stated.
+/// The stated postconditions, and the default one of the verb, unless a stated one is about the same property. That there
+/// is any effect goes without saying where something is stated.
 fn with_defaults(step: &Step) -> Vec<StatedCondition> {
-    if !step.post.is_empty() {
-        let state = |condition: &Condition| StatedCondition { condition: condition.clone(), is_default: false };
-        return step.post.iter().map(state).collect();
-    }
-    default_post(&step.action).into_iter().map(|condition| StatedCondition { condition, is_default: true }).collect()
+    let stated = step.post.iter().map(|condition| StatedCondition { condition: condition.clone(), is_default: false });
+    let is_said = |default: &Condition| match default {
+        Condition::AnyEffect(_) => !step.post.is_empty(),
+        default => step.post.iter().any(|stated| is_about_the_same(stated, default)),
+    };
+    let default = default_post(&step.action).filter(|default| !is_said(default));
+    stated.chain(default.map(|condition| StatedCondition { condition, is_default: true })).collect()
+}
+
+/// Whether a stated condition, or a part of it, is about the property that a default one is about.
+fn is_about_the_same(stated: &Condition, default: &Condition) -> bool {
+    use Condition as C;
+    let target = default.target();
+    let is_value = |condition: &C| {
+        matches!(
+            condition,
+            C::ValueEquals(_)
+                | C::ValueContains(_)
+                | C::SelectedValues(_)
+                | C::AttrEquals(_)
+                | C::PropertyEquals(_)
+                | C::Matches(_)
+                | C::Changed(_)
+        )
+    };
+    let is_state =
+        |condition: &C| matches!(condition, C::Checked(_) | C::AriaState(_) | C::AttrEquals(_) | C::PropertyEquals(_));
+    let is_same = |part: &C| match default {
+        C::ValueEquals(_) | C::ValueContains(_) | C::SelectedValues(_) => is_value(part) && part.target() == target,
+        C::Checked(_) => is_state(part) && part.target() == target,
+        // That a page was reached: any of what says where it is, or what it shows, does.
+        _ => true,
+    };
+    // What is removed with its field, or with the page, cannot be asked afterwards.
+    let mut says = stated.expects_page_change();
+    stated.visit(&mut |part| says |= is_same(part) || (is_gone(part) && part.target() == target));
+    says
+}
+
+fn is_gone(condition: &Condition) -> bool {
+    matches!(condition, Condition::Absent(_) | Condition::Hidden(_) | Condition::Disappears(_))
 }
 
 fn default_post(action: &Action) -> Option<Condition> {

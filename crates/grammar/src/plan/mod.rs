@@ -7,6 +7,7 @@
 mod bind;
 mod check;
 mod draft;
+mod observed;
 mod support;
 #[cfg(test)]
 mod tests;

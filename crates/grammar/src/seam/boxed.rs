@@ -25,7 +25,7 @@ use super::{
 use crate::deadline::Deadline;
 use crate::id::{CredentialRef, PageId, RunId};
 use crate::observation::{Observation, Scope};
-use crate::outcome::{ArtifactRef, Cause, StepOutcome};
+use crate::outcome::{ArtifactRef, Cause, StepFailure, StepOutcome};
 use crate::plan::BoundStep;
 use crate::policy::RegisteredAction;
 use crate::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
@@ -138,6 +138,7 @@ boxed! {
             [&mut], page: [&] PageId, step: [&] BoundStep, ground: [&] Observation, gate: [&mut] dyn EffectGate,
             deadline: [] Deadline
         ) -> StepOutcome;
+        fn finish([&mut], page: [&] PageId, deadline: [] Deadline) -> Option<Box<StepFailure>>;
     }
     BoxedActionHandler for ActionHandler: Send {
         sync fn actions() -> Vec<RegisteredAction>;

@@ -556,17 +556,39 @@ export const meaningOf = (element) =>
     const called = nameOf(element) || calledBy("", besideOf(element, tag, role), fallbackOf(element, tag, role));
     return aboutOf(role, called, placesAround(element), lineOf(element), ownOf(element, tag));
   });
-/** The rows, items and dialogs that an element is in, without what it says itself. */
-export const itemsKeyOf = (element) =>
+const LETTERS = /\p{L}/u;
+/**
+ * What names an item: its label, its heading, else its first words. Amounts, counts and messages in it may be answers
+ * to what is entered there.
+ */
+const nameOfItem = (element, role) => {
+  const stated = attr(element, "aria-label") || (isDialog(element) || role === "article" ? nameOf(element) : "");
+  const heading = stated || headingIn(element);
+  if (heading) return heading;
+  const texts = role === "row" ? rowTexts(element) : [shortText(collapse(readWords(element, WORDS_LIMIT, false).lead))];
+  // What follows the field may be an amount that depends on it.
+  const rest = () => shortText(itemText(element).replace(/[\p{N}\p{Sc}.,]+/gu, " "));
+  return texts.find((text) => LETTERS.test(text)) || texts.find((text) => text) || rest();
+};
+/**
+ * What names the rows, items and dialogs that an element is in, the nearest first; not what the element says itself.
+ */
+export const itemNamesOf = (element) =>
   once(() => {
     silent = element;
     try {
-      const items = placesAround(element).filter(({ item }) => item);
-      return digestOf(items.map(({ near, far }, i) => (i ? far : near)).join(" "));
+      const names = [];
+      for (let up = flatParent(element), depth = 0; up && depth < 200; up = flatParent(up), depth++) {
+        const role = roleOf(up);
+        if (ITEMS.has(role)) names.push(nameOfItem(up, role));
+        if (isDialog(up)) break;
+      }
+      return names;
     } finally {
       silent = null;
     }
   });
+const ITEMS = new Set(["row", "listitem", "article", "treeitem", "option", "menuitem", "dialog", "alertdialog"]);
 /** Whether an element still has this meaning. */
 export const isAbout = (element, { key, part }) =>
   once(() => {

@@ -8,6 +8,7 @@ export {
   scrollHeight, scrollWidth, shadowOf, styleOf, tagOf, textContent, typeOf,
 } from "./tree.js";
 export { controlsOf, defaultButtonOf, formOf, requestOf, scriptedRequest } from "./activation.js";
+export { boxesFrom } from "./codes.js";
 export { isEditingHost, isFocusable, roleOf } from "./roles.js";
 export {
   contentOf, controlValue, describable, descriptionOf, errorMessageOf, generatedText, isAriaHidden, isExcluded,
@@ -23,7 +24,7 @@ export {
 export { factsOf, testIdOf, TEXT_LIMIT, textOf, textWithout } from "./facts.js";
 export {
   aboutOf, ACTABLE, beforeArrival, besideOf, calledBy, crowned, crownOf, digestOf, fallbackOf, headingIn, isAbout,
-  itemsKeyOf, meaningOf, onArrival, ownOf, ownText, partText, placeOf, rankOf, shortText, textHead,
+  itemNamesOf, meaningOf, onArrival, ownOf, ownText, partText, placeOf, rankOf, shortText, textHead,
   wordsOf,
 } from "./context.js";
 export { byCss } from "./css.js";

@@ -5,6 +5,7 @@ import {
   namespace, parentNode, rootNode, styleOf, tagOf, textContent, typeOf, XHTML,
 } from "./tree.js";
 import { explicitRole, isEditingHost, isNativelyDisabled, roleOf } from "./roles.js";
+import { rowOf } from "./codes.js";
 import { controlValue, labelsOf } from "./names.js";
 import { editorOf, editorText } from "./visible.js";
 
@@ -146,10 +147,13 @@ export const receivesSecret = (element) => {
 /** The fields in the document that received secrets. */
 export const secretFields = () => Array.from(receivers).filter(isConnected);
 /**
+ * Whether what a field holds is a secret. The boxes of a code share it.
  * @param {Element} element
  * @returns {boolean}
  */
-export const isSensitive = (element) => {
+export const isSensitive = (element) => isSecret(element) || rowOf(element).some(isSecret);
+/** @param {Element} element */
+const isSecret = (element) => {
   if (receivers.has(element)) return true;
   const tag = tagOf(element);
   const typed =

@@ -1,6 +1,6 @@
 //! Running a given plan, and planning from one observation to the next.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cuebook_grammar::action::{Action, AskUser};
 use cuebook_grammar::observation::{Observation, Scope};
@@ -12,7 +12,8 @@ use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, StepOrigin};
 use cuebook_grammar::render::{cut, quoted, with_sources};
 use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{
-    Confirm as _, ConfirmReply, ConfirmRequest, HistoryEntry, Left, MEMORY, PlanReply, PlanRequest, StepLog as _, Stuck,
+    Confirm as _, ConfirmReply, ConfirmRequest, Executor as _, HistoryEntry, Left, MEMORY, PlanReply, PlanRequest,
+    StepLog as _, Stuck,
 };
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
@@ -32,6 +33,9 @@ use crate::state::Run;
 
 /// Drafts that a planner may offer to repair a failure.
 const REPAIR_DRAFTS: usize = 3;
+
+/// Pause before a page is looked at again that does not yet have what a plan names.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 impl<S: Seams> Controller<S> {
     /// The plan that was given, if it can be judged without looking at a page: what is refused then is refused
@@ -58,16 +62,57 @@ impl<S: Seams> Controller<S> {
                 run.scope = Scope::Full;
                 let observation = self.observe(run, run.scope).await?;
                 let observation = self.past_challenge(run, observation, None).await?;
-                draft.check(&observation, &run.request.policy).map_err(invalid)?
+                match run.request.observed.clone() {
+                    None => draft.check(&observation, &run.request.policy).map_err(invalid)?,
+                    Some(former) => self.bound_plan(run, draft, &former, observation).await?,
+                }
             }
         };
         run.plan_id = Some(draft.plan_id.clone().unwrap_or_else(|| ShortText::cut("p0")));
         self.listener.event(RunEvent::Planned(&plan));
         match self.run_from(run, &plan, 0).await? {
-            PlanEnd::Completed => Ok(()),
+            PlanEnd::Completed => match self.finish(run).await? {
+                Some(failure) => Err(ended_by(&failure)),
+                None => Ok(()),
+            },
             PlanEnd::Dropped => Err(dropped()),
             PlanEnd::Failed(failure) => Err(ended_by(&failure)),
         }
+    }
+
+    /// The plan with the ids of the page as it is now, for one that was written for an earlier observation. A page that
+    /// is still being built is looked at again.
+    async fn bound_plan(
+        &mut self,
+        run: &mut Run,
+        draft: &PlanDraft,
+        former: &Observation,
+        mut live: Observation,
+    ) -> Result<Plan, Stop> {
+        draft.check(former, &run.request.policy).map_err(invalid)?;
+        let by = run.deadline.within(Instant::now(), self.budgets.step);
+        loop {
+            let unbound = match draft.bound_to(former, &live) {
+                Ok(bound) => return bound.check(&live, &run.request.policy).map_err(invalid),
+                Err(unbound) => unbound,
+            };
+            let may_come = unbound.iter().any(|violation| violation.code == ViolationCode::UnknownTarget);
+            if !may_come || by.has_passed(Instant::now()) {
+                return Err(invalid(unbound));
+            }
+            self.interrupt.guard(tokio::time::sleep(LOOK_AGAIN)).await?;
+            live = self.observe(run, run.scope).await?;
+        }
+    }
+
+    /// What speaks against a good end of the run: a value that was lost, a request that is open or was refused late.
+    pub(super) async fn finish(&mut self, run: &Run) -> Result<Option<Box<StepFailure>>, Stop> {
+        let finishing = self.layers.executor().finish(&run.page, run.deadline);
+        let failure = self.interrupt.guard(finishing).await?.map_err(Stop::broken(ErrorCode::ExecutorBroken))?;
+        Ok(failure.map(|mut failure| {
+            failure.message = self.redactor.redact(&failure.message).into_owned();
+            failure
+        }))
     }
 
     pub(super) async fn run_task(&mut self, run: &mut Run, task: &str) -> Result<(), Stop> {
@@ -339,6 +384,10 @@ impl<S: Seams> Controller<S> {
     /// Runs the steps of a plan from one on. How that ended, and at which step.
     async fn run_unmended(&mut self, run: &mut Run, plan: &Plan, from: usize) -> Result<(PlanEnd, usize), Stop> {
         for index in from..plan.steps().len() {
+            let ends = plan.steps().get(index).is_some_and(|checked| matches!(checked.step.action, Action::Finish(_)));
+            if ends && let Some(failure) = self.finish(run).await? {
+                return Ok((PlanEnd::Failed(failure), index));
+            }
             if let Some(end) = self.control_step(run, plan, index).await? {
                 return Err(end);
             }

@@ -81,6 +81,8 @@ pub(super) struct Shop {
     pub(super) settles: bool,
     /// The executor never answers.
     pub(super) hangs: bool,
+    /// What speaks against the next end of the run.
+    pub(super) speaks_against_end: Option<Cause>,
     /// No observation succeeds, for this reason if the page is gone.
     pub(super) unseen: Option<Option<Cause>>,
 }
@@ -118,6 +120,7 @@ impl Trial {
             log_breaks_at: None,
             settles: false,
             hangs: false,
+            speaks_against_end: None,
             unseen: None,
         };
         Self {
@@ -192,6 +195,7 @@ impl Trial {
             run_id: RunId::new("run"),
             run_dir: None,
             work,
+            observed: None,
             start_url: None,
             page: PageId::new("tab"),
             policy: self.policy,
@@ -450,6 +454,11 @@ impl Executor for FakeExecutor {
             Some(outcome) => Ok(outcome),
             None => std::future::pending().await,
         }
+    }
+
+    async fn finish(&mut self, _: &PageId, _: Deadline) -> Result<Option<Box<StepFailure>>, Broken> {
+        let against = lock(&self.shop).speaks_against_end.take();
+        Ok(against.map(|cause| Box::new(StepFailure::new(Stage::Postcondition, cause, "it was dropped"))))
     }
 }
 

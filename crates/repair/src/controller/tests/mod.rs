@@ -74,6 +74,20 @@ async fn every_attempt_and_every_repair_has_one_record_and_a_step_has_one_report
 }
 
 #[tokio::test]
+async fn a_run_does_not_end_well_if_something_speaks_against_it() {
+    let stage = Fake::new(&[SAVE]);
+    stage.shop().speaks_against_end = Some(Cause::InputLost);
+    let (report, _) = stage.exec(json!([click(1)])).await;
+    assert_eq!(report.result, RunResult::Failed);
+    assert_eq!(report.error.unwrap().code, ErrorCode::InputLost);
+    // A plan that says that it is done is not believed either.
+    let stage = Fake::new(&[SAVE]);
+    stage.shop().speaks_against_end = Some(Cause::EffectPending);
+    let (report, _) = stage.exec(json!([click(1), { "type": "finish" }])).await;
+    assert_eq!(report.error.unwrap().code, ErrorCode::EffectPending);
+}
+
+#[tokio::test]
 async fn the_record_of_a_repair_says_why_it_ran() {
     let (_, shop) = Fake::new(&[SAVE]).failing_first().exec(json!([click(1)])).await;
     let shop = lock(&shop);

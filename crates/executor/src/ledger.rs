@@ -1,0 +1,198 @@
+//! Keeping what steps entered: recorded when they end, compared before later input and before the end of a run.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use cuebook_cdp::FrameId;
+use cuebook_grammar::action::Action;
+use cuebook_grammar::deadline::millis;
+use cuebook_grammar::id::NodeKey;
+use cuebook_grammar::ledger::{Held, Ledger, Loss, Reading, again};
+use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::plan::Author;
+use cuebook_grammar::role::Role;
+use cuebook_grammar::secret::{DigestKey, FactText};
+use cuebook_probe::{Probe, ProbeError};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::run::Run;
+use crate::stop::Part;
+
+/// A field whose value is kept, as the script reports it.
+#[derive(Debug, Deserialize)]
+struct Kept {
+    id: u64,
+    called: String,
+    value: String,
+    sensitive: bool,
+    suggests: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Holding {
+    id: u64,
+    value: Option<String>,
+    sensitive: bool,
+}
+
+/// What the fields of a ledger hold now, by field. Fields of documents that do not answer are left out.
+#[derive(Debug, Default)]
+pub(crate) struct Readings(HashMap<NodeKey, Reading>);
+
+impl Readings {
+    /// One question for each document. Entries of documents that are gone are dropped.
+    pub(crate) async fn take(ledger: &mut Ledger, probe: &Probe, until: Instant) -> Self {
+        let page = probe.page().clone();
+        let document = |key: &NodeKey| page.frame(&FrameId::from(key.frame.as_str())).map(|frame| frame.document);
+        let is_of_tab = |key: &NodeKey| key.page.as_str() == page.target_id().as_str();
+        ledger.forget(|key| is_of_tab(key) && document(key).is_none_or(|now| now.as_str() != key.document));
+        let mut wanted: HashMap<(String, String), Vec<NodeKey>> = HashMap::new();
+        for key in ledger.fields().filter(|key| is_of_tab(key)) {
+            wanted.entry((key.frame.clone(), key.document.clone())).or_default().push(key.clone());
+        }
+        let mut readings = HashMap::new();
+        for keys in wanted.into_values() {
+            let Some(first) = keys.first() else { continue };
+            let Ok(world) = probe.world_of(first, until).await else { continue };
+            let ids: Vec<u64> = keys.iter().map(|key| key.node).collect();
+            let asked: Result<Vec<Holding>, ProbeError> =
+                world.call("(cb, ids) => cb.act.holdings(ids)", &[json!(ids)], until).await;
+            for holding in asked.unwrap_or_default() {
+                let Some(key) = keys.iter().find(|key| key.node == holding.id) else { continue };
+                let digest = probe.digest_key();
+                let reading =
+                    holding.value.map_or(Reading::Gone, |value| Reading::Holds(fact(value, holding.sensitive, digest)));
+                readings.insert(key.clone(), reading);
+            }
+        }
+        Self(readings)
+    }
+
+    /// What was lost, in the words and with the repair of a failure.
+    pub(crate) fn lost(&self, ledger: &Ledger, replaced: Option<&NodeKey>) -> Option<StepFailure> {
+        let loss = ledger.lost(&|key| self.0.get(key).cloned(), replaced)?;
+        Some(failure_of(loss))
+    }
+
+    fn pressed(&self, ledger: &mut Ledger) {
+        ledger.pressed(&|key| self.0.get(key).cloned());
+    }
+}
+
+fn fact(value: String, is_sensitive: bool, key: &DigestKey) -> FactText {
+    let clear = FactText::Clear(value);
+    if is_sensitive { clear.redact(key, []) } else { clear }
+}
+
+fn failure_of(loss: Loss) -> StepFailure {
+    let mut failure = StepFailure::new(Stage::Precondition, Cause::InputLost, loss.in_words());
+    failure.facts.expected = loss.held.value.clear().map(str::to_owned);
+    failure.facts.seen = loss.holds.clear().map(str::to_owned);
+    failure.facts.again = loss.held.again.map(Box::new);
+    failure
+}
+
+/// Whether an action may use up what was entered before it.
+const fn presses(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Click(_)
+            | Action::Press(_)
+            | Action::Check(_)
+            | Action::Uncheck(_)
+            | Action::ClickPoint(_)
+            | Action::LongPress(_)
+            | Action::LongPressPoint(_)
+            | Action::DragTo(_)
+            | Action::DragPoints(_)
+            | Action::Upload(_)
+            | Action::Evaluate(_)
+    )
+}
+
+impl Run<'_> {
+    /// Before the step's input: what was entered earlier is still there. A step that puts something in the place of a lost
+    /// value is let through, and so is a repair.
+    pub(crate) async fn still_holds(&mut self, field: Option<&NodeKey>) -> Part<()> {
+        if self.looking.watching().is_some() || self.step.author() == Author::Controller {
+            return Ok(());
+        }
+        let readings = self.readings().await?;
+        let replaces = matches!(
+            self.step.action(),
+            Action::SetValue(_) | Action::Clear(_) | Action::Select(_) | Action::Check(_) | Action::Uncheck(_)
+        );
+        match readings.lost(self.ledger, field.filter(|_| replaces)) {
+            Some(failure) => Err(failure.into()),
+            None if !readings.0.is_empty() => self.let_save().await,
+            None => Ok(()),
+        }
+    }
+
+    /// A link leaves what was entered: a page that saves by itself gets the time for it.
+    async fn let_save(&mut self) -> Part<()> {
+        let Some(main) = self.main.as_ref().filter(|main| main.facts.role == Role::Link) else { return Ok(()) };
+        if !matches!(self.step.action(), Action::Click(_)) {
+            return Ok(());
+        }
+        let key = main.key.clone();
+        let world = self.world_of(&key, Stage::Precondition).await?;
+        let left = self.ready_by().saturating_duration_since(Instant::now());
+        let args = [millis(left).into()];
+        if self.ask::<bool>(&world, "(cb, ms) => cb.act.saved(ms)", &args, Stage::Precondition).await? {
+            return Ok(());
+        }
+        let message = "the page does not say yet that it saved what was entered, and the link would leave it";
+        Err(StepFailure::new(Stage::Precondition, Cause::EffectPending, message).into())
+    }
+
+    async fn readings(&mut self) -> Part<Readings> {
+        if self.ledger.fields().next().is_none() {
+            return Ok(Readings::default());
+        }
+        let (probe, until) = (self.probe.clone(), self.until);
+        let mut ledger = std::mem::take(self.ledger);
+        let taken = self.race(Stage::Precondition, Readings::take(&mut ledger, &probe, until)).await;
+        *self.ledger = ledger;
+        taken
+    }
+
+    /// After the step: what it entered is kept, and what it used up is not.
+    pub(crate) async fn account(&mut self) -> Part<()> {
+        if self.page.dialog().is_some() || self.page.closed() || !self.looking.has_acted() {
+            return Ok(());
+        }
+        let action = self.step.action().clone();
+        // A press that did nothing used nothing up.
+        if presses(&action) && self.events().any_effect == Some(true) {
+            let readings = self.readings().await?;
+            readings.pressed(self.ledger);
+        }
+        let Some(main) = self.main.as_ref().map(|main| main.key.clone()) else { return Ok(()) };
+        let enters = matches!(
+            action,
+            Action::Type(_) | Action::SetValue(_) | Action::Select(_) | Action::Check(_) | Action::Uncheck(_)
+        );
+        if !enters && !matches!(action, Action::Clear(_)) {
+            return Ok(());
+        }
+        let (probe, until) = (self.probe.clone(), self.until);
+        let asked = async {
+            let world = probe.world_of(&main, until).await?;
+            world.call::<Option<Kept>>("(cb, id) => cb.act.keep(id)", &[main.node.into()], until).await
+        };
+        // A field that is gone has passed on what was entered.
+        let Ok(Some(kept)) = self.race(Stage::Postcondition, asked).await? else { return Ok(()) };
+        let field = NodeKey { node: kept.id, ..main };
+        let is_repeated = self.step.author() == Author::Controller && self.ledger.holds(|key| *key == field).is_some();
+        if !enters || kept.value.is_empty() {
+            self.ledger.forget(|key| *key == field);
+            return Ok(());
+        }
+        let value = fact(kept.value, kept.sensitive, probe.digest_key());
+        let again = again(&action, &value, kept.suggests).filter(|_| !is_repeated);
+        self.ledger.enter(Held { field, called: kept.called, value, suggests: kept.suggests, again });
+        Ok(())
+    }
+}

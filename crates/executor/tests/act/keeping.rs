@@ -1,0 +1,174 @@
+//! What a run entered is still there before later input, and before the run ends.
+
+use cuebook_grammar::action::Action;
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::outcome::{Cause, StepFailure};
+use cuebook_grammar::seam::Executor as _;
+use serde_json::{Value, json};
+
+use crate::lab::{Lab, css_of, failed, lab, soon, succeeded};
+
+async fn end(lab: &mut Lab) -> Option<Box<StepFailure>> {
+    let page = lab.page.clone();
+    lab.executor.finish(&page, Deadline::at(soon())).await.unwrap()
+}
+
+fn it() -> Value {
+    json!({"it": css_of("#it")})
+}
+
+#[tokio::test]
+async fn a_value_that_the_page_drops_after_its_step_is_lost() {
+    let late = "setTimeout(() => {";
+    let cases = [
+        (format!("<input id=it oninput=\"{late} this.value = '' }}, 400)\">"), json!({"type": "type", "text": "Ann"})),
+        (
+            format!("<input id=it value=old oninput=\"{late} this.value = 'old' }}, 400)\">"),
+            json!({"type": "setValue", "value": "new"}),
+        ),
+        (
+            format!("<input id=it type=checkbox onchange=\"{late} this.checked = false }}, 400)\">"),
+            json!({"type": "check"}),
+        ),
+        (
+            format!("<select id=it onchange=\"{late} this.value = 'a' }}, 400)\"><option>a<option>b</select>"),
+            json!({"type": "select", "option": "b"}),
+        ),
+        (
+            format!("<div><input id=it oninput=\"{late} this.parentNode.innerHTML = '<input id=it>' }}, 400)\"></div>"),
+            json!({"type": "type", "text": "Ann"}),
+        ),
+    ];
+    for (page, mut step) in cases {
+        let page = format!("{page}<button id=go onclick=\"document.title = 'pressed'\">Go</button>");
+        let mut lab = lab(&[("/", &page)]).await;
+        step["targetRef"] = json!("it");
+        succeeded(lab.step(it(), step).await);
+        assert_eq!(end(&mut lab).await.map(|failure| failure.message), None, "{page}");
+        lab.eval("new Promise((resolve) => setTimeout(resolve, 600))").await;
+        let failure = failed(lab.click("#go").await);
+        assert_eq!(failure.cause, Cause::InputLost, "{page}: {}", failure.message);
+        assert!(!failure.evidence.input_sent && failure.facts.again.is_some(), "{page}");
+        assert_eq!(lab.eval("document.title").await, "", "{page}");
+        assert_eq!(end(&mut lab).await.map(|failure| failure.cause), Some(Cause::InputLost), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_press_uses_up_is_not_lost_and_what_a_blur_drops_is() {
+    let chat = "<textarea id=it></textarea><button id=go onclick=\"log.append(it.value); it.value = ''\">Send</button><p id=log></p>";
+    let mut chat = lab(&[("/", chat)]).await;
+    succeeded(chat.step(it(), json!({"type": "type", "targetRef": "it", "text": "one\ntwo"})).await);
+    succeeded(chat.click("#go").await);
+    assert_eq!(chat.eval("log.textContent").await, "one\ntwo");
+    assert_eq!(end(&mut chat).await.map(|failure| failure.message), None);
+
+    let list = "<input id=it role=combobox aria-autocomplete=list aria-controls=list onblur=\"this.value = ''\"><ul id=list role=listbox></ul>\
+        <input id=next><button id=go>Go</button>";
+    let mut list = lab(&[("/", list)]).await;
+    succeeded(list.step(it(), json!({"type": "type", "targetRef": "it", "text": "Paris"})).await);
+    succeeded(list.step(json!({"n": css_of("#next")}), json!({"type": "type", "targetRef": "n", "text": "4"})).await);
+    let failure = failed(list.click("#go").await);
+    assert_eq!(failure.cause, Cause::InputLost, "{}", failure.message);
+    assert!(matches!(failure.facts.again.as_deref(), Some(Action::Select(_))), "text is no choice there");
+}
+
+#[tokio::test]
+async fn a_run_waits_for_what_it_changes_and_hears_that_it_was_refused() {
+    let page = |path: &str| {
+        format!(
+            "<button id=go onclick=\"document.title = 'Saving'; setTimeout(() => fetch('{path}', {{method: 'POST'}}), 200)\">Save</button>"
+        )
+    };
+    for (path, answer, expected) in
+        [("/slow", "WAIT 900\nok", None), ("/refused", "STATUS 500\nno", Some(Cause::HttpError))]
+    {
+        let mut lab = lab(&[("/", &page(path)), (path, answer)]).await;
+        succeeded(lab.click("#go").await);
+        lab.eval("new Promise((resolve) => setTimeout(resolve, 400))").await;
+        let ended = end(&mut lab).await;
+        assert_eq!(ended.as_ref().map(|failure| failure.cause), expected, "{path}: {ended:?}");
+    }
+    let mut lab = lab(&[("/", &page("/never")), ("/never", "WAIT 30000\nok")]).await;
+    succeeded(lab.click("#go").await);
+    lab.eval("new Promise((resolve) => setTimeout(resolve, 400))").await;
+    let tab = lab.page.clone();
+    let soon = Deadline::after(std::time::Instant::now(), std::time::Duration::from_millis(300));
+    let failure = lab.executor.finish(&tab, soon).await.unwrap().unwrap();
+    assert_eq!(failure.cause, Cause::EffectPending);
+    assert!(failure.message.contains("POST /never"), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn a_row_that_answers_what_is_typed_is_the_same_row() {
+    let row = |answer: &str| {
+        format!(
+            "<ul><li><input id=it aria-label=Price> <b id=who>Paint</b> <span id=total>0</span></ul>\
+             <script>it.addEventListener('input', () => {{ {answer} }})</script>"
+        )
+    };
+    for answer in [
+        "total.textContent = it.value * 3",
+        "setTimeout(() => { total.textContent = it.value * 3 }, 20)",
+        "it.parentNode.insertAdjacentHTML('beforeend', '<em>Unsaved changes</em>')",
+        "who.textContent = 'Paint for ' + it.value",
+    ] {
+        let mut lab = lab(&[("/", &row(answer))]).await;
+        let typed = json!({"type": "type", "targetRef": "it", "text": "25", "delayMs": 60});
+        succeeded(lab.step(it(), typed).await);
+        assert_eq!(lab.eval("it.value").await, "25", "{answer}");
+    }
+    let mut lab = lab(&[("/", &row("setTimeout(() => { who.textContent = 'Varnish' }, 20)"))]).await;
+    let typed = json!({"type": "type", "targetRef": "it", "text": "25", "delayMs": 200});
+    let failure = failed(lab.step(it(), typed).await);
+    assert_eq!(failure.cause, Cause::TargetStale, "{}", failure.message);
+    assert_eq!(lab.eval("it.value").await, "2", "the rest is not for this row");
+}
+
+#[tokio::test]
+async fn fields_may_write_their_text_their_own_way() {
+    let mask = "<input id=it><script>let digits = ''; const late = 40; it.addEventListener('input', () => { \
+        digits = it.value.replace(/\\D/g, '').slice(0, 10); it.value = '(' + digits.padEnd(3, '_').slice(0, 3) + ') ' + digits.slice(3); \
+        const at = it.value.length; setTimeout(() => it.setSelectionRange(at, at), late); });</script>";
+    let mut mask = lab(&[("/", mask)]).await;
+    succeeded(mask.step(it(), json!({"type": "type", "targetRef": "it", "text": "5550142387"})).await);
+    assert_eq!(mask.eval("digits").await, "5550142387");
+
+    let amount =
+        "<input id=it oninput=\"this.value = (Number(this.value.replace(/\\D/g, ''))).toLocaleString('en') + '.00'\">";
+    let mut amount = lab(&[("/", amount)]).await;
+    let set = |value: &str| json!({"type": "setValue", "targetRef": "it", "value": value});
+    succeeded(amount.step(it(), set("1250")).await);
+    let failure = failed(amount.step(it(), set("12.50")).await);
+    assert_eq!(failure.cause, Cause::PostconditionFailed);
+    assert!(failure.facts.seen.unwrap().contains("1,250.00"), "what the field made of it");
+
+    let mut line = lab(&[("/", "<input id=it>")]).await;
+    for step in [json!({"type": "type", "targetRef": "it", "text": "a\nb"}), set("a\nb")] {
+        assert_eq!(failed(line.step(it(), step).await).cause, Cause::InvalidArgument);
+    }
+    assert_eq!(line.eval("it.value").await, "");
+
+    let rich = "<div id=it contenteditable role=textbox aria-multiline=true></div><script>it.addEventListener('keydown', (e) => { if (e.key === 'Enter') document.title = 'sent'; });</script>";
+    let mut rich = lab(&[("/", rich)]).await;
+    succeeded(rich.step(it(), json!({"type": "type", "targetRef": "it", "text": "one\ntwo"})).await);
+    assert_eq!(
+        rich.eval("[it.innerText.trim().split(/\\n+/).join('|'), document.title]").await,
+        json!(["one|two", ""])
+    );
+}
+
+#[tokio::test]
+async fn boxes_of_one_character_are_one_field() {
+    let page = "<fieldset><legend>Code</legend><span id=row></span></fieldset><script>\
+        const boxes = Array.from({length: 4}, (_, at) => { const box = document.createElement('input'); box.maxLength = 1; \
+        box.id = at ? 'b' + at : 'it'; if (!at) box.autocomplete = 'one-time-code'; box.setAttribute('aria-label', 'Digit ' + (at + 1)); \
+        box.addEventListener('input', () => boxes[at + 1]?.focus()); row.append(box); return box; });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.step(it(), json!({"type": "type", "targetRef": "it", "text": "4801"})).await);
+    assert_eq!(lab.eval("boxes.map((box) => box.value).join('')").await, "4801");
+    let second = json!({"it": css_of("#b2")});
+    let success = succeeded(lab.step(second, json!({"type": "setValue", "targetRef": "it", "value": "7"})).await);
+    let facts = serde_json::to_string(&success.evidence).unwrap();
+    assert!(!facts.contains("\"7\""), "the boxes of a code share its secrecy: {facts}");
+}

@@ -1,0 +1,156 @@
+//! Whether a field holds what was entered, where the page writes it its own way.
+//!
+//! Invariants:
+//! - Letters and digits, in their order, are what was entered. Case, blanks and separators are how it is written.
+//! - A number that became another number is another entry, even if its digits are the same: `12.50` is not `1250`.
+
+use unicode_normalization::UnicodeNormalization as _;
+
+/// Whether `seen` is `wanted` in another spelling: a mask, a currency, upper case, paragraphs. Linear in both.
+///
+/// ```
+/// use cuebook_grammar::entry::is_same_entry;
+///
+/// assert!(is_same_entry("5550142387", "(555) 014-2387"));
+/// assert!(is_same_entry("12.50", "12,50 €"));
+/// assert!(!is_same_entry("12.50", "1,250.00"));
+/// ```
+#[must_use]
+pub fn is_same_entry(wanted: &str, seen: &str) -> bool {
+    if wanted == seen {
+        return true;
+    }
+    if let Some(number) = plain_number(wanted)
+        && let Some(read) = readings(seen)
+    {
+        return read.into_iter().any(|one| one == number);
+    }
+    let essence = essence(wanted);
+    if essence.is_empty() {
+        return without_blanks(wanted) == without_blanks(seen);
+    }
+    essence == self::essence(seen)
+}
+
+/// Whether `seen` still has all of `wanted` in it, in one piece: a suggestion that completes what was typed.
+#[must_use]
+pub fn continues_entry(wanted: &str, seen: &str) -> bool {
+    essence(seen).contains(&essence(wanted))
+}
+
+/// Letters and digits, without case and accents of form.
+fn essence(text: &str) -> String {
+    text.nfkc().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn without_blanks(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_whitespace()).collect()
+}
+
+/// A number: its sign, its digits without leading zeros, and those behind the decimal sign without trailing zeros.
+type Number = (bool, String, String);
+
+fn number(is_negative: bool, whole: &str, part: &str) -> Number {
+    (is_negative, whole.trim_start_matches('0').to_owned(), part.trim_end_matches('0').to_owned())
+}
+
+/// `text` as a number, if it is one as people type it: digits, with at most one decimal sign.
+fn plain_number(text: &str) -> Option<Number> {
+    let text = text.trim();
+    let (is_negative, digits) = text.strip_prefix(['-', '\u{2212}']).map_or((false, text), |rest| (true, rest));
+    let (whole, part) = digits.split_once(['.', ',']).unwrap_or((digits, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    // A leading zero is no number: it is a code, which keeps its zeros.
+    let is_number =
+        !whole.is_empty() && is_digits(whole) && is_digits(part) && (whole == "0" || !whole.starts_with('0'));
+    is_number.then(|| number(is_negative, whole, part))
+}
+
+/// What a written amount may mean: one reading where its signs leave no doubt, else one for each. `None` if it is not
+/// written as an amount: a telephone number, a word.
+fn readings(text: &str) -> Option<Vec<Number>> {
+    let is_decoration = |letter: char| letter.is_whitespace() || letter == '%' || is_currency(letter);
+    let core = text.trim_matches(is_decoration);
+    let (is_negative, core) = core.strip_prefix(['-', '\u{2212}']).map_or((false, core), |rest| (true, rest));
+    let core = core.trim_start_matches(is_decoration);
+    let is_part =
+        |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | ',' | '\'' | '’') || letter.is_whitespace();
+    if !core.starts_with(|letter: char| letter.is_ascii_digit()) || !core.chars().all(is_part) {
+        return None;
+    }
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    let mut readings = Vec::new();
+    let last = core.rfind(['.', ',']);
+    if let Some((whole, part)) = last.map(|at| core.split_at(at)) {
+        let part = part.get(1..).unwrap_or_default();
+        // A sign that stands more than once separates thousands.
+        let is_single =
+            core.matches(|letter| core.get(whole.len()..).is_some_and(|rest| rest.starts_with(letter))).count() == 1;
+        if is_single && part.bytes().all(|byte| byte.is_ascii_digit()) {
+            readings.push(number(is_negative, &digits(whole), part));
+        }
+    }
+    let groups: Vec<&str> = core.split(|letter: char| !letter.is_ascii_digit()).collect();
+    if last.is_none() || groups.get(1..).is_some_and(|rest| rest.iter().all(|group| group.len() == 3)) {
+        readings.push(number(is_negative, &digits(core), ""));
+    }
+    Some(readings)
+}
+
+const fn is_currency(letter: char) -> bool {
+    matches!(letter, '$' | '¢'..='¥' | '\u{20a0}'..='\u{20cf}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_spelling_is_the_same_entry() {
+        let same = [
+            ("5550142387", "(555) 014-2387"),
+            ("4242424242424242", "4242 4242 4242 4242"),
+            ("ab12", "AB-12"),
+            ("first\nsecond", "first\n\nsecond"),
+            ("## Notes", "Notes"),
+            ("5", "5.00"),
+            ("1250", "1,250.00"),
+            ("12.50", "12,50 €"),
+            ("1234567.5", "1.234.567,50"),
+            ("-3", "−3"),
+            ("0042", "0042"),
+            ("ｆｕｌｌ", "full"),
+            ("!?", "! ?"),
+        ];
+        for (wanted, seen) in same {
+            assert!(is_same_entry(wanted, seen), "{wanted:?} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn another_sequence_is_another_entry() {
+        let other = [
+            ("25", "225"),
+            ("12.50", "1,250.00"),
+            ("12.50", "1250"),
+            ("1.5", "15"),
+            ("-3", "3"),
+            ("0042", "42"),
+            ("5550142387", "+1 (555) 014-2387"),
+            ("rest", "rset"),
+            ("abcdef", "abc"),
+            ("Ann", ""),
+            ("!?", "!"),
+            ("1", "1e5"),
+        ];
+        for (wanted, seen) in other {
+            assert!(!is_same_entry(wanted, seen), "{wanted:?} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_suggestion_continues_what_was_typed() {
+        assert!(continues_entry("Paris", "Paris, France"));
+        assert!(!continues_entry("Paris", "Parana, Brazil"));
+    }
+}
