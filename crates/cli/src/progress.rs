@@ -106,7 +106,7 @@ fn say_end(record: &StepRecord) {
     let took = record.execution.duration_ms;
     match (&record.result, &record.failure) {
         (StepResult::Ok, _) => {
-            let note = remark(record.no_observed_effect, record.effects.as_ref());
+            let note = remark(record.no_observed_effect, &record.post_check, record.effects.as_ref());
             let note = note.map_or_else(String::new, |note| format!(", {}", plain(&note)));
             say(&format!("     ok in {took} ms{note}"));
             let changes = record.action.action.condition().is_none();

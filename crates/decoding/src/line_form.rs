@@ -78,7 +78,7 @@ pub(super) fn positional_of_condition(kind: &str) -> &'static [&'static str] {
         "roleEquals" => &["target", "role"],
         "classContains" => &["target", "class"],
         "selectedValues" => &["target", "values"],
-        "not" => &["condition"],
+        "not" | "becomes" => &["condition"],
         "requestObserved" => &["method", "url", "status"],
         "dialogOpened" => &["text"],
         "downloadStarted" => &["filename"],

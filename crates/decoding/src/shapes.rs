@@ -534,6 +534,9 @@ impl Shaper<'_> {
             add(name, what, [member("conditions", several.clone())].into_iter().chain(limit.clone()).collect());
         }
         add("not", "this does not hold", vec![member("condition", Node::Reference(simple))]);
+        if stated != Stated::Now {
+            add("becomes", "this came to hold after the input", vec![member("condition", Node::Reference(simple))]);
+        }
         let name = if stated == Stated::Now { "condition" } else { "outcome" };
         let wider = Node::Union(Union { tag: "kind", variants, includes: vec![simple] });
         let wider = self.builder.index(name, wider);

@@ -549,6 +549,11 @@ impl Gathered {
         }
     }
 
+    /// All samples so far, for a condition on what came after what.
+    pub(crate) fn so_far(&self, events: &EventFacts) -> Facts {
+        Facts { before: self.before.clone(), samples: self.samples.clone(), events: events.clone() }
+    }
+
     /// Everything, bounded and reduced: what goes into the evidence.
     pub(crate) fn facts(&mut self, events: EventFacts) -> (Facts, BTreeSet<TargetRef>) {
         let mut samples = std::mem::take(&mut self.samples);

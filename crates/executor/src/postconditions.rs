@@ -697,7 +697,9 @@ impl Run<'_> {
     /// Judges the newest sample.
     fn weigh(&mut self, awaited: &mut [Awaited]) {
         let events = self.events();
-        let latest = self.seen.gathered.latest(&events);
+        let orders = awaited.iter().any(|one| follows(&one.condition));
+        let latest =
+            if orders { self.seen.gathered.so_far(&events) } else { self.seen.gathered.latest(&events) };
         let at = latest.samples.last().map_or(0, |sample| sample.at_ms);
         let now = self.at_ms(Instant::now());
         let mut pins = false;
@@ -764,6 +766,13 @@ impl Run<'_> {
 
 /// How long no request may be in flight.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
+
+/// Whether a condition is about what came after what.
+fn follows(condition: &Condition) -> bool {
+    let mut follows = false;
+    condition.visit(&mut |part| follows |= matches!(part, Condition::Becomes(_) | Condition::Changed(_)));
+    follows
+}
 
 fn needs_network(conditions: &[&Condition]) -> bool {
     let mut needs = false;

@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use cuebook_cdp::GoneReason;
 use cuebook_grammar::action::Action;
-use cuebook_grammar::condition::{Condition, SelectedValues, Valued};
+use cuebook_grammar::condition::{Condition, Nothing, SelectedValues, Valued};
 use cuebook_grammar::deadline::millis;
-use cuebook_grammar::facts::{DialogFact, Facts};
+use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::facts::{DialogFact, EventFacts, Facts};
 use cuebook_grammar::id::{PageId, TargetRef};
 use cuebook_grammar::outcome::{
     Cause, EffectRecord, Judged, Problem, ProblemKind, Stage, StepFailure, StepOutcome, StepSuccess, Timings,
@@ -157,11 +158,7 @@ impl Run<'_> {
 
     /// Whether the step looks like a success so far.
     fn is_well(&self, ended: &Part<()>, awaited: &[Awaited]) -> bool {
-        let defaults = self.step.post();
-        ended.is_ok()
-            && awaited.iter().enumerate().all(|(index, one)| {
-                one.held_at.is_some() || defaults.get(index).is_some_and(|stated| stated.is_default)
-            })
+        ended.is_ok() && awaited.iter().all(|one| one.held_at.is_some() || one.is_default)
     }
 
     async fn act_through<S: SecretSource, A: ArtifactSink>(
@@ -303,7 +300,17 @@ impl Run<'_> {
                 span: None,
                 ..self.awaits(condition.clone(), false)
             }))
+            .chain(self.proves_nothing().then(|| self.awaits(Condition::AnyEffect(Nothing {}), true)))
             .collect()
+    }
+
+    /// Whether everything that the step states held before its input: an effect of any kind is awaited then, as if nothing
+    /// were stated.
+    fn proves_nothing(&self) -> bool {
+        let post = self.step.post();
+        let before = self.seen.gathered.latest(&EventFacts::default());
+        let changes = self.step.action().kind().meta().effect != EffectClass::ReadOnly;
+        changes && !post.is_empty() && post.iter().all(|one| !one.is_default && one.condition.was_vacuous(&before))
     }
 
     async fn await_post(&mut self, awaited: &mut [Awaited]) -> Part<()> {
@@ -344,18 +351,15 @@ impl Run<'_> {
         let secrets = self.seen.gathered.secrets().to_vec();
         let (facts, sensitive) = self.seen.gathered.facts(events);
         let is_sensitive = |target: &_| sensitive.contains(target);
-        let judge = |one: &Awaited, is_default: bool| {
+        let judge = |one: &Awaited| {
             let condition = one.condition.redacted(&is_sensitive, &key);
             let vacuous = condition.was_vacuous(&facts);
             let verdict = Verdict::Unknown;
-            let judged = Judged { condition, verdict, vacuous, default: is_default, latency_ms: one.held_at };
+            let judged = Judged { condition, verdict, vacuous, default: one.is_default, latency_ms: one.held_at };
             Judged { verdict: judged.judge(&facts), ..judged }
         };
-        let stated = self.step.post();
         if !awaited.is_empty() {
-            // What follows the stated ones is what the step waits for itself.
-            let is_default = |index: usize| stated.get(index).is_some_and(|stated| stated.is_default);
-            self.evidence.post = awaited.iter().enumerate().map(|(index, one)| judge(one, is_default(index))).collect();
+            self.evidence.post = awaited.iter().map(judge).collect();
             self.evidence.post_facts = Some(facts.clone());
         }
         self.evidence.sensitive = sensitive.iter().cloned().collect();

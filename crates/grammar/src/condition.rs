@@ -104,7 +104,7 @@ conditions! {
     Appears(OnTarget) = "appears" about target;
     /// The target was visible before and is not now.
     Disappears(OnTarget) = "disappears" about target;
-    /// Something about the target differs from before the step.
+    /// Something about the target differs from before the step, or did so for a while.
     Changed(Changed) = "changed" about target;
     /// The accessible name equals.
     NameEquals(Texted) = "nameEquals" about target;
@@ -127,7 +127,9 @@ conditions! {
     /// One of these holds.
     AnyOf(Group) = "anyOf";
     /// This does not hold.
-    Not(Negated) = "not";
+    Not(Inner) = "not";
+    /// This came to hold after the input: it holds, and did not at an earlier moment of the step.
+    Becomes(Inner) = "becomes";
 }
 
 /// `timeoutMs` on a condition: a group of one that has a limit.
@@ -208,7 +210,7 @@ impl Condition {
     pub fn inner(&self) -> &[Self] {
         match self {
             Self::AllOf(group) | Self::AnyOf(group) => &group.conditions,
-            Self::Not(negated) => std::slice::from_ref(&negated.condition),
+            Self::Not(inner) | Self::Becomes(inner) => std::slice::from_ref(&inner.condition),
             _ => &[],
         }
     }
@@ -216,7 +218,7 @@ impl Condition {
     pub(crate) fn inner_mut(&mut self) -> &mut [Self] {
         match self {
             Self::AllOf(group) | Self::AnyOf(group) => &mut group.conditions,
-            Self::Not(negated) => std::slice::from_mut(&mut negated.condition),
+            Self::Not(inner) | Self::Becomes(inner) => std::slice::from_mut(&mut inner.condition),
             _ => &mut [],
         }
     }
@@ -340,6 +342,7 @@ impl Condition {
                     })
             }
             Self::AllOf(group) => group.conditions.iter().all(Self::is_vacuous),
+            Self::Becomes(inner) => inner.condition.is_vacuous(),
             _ => false,
         }
     }
@@ -348,7 +351,7 @@ impl Condition {
     #[must_use]
     pub fn contradicts(&self, other: &Self) -> bool {
         let one_way = |a: &Self, b: &Self| match (a, b) {
-            (Self::Not(negated), c) => *negated.condition == *c,
+            (Self::Not(inner), c) => *inner.condition == *c,
             (Self::Absent(absent), c) => {
                 c.target() == Some(&absent.target)
                     && !matches!(c, Self::Absent(_) | Self::Hidden(_) | Self::Disappears(_) | Self::Count(_))

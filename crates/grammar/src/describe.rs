@@ -100,7 +100,8 @@ impl Condition {
             C::AnyOf(group) => {
                 group.conditions.iter().map(|one| one.in_words_naming(name)).collect::<Vec<_>>().join(" or ")
             }
-            C::Not(negated) => format!("not {}", negated.condition.in_words_naming(name)),
+            C::Not(inner) => format!("not {}", inner.condition.in_words_naming(name)),
+            C::Becomes(inner) => format!("{} after it was otherwise", inner.condition.in_words_naming(name)),
         }
     }
 
@@ -242,7 +243,11 @@ impl Condition {
                 all.dedup();
                 all.join(" and ")
             }
-            C::Not(negated) => negated.condition.seen_naming(facts, name),
+            C::Not(inner) => inner.condition.seen_naming(facts, name),
+            C::Becomes(inner) if inner.condition.was_vacuous(facts) && inner.condition.evaluate(facts).holds() => {
+                format!("{} from the beginning", inner.condition.seen_naming(facts, name))
+            }
+            C::Becomes(inner) => inner.condition.seen_naming(facts, name),
         }
     }
 }

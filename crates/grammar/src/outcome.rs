@@ -343,15 +343,18 @@ impl EffectRecord {
     }
 }
 
-/// A remark on a step's result: `no effect seen`, or what went wrong in the page.
+/// A remark on a step's result: `no effect seen`, what proves nothing, or what went wrong in the page.
 #[must_use]
-pub fn remark(no_observed_effect: bool, effects: Option<&EffectRecord>) -> Option<String> {
+pub fn remark(no_observed_effect: bool, post: &[Judged], effects: Option<&EffectRecord>) -> Option<String> {
     let problems = effects.map_or_else(Vec::new, EffectRecord::problems_in_words);
     let focused = effects.is_some_and(|effects| effects.target_focused);
     let nothing = if focused { "no effect seen beyond the focus" } else { "no effect seen" };
     let nothing = no_observed_effect.then(|| nothing.to_owned());
     let problems = (!problems.is_empty()).then(|| format!("but {}", problems.join("; ")));
-    let parts: Vec<String> = nothing.into_iter().chain(problems).collect();
+    let mut stated = post.iter().filter(|judged| !judged.default).peekable();
+    let is_empty_proof = no_observed_effect && stated.peek().is_some() && stated.all(|judged| judged.vacuous);
+    let empty_proof = is_empty_proof.then(|| "what was stated held before and proves nothing".to_owned());
+    let parts: Vec<String> = nothing.into_iter().chain(empty_proof).chain(problems).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 

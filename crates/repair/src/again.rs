@@ -53,7 +53,7 @@ fn is_told(condition: &Condition) -> bool {
         | C::UrlChanges(_) => true,
         C::AllOf(group) => group.conditions.iter().all(is_told),
         C::AnyOf(group) => group.conditions.iter().all(is_told),
-        C::Not(negated) => is_told(&negated.condition),
+        C::Not(inner) => is_told(&inner.condition),
         _ => false,
     }
 }

@@ -121,7 +121,7 @@ fn described(variants: &[&Variant]) -> String {
 /// The node with conditions that have no groups and no parts to leave out: each of either would be written anew.
 fn without_choices(document: &Document, node: &Node) -> Node {
     let Node::Union(union) = document.resolve(node) else { return node.clone() };
-    let is_group = |variant: &&Variant| matches!(variant.name.as_str(), "allOf" | "anyOf" | "not");
+    let is_group = |variant: &&Variant| matches!(variant.name.as_str(), "allOf" | "anyOf" | "not" | "becomes");
     let is_firm = |member: &&Member| member.presence == Presence::Required || member.node == Node::Boolean;
     let plain = |variant: &Variant| Variant {
         members: variant

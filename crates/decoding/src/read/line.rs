@@ -221,7 +221,7 @@ impl<'a> Cursor<'a> {
         let kind = self.word("a condition")?;
         let mut object = Map::from_iter([("kind".to_owned(), Value::from(kind))]);
         match kind {
-            "not" => {
+            "not" | "becomes" => {
                 self.need("(")?;
                 object.insert("condition".to_owned(), self.condition(depth + 1)?);
                 self.need(")")?;

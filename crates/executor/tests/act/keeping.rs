@@ -172,3 +172,41 @@ async fn boxes_of_one_character_are_one_field() {
     let facts = serde_json::to_string(&success.evidence).unwrap();
     assert!(!facts.contains("\"7\""), "the boxes of a code share its secrecy: {facts}");
 }
+
+#[tokio::test]
+async fn what_held_before_proves_nothing() {
+    let page = "<p id=status>Saved</p><button id=idle>Save</button>\
+        <button id=go onclick=\"setTimeout(() => { note.textContent = 'kept' }, 100)\">Keep</button><p id=note></p>";
+    let mut lab = lab(&[("/", page)]).await;
+    let post = json!([{"kind": "elementTextEquals", "target": "status", "text": "Saved"}]);
+    for (button, is_unseen) in [("#idle", true), ("#go", false)] {
+        let candidates = json!({"it": css_of(button), "status": css_of("#status")});
+        let step = json!({"type": "click", "targetRef": "it", "post": post});
+        let success = succeeded(lab.step(candidates, step).await);
+        assert_eq!(success.evidence.no_observed_effect, is_unseen, "{button}");
+        assert!(success.evidence.post.iter().any(|judged| judged.vacuous && !judged.default), "{button}");
+    }
+}
+
+#[tokio::test]
+async fn what_becomes_true_was_not_before() {
+    let page = "<p id=status>Saved</p><button id=idle onclick=\"note.textContent = 'seen'\">Look</button><p id=note></p>\
+        <input id=f oninput=\"status.textContent = 'Saving'; setTimeout(() => { status.textContent = 'Saved' }, 300)\">";
+    let page = page.replace("status.textContent", "document.getElementById('status').textContent");
+    let mut lab = lab(&[("/", &page)]).await;
+    let saved = json!({"kind": "elementTextEquals", "target": "status", "text": "Saved"});
+    let post = json!([{"kind": "becomes", "condition": saved}]);
+    let step = |verb: Value| {
+        let mut step = verb;
+        step["post"] = post.clone();
+        step
+    };
+    let field = json!({"f": css_of("#f"), "status": css_of("#status")});
+    let typed = step(json!({"type": "type", "targetRef": "f", "text": "x"}));
+    succeeded(lab.step(field, typed).await);
+    assert_eq!(lab.eval("document.getElementById('status').textContent").await, "Saved", "it was waited for");
+    let button = json!({"b": css_of("#idle"), "status": css_of("#status")});
+    let failure = failed(lab.step(button, step(json!({"type": "click", "targetRef": "b"}))).await);
+    assert_eq!(failure.cause, Cause::PostconditionFailed);
+    assert!(failure.message.ends_with("from the beginning"), "{}", failure.message);
+}

@@ -30,15 +30,9 @@ impl Condition {
     /// ```
     #[must_use]
     pub fn evaluate(&self, facts: &Facts) -> Verdict {
-        let moment = |sample| Moment {
-            before: facts.before.as_ref(),
-            now: sample,
-            events: &facts.events,
-            reading: Reading::Exact,
-        };
         let mut last = Verdict::Unknown;
-        for sample in &facts.samples {
-            last = moment(sample).judge(self, 0);
+        for (index, _) in facts.samples.iter().enumerate() {
+            last = Moment::of(facts, index, Reading::Exact).map_or(last, |moment| moment.judge(self, 0));
             if last.holds() {
                 return last;
             }
@@ -56,13 +50,9 @@ impl Condition {
             let seen = self.target().and_then(|target| sample.targets.get(target));
             seen.is_some_and(|seen| seen.element.is_some())
         };
-        facts.samples.iter().rev().find(is_there).map_or_else(
-            || self.evaluate(facts),
-            |now| {
-                let reading = Reading::AsEntered;
-                Moment { before: facts.before.as_ref(), now, events: &facts.events, reading }.judge(self, 0)
-            },
-        )
+        let last = facts.samples.iter().rposition(|sample| is_there(&sample));
+        let moment = last.and_then(|index| Moment::of(facts, index, Reading::AsEntered));
+        moment.map_or_else(|| self.evaluate(facts), |moment| moment.judge(self, 0))
     }
 
     /// Whether it held just before the input. Conditions on changes never did.
@@ -70,15 +60,20 @@ impl Condition {
     pub fn was_vacuous(&self, facts: &Facts) -> bool {
         facts.before.as_ref().is_some_and(|before| {
             let nothing_yet = EventFacts::default();
-            Moment { before: Some(before), now: before, events: &nothing_yet, reading: Reading::Exact }
+            let reading = Reading::Exact;
+            Moment { before: Some(before), earlier: &[], now: before, events: &nothing_yet, reading }
                 .judge(self, 0)
                 .holds()
         })
     }
 }
 
+#[derive(Clone, Copy)]
 struct Moment<'a> {
+    /// Just before the input.
     before: Option<&'a Sample>,
+    /// Between the input and now, in order.
+    earlier: &'a [Sample],
     now: &'a Sample,
     events: &'a EventFacts,
     reading: Reading,
@@ -93,7 +88,12 @@ enum Reading {
     AsEntered,
 }
 
-impl Moment<'_> {
+impl<'a> Moment<'a> {
+    fn of(facts: &'a Facts, index: usize, reading: Reading) -> Option<Self> {
+        let (earlier, now) = (facts.samples.get(..index)?, facts.samples.get(index)?);
+        Some(Self { before: facts.before.as_ref(), earlier, now, events: &facts.events, reading })
+    }
+
     fn judge(&self, condition: &Condition, depth: usize) -> Verdict {
         use Condition as C;
         if depth > MAX_DEPTH {
@@ -163,7 +163,12 @@ impl Moment<'_> {
             C::Disappears(c) => {
                 self.visible(self.before, &c.target).and(self.visible(Some(self.now), &c.target).negate())
             }
-            C::Changed(c) => self.changed(c),
+            C::Changed(c) => {
+                let moments = self.earlier.iter().chain([self.now]);
+                moments.map(|now| Moment { now, ..*self }.changed(c)).fold(Verdict::Unknown, |seen, next| {
+                    if seen.holds() || next == Verdict::Unknown { seen } else { next }
+                })
+            }
             C::NameEquals(c) => self.element(&c.target, |e| plain_equals(Some(&e.name), &c.text)),
             C::DescriptionEquals(c) => {
                 self.element(&c.target, |e| plain_equals(e.description.as_deref().or(Some("")), &c.text))
@@ -187,7 +192,13 @@ impl Moment<'_> {
             C::AnyOf(group) => {
                 group.conditions.iter().map(|c| self.judge(c, depth + 1)).fold(Verdict::Fails, Verdict::or)
             }
-            C::Not(negated) => self.judge(&negated.condition, depth + 1).negate(),
+            C::Not(inner) => self.judge(&inner.condition, depth + 1).negate(),
+            C::Becomes(inner) => {
+                let was_not = self.before.into_iter().chain(self.earlier).any(|now| {
+                    Moment { now, earlier: &[], ..*self }.judge(&inner.condition, depth + 1) == Verdict::Fails
+                });
+                self.judge(&inner.condition, depth + 1).and(Verdict::from_bool(was_not))
+            }
         }
     }
 
@@ -410,5 +421,29 @@ fn selected(element: &ElementFacts, wanted: &[ShortText]) -> Verdict {
         (true, ..) => Verdict::Fails,
         (false, [only], Some(value)) if collapse_white_space(value) == collapse_white_space(only) => Verdict::Holds,
         (false, ..) => Verdict::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::condition::{Inner, PatternOnly};
+    use crate::text_match::Pattern;
+
+    #[test]
+    fn what_becomes_true_holds_only_after_it_did_not() {
+        let titled = |title: &str| Sample { title: title.to_owned(), ..Sample::default() };
+        let saved = Condition::TitleMatches(PatternOnly { pattern: Pattern::new("^Saved$").unwrap() });
+        let becomes = Condition::Becomes(Inner { condition: Box::new(saved) });
+        let verdict = |before: &str, after: &[&str]| {
+            let samples = after.iter().map(|title| titled(title)).collect();
+            becomes.evaluate(&Facts { before: Some(titled(before)), samples, ..Facts::default() })
+        };
+        assert_eq!(verdict("Saved", &["Saving", "Saved"]), Verdict::Holds);
+        assert_eq!(verdict("Draft", &["Saved"]), Verdict::Holds);
+        assert_eq!(verdict("Saved", &["Saved"]), Verdict::Fails);
+        assert_eq!(verdict("Saved", &["Saving"]), Verdict::Fails);
+        let facts = Facts { before: Some(titled("Saved")), ..Facts::default() };
+        assert!(!becomes.was_vacuous(&facts));
     }
 }

@@ -166,8 +166,8 @@ bodies! {
         /// is then read as a group of one.
         timeout_ms?: Millis,
     }
-    /// The negation of a condition.
-    Negated {
+    /// What is said of one other condition.
+    Inner {
         /// The condition.
         condition: Box<Condition>,
     }
