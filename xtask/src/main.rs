@@ -38,8 +38,7 @@ enum Chore {
     CheckDeps,
     /// Check dependencies, formatting, lints and documentation
     Lint,
-    /// All of lint, then every test, in real Chrome (installed if it is missing and this is
-    /// Debian or alike, as root)
+    /// The tests, in real Chrome (installed if it is missing and this is Debian or alike, as root)
     Test(test::Arguments),
     /// Rewrite the files in `schemas/`
     GenSchema,

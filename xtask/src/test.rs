@@ -1,35 +1,30 @@
-//! Every test of the workspace, in real Chrome: what continuous integration runs.
+//! The tests of the workspace, in real Chrome.
 
 use anyhow::Result;
 use xtask::chrome;
 use xtask::commands::{cargo, has_subcommand, stage};
 
-use crate::lint;
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Run the tests only: no lints, no documentation
+    /// Also what repeats other tests with more pages, seeds or noise (needs cargo-nextest to be left out otherwise)
     #[arg(long)]
-    quick: bool,
+    all: bool,
     /// What to hand on to the test runner, such as the name of a test
     #[arg(last = true, value_name = "ARGS")]
     runner: Vec<String>,
 }
 
-/// Lints, builds `cuebook`, and runs all tests and the examples in the documentation.
+/// Builds `cuebook`, and runs the tests and the examples in the documentation.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let chrome = chrome::find_or_install()?;
     println!("Chrome: {}", chrome.display());
-    if !arguments.quick {
-        lint::run()?;
-    }
     // With the features of the tests, in which the end-to-end tests find `cuebook` beside their own folder: a build of it
     // alone would compile most of the workspace a second time.
     stage("build", &mut cargo(&["build", "--workspace", "--bins", "--tests"]))?;
-    let runner: &[&str] = if has_subcommand("nextest") {
-        &["nextest", "run", "--workspace", "--no-fail-fast"]
-    } else {
-        &["test", "--workspace", "--all-targets", "--no-fail-fast"]
+    let runner: &[&str] = match has_subcommand("nextest") {
+        true if arguments.all => &["nextest", "run", "--workspace", "--no-fail-fast", "--ignore-default-filter"],
+        true => &["nextest", "run", "--workspace", "--no-fail-fast"],
+        false => &["test", "--workspace", "--all-targets", "--no-fail-fast"],
     };
     stage("tests", cargo(runner).args(&arguments.runner).env("CHROME", &chrome))?;
     if arguments.runner.is_empty() {

@@ -81,7 +81,7 @@ pub(super) fn positional_of_condition(kind: &str) -> &'static [&'static str] {
         "not" | "becomes" => &["condition"],
         "requestObserved" => &["method", "url", "status"],
         "dialogOpened" => &["text"],
-        "downloadStarted" => &["filename"],
+        "downloadStarted" | "downloadCompleted" => &["filename"],
         "urlChanges" => &["to"],
         "newTab" => &["url"],
         "count" => &["target", "equals"],

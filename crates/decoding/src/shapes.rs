@@ -634,7 +634,8 @@ impl Shaper<'_> {
         add("requestObserved", "a request like this was made", vec![url(), status()]);
         let dialogs = words(["alert", "confirm", "prompt", "beforeUnload"]);
         add("dialogOpened", "a dialog opened", vec![optional("dialog", dialogs), optional("text", short.clone())]);
-        add("downloadStarted", "a download started", vec![optional("filename", short)]);
+        add("downloadStarted", "a download started", vec![optional("filename", short.clone())]);
+        add("downloadCompleted", "a download is complete", vec![optional("filename", short)]);
         add("anyEffect", "anything happened", Vec::new());
         variants
     }

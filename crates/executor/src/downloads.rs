@@ -57,6 +57,12 @@ impl Run<'_> {
         self.seen.activity.downloads.iter().map(|one| one.fact.clone()).collect()
     }
 
+    /// Whether bytes of a download of the step keep coming.
+    pub(crate) fn is_downloading(&self) -> bool {
+        let mut under_way = self.seen.activity.downloads.iter().filter(|one| one.fact.end.is_none());
+        under_way.any(|one| one.came_at.elapsed() < PATIENCE)
+    }
+
     /// Waits for the download that the browser announces after it cancelled a navigation for it; `false` if none comes.
     pub(crate) async fn download_begins(&mut self) -> Part<bool> {
         let by = self.within(PATIENCE);

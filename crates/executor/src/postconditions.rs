@@ -698,8 +698,7 @@ impl Run<'_> {
     fn weigh(&mut self, awaited: &mut [Awaited]) {
         let events = self.events();
         let orders = awaited.iter().any(|one| follows(&one.condition));
-        let latest =
-            if orders { self.seen.gathered.so_far(&events) } else { self.seen.gathered.latest(&events) };
+        let latest = if orders { self.seen.gathered.so_far(&events) } else { self.seen.gathered.latest(&events) };
         let at = latest.samples.last().map_or(0, |sample| sample.at_ms);
         let now = self.at_ms(Instant::now());
         let mut pins = false;
@@ -729,7 +728,7 @@ impl Run<'_> {
         let Some(span) = one.span else { return one.until };
         if one.held_at.is_none()
             && !matches!(one.condition, Condition::AnyEffect(_))
-            && self.seen.network.awaits_answer()
+            && (self.seen.network.awaits_answer() || (is_of_download(&one.condition) && self.is_downloading()))
         {
             return self.answer_by();
         }
@@ -766,6 +765,12 @@ impl Run<'_> {
 
 /// How long no request may be in flight.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
+
+fn is_of_download(condition: &Condition) -> bool {
+    let mut is = false;
+    condition.visit(&mut |part| is |= matches!(part, Condition::DownloadCompleted(_)));
+    is
+}
 
 /// Whether a condition is about what came after what.
 fn follows(condition: &Condition) -> bool {

@@ -95,7 +95,9 @@ conditions! {
     /// A JavaScript dialog opened.
     DialogOpened(DialogOpened) = "dialogOpened";
     /// A download started.
-    DownloadStarted(DownloadStarted) = "downloadStarted";
+    DownloadStarted(Download) = "downloadStarted";
+    /// A download of the step is complete.
+    DownloadCompleted(Download) = "downloadCompleted";
     /// The URL differs from the one before the step.
     UrlChanges(UrlChanges) = "urlChanges";
     /// A tab opened.

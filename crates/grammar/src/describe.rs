@@ -4,7 +4,7 @@
 //! a digest is never shown.
 
 use crate::condition::{Aspect, Condition, TextOf};
-use crate::facts::{ElementFacts, Facts, Sample, TargetFacts};
+use crate::facts::{DownloadEnd, ElementFacts, Facts, Sample, TargetFacts};
 use crate::id::TargetRef;
 use crate::render::shortened;
 use crate::secret::{FactText, WireText};
@@ -71,6 +71,9 @@ impl Condition {
             C::DialogOpened(c) => format!("a dialog{} to open", part(c.text.as_ref().map(|text| text.as_str()))),
             C::DownloadStarted(c) => {
                 format!("a download{} to start", part(c.filename.as_ref().map(|name| name.as_str())))
+            }
+            C::DownloadCompleted(c) => {
+                format!("a download{} to be complete", part(c.filename.as_ref().map(|name| name.as_str())))
             }
             C::UrlChanges(c) => format!("the URL to change{}", part(c.to.as_ref().map(|to| to.as_str()))),
             C::NewTab(c) => format!("a new tab{}", part(c.url.as_ref().map(|url| url.as_str()))),
@@ -220,8 +223,15 @@ impl Condition {
                 Some(dialog) => format!("a dialog that says {}", quoted(&dialog.message)),
                 None => "no dialog".to_owned(),
             },
-            C::DownloadStarted(_) => match facts.events.downloads.last() {
-                Some(download) => format!("a download of {}", quoted(&download.filename)),
+            C::DownloadStarted(_) | C::DownloadCompleted(_) => match facts.events.downloads.last() {
+                Some(download) => {
+                    let end = match download.end {
+                        Some(DownloadEnd::Completed) => "",
+                        Some(_) => ", cancelled",
+                        None => ", under way",
+                    };
+                    format!("a download of {}{end}", quoted(&download.filename))
+                }
                 None => "no download".to_owned(),
             },
             C::NewTab(_) => match facts.events.new_tabs.last() {

@@ -15,7 +15,8 @@ fn get() -> serde_json::Value {
 async fn a_download_is_reported_with_its_name_and_size_and_stored() {
     let pages = [("/", "<a id=go href='/file.bin' download='report.txt'>Get</a>"), ("/file.bin", "twelve bytes")];
     let mut lab = lab(&pages).await;
-    let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted", "filename": "report"}]});
+    let step =
+        json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadCompleted", "filename": "report"}]});
     let success = succeeded(lab.step(get(), step).await);
     let effects = success.evidence.effects.unwrap();
     let download = &effects.downloads[0];
@@ -55,6 +56,9 @@ async fn a_download_that_does_not_end_is_reported_as_started_only() {
     let body = format!("{}NEVER", "begin".repeat(2_000));
     let pages = [("/", "<a id=go href='/slow.bin'>Get</a>"), ("/slow.bin", &body)];
     let mut lab = lab(&pages).await;
+    let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadCompleted"}]});
+    let failure = failed(lab.step(get(), step).await);
+    assert!(failure.message.contains("under way"), "{}", failure.message);
     let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted"}]});
     let success = succeeded(lab.step(get(), step).await);
     let effects = success.evidence.effects.unwrap();

@@ -2,7 +2,7 @@
 
 use super::{Aspect, Changed, Condition, MAX_DEPTH, Matches, PropertyEquals, RequestObserved, TextOf};
 use crate::entry::is_same_entry;
-use crate::facts::{ElementFacts, EventFacts, Facts, Sample, TargetFacts, Toggle};
+use crate::facts::{DownloadEnd, ElementFacts, EventFacts, Facts, Sample, TargetFacts, Toggle};
 use crate::id::TargetRef;
 use crate::role::Role;
 use crate::secret::{FactText, WireText};
@@ -146,12 +146,13 @@ impl<'a> Moment<'a> {
                 c.dialog.is_none_or(|kind| dialog.kind == kind)
                     && c.text.as_ref().is_none_or(|text| dialog.message.contains(text.as_str()))
             })),
-            C::DownloadStarted(c) => Verdict::from_bool(
-                self.events
-                    .downloads
-                    .iter()
-                    .any(|download| c.filename.as_ref().is_none_or(|name| download.filename.contains(name.as_str()))),
-            ),
+            C::DownloadStarted(c) | C::DownloadCompleted(c) => {
+                let is_enough = |end| matches!(condition, C::DownloadStarted(_)) || end == Some(DownloadEnd::Completed);
+                Verdict::from_bool(self.events.downloads.iter().any(|download| {
+                    is_enough(download.end)
+                        && c.filename.as_ref().is_none_or(|name| download.filename.contains(name.as_str()))
+                }))
+            }
             C::UrlChanges(c) => self.before.map_or(Verdict::Unknown, |before| {
                 let there = c.to.as_ref().is_none_or(|to| self.now.url.contains(to.as_str()));
                 Verdict::from_bool(before.url != self.now.url && there)

@@ -105,7 +105,7 @@ bodies! {
         text?: ShortText,
     }
     /// A download.
-    DownloadStarted {
+    Download {
         /// A part of the suggested name.
         filename?: ShortText,
     }

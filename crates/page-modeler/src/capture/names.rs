@@ -9,7 +9,8 @@ use cuebook_probe::{AxFacts, Probe, ProbeError};
 
 use super::answer::Renamed;
 use super::captured::CapturedFrame;
-use crate::model::candidates::BrowserWords;
+use crate::model::candidates::{BrowserWords, Placed};
+use crate::model::clean;
 
 /// The most rows of one frame that the browser is asked about. It takes time linear in the siblings of an element for
 /// each, so that a page of ten thousand siblings would cost tens of seconds.
@@ -49,6 +50,7 @@ impl NameCache {
             let rows = frame.rows.iter().filter(|placed| placed.in_view).take(ASKED);
             wanted.extend(rows.map(|placed| &placed.key).filter(|key| !known.contains_key(&key.node)).cloned());
         }
+        let fresh: HashSet<NodeKey> = wanted.iter().cloned().collect();
         let start = Instant::now();
         // A page that the browser needs so long for keeps the names of the walk; the observation does not fail.
         let limit = start + until.saturating_duration_since(start) / 2;
@@ -66,6 +68,9 @@ impl NameCache {
                 break;
             }
         }
+        for frame in frames.iter() {
+            self.forget_later_names(frame, &fresh, limit).await;
+        }
         for frame in frames.iter_mut() {
             let Some(known) = self.documents.get(&frame.document_key()) else { continue };
             for placed in frame.rows.iter_mut().filter(|placed| placed.in_view) {
@@ -78,5 +83,24 @@ impl NameCache {
             }
         }
         Ok(())
+    }
+
+    /// What a candidate is about was read by the walk, and is compared when something acts on it. If the page changed since,
+    /// a name that differs from the walk's may be of another moment, and the walk's stands.
+    async fn forget_later_names(&mut self, frame: &CapturedFrame, fresh: &HashSet<NodeKey>, until: Instant) {
+        let Some(known) = self.documents.get_mut(&frame.document_key()) else { return };
+        let spelt = |name: &str, placed: &Placed| clean::name(name, &placed.row.icons).to_lowercase();
+        let differs = |placed: &&Placed| {
+            let said = known.get(&placed.key.node).filter(|_| fresh.contains(&placed.key));
+            said.is_some_and(|facts| spelt(&facts.name, placed) != spelt(&placed.row.name, placed))
+        };
+        let later: Vec<u64> = frame.rows.iter().filter(differs).map(|placed| placed.key.node).collect();
+        if later.is_empty() {
+            return;
+        }
+        let is_changed = frame.world.call::<bool>("(cb) => cb.walk.changed()", &[], until).await;
+        if is_changed.unwrap_or(true) {
+            known.retain(|node, _| !later.contains(node));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Ids, fingerprints and deltas.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use cuebook_grammar::observation::{Observation, Scope};
 
@@ -38,4 +38,20 @@ async fn ids_stay_with_their_elements_and_are_never_reused() {
     let seen: HashSet<_> = rebuilt.candidates.iter().map(|c| c.id).collect();
     assert!(!seen.contains(&id(&renamed, "Renamed")));
     assert_eq!(renamed.fingerprint, rebuilt.fingerprint);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_and_what_identifies_its_element_are_of_one_moment() {
+    let mut stage = Stage::on(
+        "<button id=b>Keep it</button><script>setInterval(() => { \
+            b.textContent = b.textContent === 'Keep it' ? 'Delete it' : 'Keep it' }, 3)</script>",
+    )
+    .await;
+    let mut meanings: HashMap<String, HashSet<String>> = HashMap::new();
+    for _ in 0..60 {
+        for candidate in stage.observe(Scope::View).await.candidates {
+            meanings.entry(candidate.name).or_default().insert(candidate.about.unwrap().key);
+        }
+    }
+    assert!(meanings.values().all(|keys| keys.len() == 1), "{meanings:?}");
 }

@@ -123,6 +123,7 @@ const fn is_of_a_step(condition: &Condition) -> bool {
             | C::RequestObserved(_)
             | C::DialogOpened(_)
             | C::DownloadStarted(_)
+            | C::DownloadCompleted(_)
             | C::Appears(_)
             | C::Disappears(_)
             | C::Changed(_)

@@ -4,7 +4,7 @@ import * as cb from "cuebook:core";
 import { attr, cut, lookOf, roleOf, tagOf } from "cuebook:core";
 import { memory } from "./memory.js";
 import { examined } from "./infos.js";
-import { resort } from "./changes.js";
+import { changed, resort } from "./changes.js";
 import { droppable, listening, REGIONS } from "./reasons.js";
 import { describe } from "./cover.js";
 import { settle } from "./settle.js";
@@ -23,6 +23,8 @@ const boxIn = ({ x, y, width, height }) => ({
 export const walk = {
   run: (options) => cb.once(() => run(options)),
   settle,
+  /** Whether anything in the document changed since the last walk. */
+  changed: () => changed(),
   /** Which of these points something else covers, in a frame that holds the frame that `owner` shows. */
   covered: (owner, points) =>
     cb.once(() => {

@@ -177,6 +177,11 @@ const changedAttribute = (record, ids) => {
     if (target === cb.rootElement()) memory.everything = true;
   }
 };
+/** Whether anything changed since the last walk, as far as is noted. */
+export const changed = () => {
+  note(observer.takeRecords());
+  return memory.everything || memory.records.length > 0;
+};
 /** Drops what the changes since the last walk make doubtful; whether there were any. */
 export const sortChanges = () => {
   note(observer.takeRecords());
