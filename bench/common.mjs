@@ -17,7 +17,7 @@ export function readArguments(names) {
       throw new Error(`expected --${name}`);
     }
   }
-  const [width, height] = read.viewport.split("x").map(Number);
+  const [width, height] = read.viewport?.split("x").map(Number) ?? [];
   return { ...read, rounds: Number(read.rounds), viewport: { width, height } };
 }
 
@@ -55,6 +55,14 @@ export class Samples {
 /** Fails loudly: a number that measures the wrong thing is worse than none. */
 export function expect(condition, message) {
   if (!condition) throw new Error(message);
+}
+
+/** Fails unless the page of form.html holds the values of form.json, and its button was clicked so often. */
+export function expectHeld(held, form, clicks) {
+  const expected = Object.fromEntries(form.fields.map(({ name, kind, value }) => [name, kind === "check" ? "on" : value]));
+  for (const [name, value] of Object.entries({ ...expected, nights: clicks + 1 })) {
+    expect(held[name] === value, `expected ${name} to be ${value}, saw ${held[name]}`);
+  }
 }
 
 /** How many clicks on the grid's buttons the site's server has counted. */

@@ -127,9 +127,28 @@ pub fn build_executable(package: &str, name: &str, profile: BuildProfile) -> Res
     built(name, &[profile, "--package", package])
 }
 
+/// Builds `cuebook` and a benchmark of the facade, optimised, and returns where the executables are. In one build, so that
+/// their dependencies have the same features.
+///
+/// # Errors
+/// As [`build_cuebook`].
+pub fn build_cuebook_and_benchmark(name: &str) -> Result<(PathBuf, PathBuf)> {
+    let arguments = ["--release", "--package", "cuebook-cli", "--package", "cuebook", "--bench", name];
+    let messages = build("cuebook", &arguments)?;
+    Ok((executable("cuebook", &messages)?, executable(name, &messages)?))
+}
+
 fn built(name: &str, arguments: &[&str]) -> Result<PathBuf> {
+    executable(name, &build(name, arguments)?)
+}
+
+/// What cargo reports of a build.
+fn build(name: &str, arguments: &[&str]) -> Result<String> {
     println!("\n== build {name}");
-    let messages = output_of(cargo(&["build", "--bin", name, MESSAGES]).args(arguments))?;
+    output_of(cargo(&["build", "--bin", name, MESSAGES]).args(arguments))
+}
+
+fn executable(name: &str, messages: &str) -> Result<PathBuf> {
     messages
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())

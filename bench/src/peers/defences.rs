@@ -10,7 +10,7 @@ use xtask::commands::root;
 use xtask::site::Site;
 
 use super::measure::{Metrics, merge};
-use super::{Arguments, Bench, DOCUMENT, document, order};
+use super::{Arguments, Bench, DOCUMENT, document, order, setting};
 
 /// The flags that differ, and what they stand for.
 const MODES: [(&str, &[&str]); 3] =
@@ -28,7 +28,7 @@ const METRICS: [(&str, &str); 7] = [
 
 /// Measures each mode in turn, prints a table, and writes what was asked for.
 pub(super) fn run(bench: &mut Bench, site: &Site, arguments: &Arguments) -> Result<()> {
-    let mut text = bench.setting(arguments, &[])?;
+    let mut text = setting(&bench.chrome, &bench.packages, arguments, &[])?;
     let mut rows = Vec::new();
     for elements in &arguments.elements {
         bench.url = format!("{}/grid?n={elements}", site.origin());

@@ -35,6 +35,16 @@ pub(super) struct Spread {
 }
 
 impl Spread {
+    /// The spread of one number a round.
+    pub(super) fn of(samples: Vec<f64>) -> Self {
+        Self {
+            least: samples.iter().copied().fold(f64::INFINITY, f64::min),
+            most: samples.iter().copied().fold(0.0, f64::max),
+            rounds: u64::try_from(samples.len()).unwrap_or(u64::MAX),
+            median: median(samples),
+        }
+    }
+
     /// A number that is the same in every round, such as a length.
     #[expect(clippy::cast_precision_loss, reason = "a length is far below 2^52")]
     pub(super) const fn once(number: usize) -> Self {

@@ -9,6 +9,8 @@
 mod decoding;
 mod defences;
 mod document;
+mod forms;
+mod http;
 mod measure;
 mod results;
 mod streaming;
@@ -55,6 +57,10 @@ pub(crate) struct Arguments {
     /// Measure plans that run while they are written beside the same in sequence: no Node is needed
     #[arg(long, conflicts_with_all = ["decoding", "defences"])]
     streaming: bool,
+    /// Measure a form and a click as users run them instead, with every default and a durable log, beside
+    /// Playwright MCP and agent-browser
+    #[arg(long, conflicts_with_all = ["decoding", "defences", "streaming"])]
+    forms: bool,
 }
 
 /// Where the sides find what they need.
@@ -77,6 +83,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return streaming::run(arguments);
     }
     ensure!(arguments.batches > 0 && arguments.rounds > 0, "expected at least one batch of one round");
+    if arguments.forms {
+        return forms::run(arguments);
+    }
     let chrome = chrome::find_or_install()?;
     let packages = root().join("target/bench");
     if !arguments.defences {
@@ -96,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         sides.push(Side::AgentBrowser);
     }
     let mut rows = Vec::new();
-    let mut text = bench.setting(arguments, &["playwright-core", "agent-browser"])?;
+    let mut text = setting(&bench.chrome, &bench.packages, arguments, &["playwright-core", "agent-browser"])?;
     for elements in &arguments.elements {
         bench.url = format!("{}/grid?n={elements}", site.origin());
         let batches = bench.take_turns(&mut sides, arguments.batches, *elements)?;
@@ -123,9 +132,11 @@ fn order<S: Copy>(sides: &[S], batch: u32) -> Vec<S> {
     order
 }
 
-/// Installs an npm package into `folder` unless it is there.
+/// Installs an npm package into `folder` unless it is there. Without `@latest` npm takes the newest one that supports this
+/// Node.
 pub(crate) fn install(folder: &Path, package: &str) -> Result<()> {
-    if folder.join("node_modules").join(package).is_dir() {
+    let name = package.strip_suffix("@latest").unwrap_or(package);
+    if folder.join("node_modules").join(name).is_dir() {
         return Ok(());
     }
     fs::create_dir_all(folder)?;
@@ -205,25 +216,23 @@ impl Bench {
         metrics.insert("observe.tokens".to_owned(), Spread::once(self.tokenizer.encode_ordinary(&seen).len()));
         Ok(metrics)
     }
+}
 
-    /// What was measured with what, in a sentence or two.
-    fn setting(&self, arguments: &Arguments, peers: &[&str]) -> Result<String> {
-        let chrome = output_of(Command::new(&self.chrome).arg("--version"))?;
-        // Distributions add what they are after Chrome's own name and version.
-        let chrome: Vec<&str> = chrome.split_whitespace().take_while(|word| *word != "built").collect();
-        let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
-        let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
-        let packages: String = peers
-            .iter()
-            .filter_map(|package| Some(format!("{package} {}, ", version_of(&self.packages, package)?)))
-            .collect();
-        Ok(format!(
-            "{} batches of {} rounds a side; {cores} cores, {system}; {}; {packages}cuebook in a release build.",
-            arguments.batches,
-            arguments.rounds,
-            chrome.join(" "),
-        ))
-    }
+/// What was measured with what, in a sentence or two.
+fn setting(chrome: &Path, packages: &Path, arguments: &Arguments, peers: &[&str]) -> Result<String> {
+    let chrome = output_of(Command::new(chrome).arg("--version"))?;
+    // Distributions add what they are after Chrome's own name and version.
+    let chrome: Vec<&str> = chrome.split_whitespace().take_while(|word| *word != "built").collect();
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+    let peers: String =
+        peers.iter().filter_map(|package| Some(format!("{package} {}, ", version_of(packages, package)?))).collect();
+    Ok(format!(
+        "{} batches of {} rounds a side; {cores} cores, {system}; {}; {peers}cuebook in a release build.",
+        arguments.batches,
+        arguments.rounds,
+        chrome.join(" "),
+    ))
 }
 
 fn version_of(folder: &Path, package: &str) -> Option<String> {

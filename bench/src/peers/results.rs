@@ -85,7 +85,8 @@ pub(super) fn table(rows: &[Row]) -> String {
     text
 }
 
-fn shown(spread: Option<Spread>) -> String {
+/// The median, with the least and the most in brackets.
+pub(super) fn shown(spread: Option<Spread>) -> String {
     spread.map_or_else(
         || "–".to_owned(),
         |spread| match spread {

@@ -1,6 +1,6 @@
 //! A page and a model on one port of loopback, in threads of their own, and what happened when.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -10,11 +10,10 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tiktoken_rs::CoreBPE;
 
+use super::super::http;
+
 /// Between two tokens.
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// Upper bound of a request in bytes.
-const MAX_REQUEST: usize = 8 << 20;
 
 const PAGE: &str = "<!DOCTYPE html><html lang=en><title>Settings</title><h1>Settings</h1><div id=all></div><script>
 for (let n = 1; n <= 5; n += 1) {
@@ -98,22 +97,7 @@ impl Stage {
 
     #[expect(clippy::disallowed_methods, reason = "what takes time here is what is measured")]
     fn serve(&self, stream: TcpStream) -> Result<()> {
-        stream.set_nodelay(true)?;
-        let mut reader = BufReader::new(stream.try_clone()?);
-        let mut first = String::new();
-        reader.read_line(&mut first)?;
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            reader.read_line(&mut line)?;
-            let Some((name, value)) = line.trim_end().split_once(':') else { break };
-            if name.eq_ignore_ascii_case("content-length") {
-                length = value.trim().parse::<usize>()?.min(MAX_REQUEST);
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body)?;
-        let path = first.split(' ').nth(1).unwrap_or_default();
+        let (path, body) = http::request(&stream)?;
         if path.starts_with("/v1/") {
             return self.plan(stream, &serde_json::from_slice(&body)?);
         }
@@ -121,12 +105,12 @@ impl Stage {
             self.note(Event::Input);
             thread::sleep(self.delay);
         }
-        let (status, body) = match path {
+        let (status, body) = match path.as_str() {
             "/" => ("200 OK", PAGE),
             path if path.starts_with("/save") => ("200 OK", "saved"),
             _ => ("404 Not Found", ""),
         };
-        answer(stream, status, "text/html; charset=utf-8", body)
+        http::answer(stream, status, body)
     }
 
     /// Writes the plan token by token, or the end of the task where nothing is left to save.
@@ -156,12 +140,6 @@ impl Stage {
 
 fn event(delta: &Value, reason: Option<&str>) -> String {
     format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] }))
-}
-
-fn answer(mut stream: TcpStream, status: &str, kind: &str, body: &str) -> Result<()> {
-    let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n", body.len());
-    stream.write_all(format!("{head}connection: close\r\n\r\n{body}").as_bytes())?;
-    Ok(())
 }
 
 /// A click on each button that the prompt lists, each of which has to go.
