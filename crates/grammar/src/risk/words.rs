@@ -29,7 +29,7 @@ pub(super) fn class_of(text: &str) -> Option<RiskClass> {
     let plain = normalised(text);
     LEXICON
         .class_of(&plain)
-        .or_else(|| LEXICON.class_of(&normalised(&humps_parted(text))))
+        .or_else(|| humps_parted(text).and_then(|parted| LEXICON.class_of(&normalised(&parted))))
         .or_else(|| LEXICON.class_of_halves(&plain))
         .or_else(|| ['l', 'i'].into_iter().find_map(|one| LEXICON.class_of(&digits_as_letters(&plain, one)?)))
         .or_else(|| (!plain.is_ascii()).then(|| SKELETONS.class_of(&skeleton(&plain))).flatten())
@@ -38,7 +38,10 @@ pub(super) fn class_of(text: &str) -> Option<RiskClass> {
 /// Whether a name is nothing but that of a place that takes what is thrown away: `Trash (3)`.
 pub(super) fn is_bin(name: &str) -> bool {
     let name = normalised(name);
-    let spans = LEXICON.all_spans(&name).into_iter().filter(|span| span.member == Member::Bin);
+    let whole = compact(&name).len();
+    // An entry of a script without blanks covers the words of the whole name, whatever they are.
+    let is_whole = |span: &Span| span.bytes.start < name.len() || span.bytes.len() == whole;
+    let spans = LEXICON.all_spans(&name).into_iter().filter(|span| span.member == Member::Bin && is_whole(span));
     let covered = spans.map(|span| span.words.len()).max().unwrap_or(0);
     covered > 0 && words_of(&name).iter().filter(|(word, _)| !word.chars().all(char::is_numeric)).count() <= covered
 }
@@ -277,8 +280,8 @@ impl Lexicon {
     fn class_of_halves(&self, text: &str) -> Option<RiskClass> {
         let words = words_of(text);
         let pairs = words.iter().zip(words.iter().skip(1)).map(|((one, _), (other, _))| format!("{one}{other}"));
-        // Short ones come about by chance: `de l'usine`.
-        let pairs = pairs.filter(|joined| joined.chars().count() > 4);
+        // Short ones come about by chance: `de l'usine`, `in via Roma`.
+        let pairs = pairs.filter(|joined| joined.chars().count() > 5);
         let entries = pairs.flat_map(|joined| self.equal.get(&joined).into_iter().flatten());
         let entries = entries.filter_map(|index| self.entries.get(*index)).filter(|entry| entry.parts.len() == 1);
         entries.filter_map(|entry| entry.member.class()).max()
@@ -389,8 +392,8 @@ fn normalised(text: &str) -> String {
     joined_letters(&folded)
 }
 
-/// `deleteAll` is two words.
-fn humps_parted(text: &str) -> String {
+/// `deleteAll` is two words; `None` if there are none such.
+fn humps_parted(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_uppercase() && out.ends_with(char::is_lowercase) {
@@ -398,7 +401,7 @@ fn humps_parted(text: &str) -> String {
         }
         out.push(c);
     }
-    out
+    (out.len() > text.len()).then_some(out)
 }
 
 /// A text with the letters that digits and signs before a letter look like, within words that have more letters than
