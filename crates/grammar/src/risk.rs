@@ -235,16 +235,13 @@ fn of_words(name: &str, control: &Candidate) -> RiskClass {
 
 /// What the request of an activation risks, by its method, its address and the fields that it sends.
 fn of_request(activation: &Activation) -> RiskClass {
-    let method = activation.method.as_deref();
-    let is_deletion = method == Some("DELETE");
+    let is_deletion = activation.method.as_deref() == Some("DELETE");
     let sent = |field: &SentField| match field {
         SentField::Card => RiskClass::Money,
         SentField::Password | SentField::OneTimeCode => RiskClass::Credential,
     };
     let sends = activation.sends.iter().map(sent).max().unwrap_or(RiskClass::Write);
-    let changes = method.is_some_and(|method| !matches!(method, "GET" | "HEAD" | "DIALOG"));
-    let of_path = if changes { of_changed_path } else { of_path };
-    let path = activation.url.as_deref().map_or(RiskClass::Write, of_path);
+    let path = activation.url.as_deref().map_or(RiskClass::Write, of_sent_path);
     if is_deletion { RiskClass::Destructive } else { sends.max(path) }
 }
 
@@ -256,8 +253,9 @@ fn of_path(url: &str) -> RiskClass {
     if is_destructive { RiskClass::Destructive } else { RiskClass::Write }
 }
 
-/// What a path says to which something is sent: `/pay`, `/pay/5`. Elsewhere `/checkout` is only a page.
-fn of_changed_path(url: &str) -> RiskClass {
+/// What a path says to which a form is sent: `/pay`, `/pay/5`. As the address of a link, `/checkout` is only a page. The
+/// method does not matter: many pages send the form themselves and state none.
+fn of_sent_path(url: &str) -> RiskClass {
     let is_id = |word: &String| word.chars().any(|c| c.is_ascii_digit());
     let words = path_words(url);
     let verb = words.iter().rfind(|word| !is_id(word)).and_then(|verb| words::class_of(verb));

@@ -183,11 +183,18 @@ fn what_is_sent_to_a_path_is_judged_by_its_verb() {
     };
     for path in ["/pay", "/shop/pay.php", "/pay/5", "/pay;s=1", "/pagar", "/%6Bauf/bezahlen", "/payNow"] {
         assert_eq!(sent("POST", path), RiskClass::Money, "{path}");
-        assert_eq!(sent("GET", path), RiskClass::Write, "{path} is a page");
+        assert_eq!(sent("GET", path), RiskClass::Money, "{path}: pages send forms themselves");
+        let link = format!("link \"Go on\" to={path}");
+        assert_eq!(
+            risk(&link, |_| {}, json!({"type": "click", "targetRef": "c1"})),
+            RiskClass::Write,
+            "{path} is a page"
+        );
     }
     assert_eq!(sent("POST", "/messages/send"), RiskClass::Send);
     for path in ["/search", "/orders/5", "/orders/filter", "/pay/methods", "/"] {
         assert_eq!(sent("POST", path), RiskClass::Write, "{path}");
+        assert_eq!(sent("GET", path), RiskClass::Write, "{path}");
     }
 }
 
