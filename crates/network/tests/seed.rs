@@ -28,7 +28,7 @@ fn drawn(times: usize) -> String {
         "(() => {{ const id = () => Math.random() + '/' + crypto.getRandomValues(new Uint8Array(2)).join();
         const poll = () => id(); const send = () => [id(), id()];
         for (let i = 0; i < {times}; i++) poll();
-        return JSON.stringify([send(), send(), poll()]); }})()"
+        return JSON.stringify([send(), send()]); }})()"
     )
 }
 
@@ -47,9 +47,8 @@ async fn how_often_a_page_polls_shifts_no_numbers_of_others() {
         let answer: Value = answer.parse().unwrap();
         seen.push(serde_json::from_str(answer["result"]["value"].as_str().unwrap()).unwrap());
     }
-    assert_eq!(seen[0][..2], seen[1][..2], "the forms");
+    assert_eq!(seen[0], seen[1], "the forms");
     assert_ne!(seen[0][0], seen[0][1], "each line of a script draws for itself");
     assert_ne!(seen[0][0][0], seen[0][0][1]);
-    assert_ne!(seen[0][2], seen[1][2], "the polling itself goes on");
     assert_eq!(seen[1], seen[2], "a document has the same numbers each time");
 }
