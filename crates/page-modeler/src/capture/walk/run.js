@@ -119,7 +119,8 @@ const isCountable = (info) =>
     cb.isVisible(info.element) && !cb.isOffPage(info.element, info) && !cb.isAriaHidden(info.element));
 /** Whether the keyboard reaches what nobody sees: a skip link, a native control of one pixel behind a drawn one. */
 const isForKeys = ({ element, shows }) =>
-  shows &&
+  // Opacity hides nothing from the keyboard.
+  (shows || cb.isVisible(element)) &&
   cb.isFocusable(element) &&
   !(Number.parseInt(attr(element, "tabindex") ?? "0", 10) < 0) &&
   !cb.isAriaHidden(element);
