@@ -1,7 +1,5 @@
 //! Seeded randomness, in Chrome: callers do not shift one another.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test that calls them")]
-
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
