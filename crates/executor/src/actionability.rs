@@ -210,6 +210,11 @@ impl Run<'_> {
             Obstacle::NotStable => (Cause::NotStable, format!("{name} keeps moving")),
             Obstacle::NotEnabled => (Cause::NotEnabled, format!("{name} is disabled")),
             Obstacle::NotEditable => (Cause::NotEditable, format!("{name} is read-only")),
+            Obstacle::TakesKeys => {
+                let keys =
+                    "is drawn by the page and takes keys: press ArrowRight, ArrowLeft, Home, End or PageUp on it";
+                (Cause::NotEditable, format!("{name} {keys}"))
+            }
             Obstacle::NotInView => (Cause::NotInView, format!("{name} cannot be scrolled into view")),
             Obstacle::Covered => {
                 let by = blocker.as_deref().unwrap_or("something");

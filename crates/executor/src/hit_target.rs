@@ -11,6 +11,7 @@ use cuebook_grammar::deadline::millis;
 use cuebook_grammar::geometry::Point;
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::policy::Rule;
 use cuebook_grammar::render::cut;
 use cuebook_probe::{ProbeError, ProbeWorld};
 use futures_util::future::{BoxFuture, join_all};
@@ -395,6 +396,12 @@ impl Run<'_> {
                     None => format!("{event} would have activated {by}, which has the focus; name it as the target"),
                 },
             ),
+            BlockReason::Revealed => {
+                let message = format!(
+                    "the field shows what is typed since {event}, which it hid before; the rest of the credential was not entered"
+                );
+                (Cause::PolicyBlocked, None, message)
+            }
             BlockReason::Covered | BlockReason::Elsewhere => {
                 (Cause::Covered, Some(by.clone()), format!("{event} would have gone to {by}; {rest}"))
             }
@@ -402,6 +409,7 @@ impl Run<'_> {
         let mut failure = self.act_failure(cause, message);
         failure.facts.seen = (block.reason == BlockReason::Changed).then_some(by);
         failure.facts.blocker = blocker;
+        failure.facts.rule = (block.reason == BlockReason::Revealed).then_some(Rule::SecretScope);
         failure.into()
     }
 

@@ -60,6 +60,8 @@ pub(crate) enum Obstacle {
     NotStable,
     NotEnabled,
     NotEditable,
+    /// A slider and the like without a native control: keys change its value.
+    TakesKeys,
     NotInView,
     Covered,
 }
@@ -168,6 +170,8 @@ pub(crate) enum BlockReason {
     Covered,
     /// The keyboard focus moved elsewhere.
     Focus,
+    /// The field shows what is typed, which it hid when a credential was resolved for it.
+    Revealed,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -192,7 +196,11 @@ impl Block {
         match self.reason {
             BlockReason::Elsewhere => true,
             BlockReason::Moved | BlockReason::Covered => self.takes,
-            BlockReason::Stale | BlockReason::Hidden | BlockReason::Changed | BlockReason::Focus => false,
+            BlockReason::Stale
+            | BlockReason::Hidden
+            | BlockReason::Changed
+            | BlockReason::Focus
+            | BlockReason::Revealed => false,
         }
     }
 
@@ -365,6 +373,8 @@ pub(crate) struct Field {
     /// How many boxes of one character begin with it; 1 for any other field.
     pub(crate) boxes: usize,
     pub(crate) sensitive: bool,
+    /// It hid what is typed, and shows it now.
+    pub(crate) revealed: bool,
 }
 
 /// What a field holds once text was entered.

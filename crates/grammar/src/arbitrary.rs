@@ -235,7 +235,7 @@ structs! {
     Heading { level, text, }
     LiveText { kind, text, }
     Sketch { page_type, description, language, landmarks, headings, live, modal, challenge, empty, }
-    Truncation { candidates, elements, frames, off_view, texts, }
+    Truncation { candidates, elements, frames, off_view, keyboard, texts, }
     TextLine { kind, level, cells, more, before, frame, placement, behind, }
     Delta { since, came, went, changed, }
     Observation {

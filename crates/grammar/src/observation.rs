@@ -180,6 +180,8 @@ pub struct Truncation {
     pub frames: u64,
     /// Candidates beyond the view, where only the view was asked for.
     pub off_view: u64,
+    /// Controls that only the keyboard reaches, such as skip links and native controls behind drawn ones.
+    pub keyboard: u64,
     /// Lines of text beyond the bound.
     pub texts: u64,
 }

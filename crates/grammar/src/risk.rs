@@ -8,6 +8,7 @@
 mod tests;
 mod words;
 
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use crate::action::{Action, Press, Select, TypeText};
@@ -103,7 +104,11 @@ fn of_action(action: &Action, targets: &[&Candidate], page: &Observation) -> Ris
         Action::Hover(_) | Action::Focus(_) => {
             target.map(of_click).filter(|class| class.needs_consent()).unwrap_or(RiskClass::Read)
         }
-        Action::DragTo(_) => targets.iter().map(|end| of_click(end)).max().unwrap_or(RiskClass::Write),
+        Action::DragTo(_) => {
+            let takes_away = targets.iter().skip(1).any(|end| words::has_bin(&end.name));
+            let dropped = if takes_away { RiskClass::Destructive } else { RiskClass::Write };
+            targets.iter().map(|end| of_click(end)).max().unwrap_or(RiskClass::Write).max(dropped)
+        }
         Action::Press(press) => of_press(press, target, page),
         Action::Type(_) | Action::SetValue(_) => {
             let is_secret = action.credential().is_some() || target.is_some_and(Candidate::is_sensitive);
@@ -219,32 +224,52 @@ fn of_words(name: &str, control: &Candidate) -> RiskClass {
         let class = is_agreed.then(|| said(around)).flatten();
         class.or_else(|| is_final.then_some(RiskClass::Destructive))
     };
-    let own = words::class_of(name).or_else(|| costs(name).filter(|_| is_button));
+    // A link or a tab of this name shows what was thrown away.
+    let throws = || {
+        (matches!(control.role, Role::Button | Role::MenuItem) && words::is_bin(name)).then_some(RiskClass::Destructive)
+    };
+    let own = words::class_of(name).or_else(throws).or_else(|| costs(name).filter(|_| is_button));
     let pictured = || control.activation.icon.as_deref().and_then(words::class_of_icon);
     own.or_else(pictured).or_else(described).or_else(asked).unwrap_or(RiskClass::Write)
 }
 
 /// What the request of an activation risks, by its method, its address and the fields that it sends.
 fn of_request(activation: &Activation) -> RiskClass {
-    let method = match activation.method.as_deref() {
-        Some("DELETE") => RiskClass::Destructive,
-        _ => RiskClass::Write,
-    };
+    let is_deletion = activation.method.as_deref() == Some("DELETE");
     let sent = |field: &SentField| match field {
         SentField::Card => RiskClass::Money,
         SentField::Password | SentField::OneTimeCode => RiskClass::Credential,
     };
     let sends = activation.sends.iter().map(sent).max().unwrap_or(RiskClass::Write);
-    method.max(sends).max(activation.url.as_deref().map_or(RiskClass::Write, of_path))
+    let path = activation.url.as_deref().map_or(RiskClass::Write, of_sent_path);
+    if is_deletion { RiskClass::Destructive } else { sends.max(path) }
 }
 
 /// What a path says by itself: `/items/5/delete`. Only the last word counts, since `/orders/5` is an address.
 fn of_path(url: &str) -> RiskClass {
-    let Ok(url) = Url::parse(url) else { return RiskClass::Write };
-    let last = url.path_segments().and_then(|mut parts| parts.rfind(|part| !part.is_empty())).unwrap_or_default();
-    let last = last.rsplit_once('.').map_or(last, |(name, _)| name);
-    let last = last.replace(['-', '_'], " ");
+    let last = path_words(url).pop().unwrap_or_default();
     let ends_session = matches!(&*last.to_lowercase(), "logout" | "log out" | "logoff" | "signout" | "sign out");
     let is_destructive = ends_session || words::class_of(&last) == Some(RiskClass::Destructive);
     if is_destructive { RiskClass::Destructive } else { RiskClass::Write }
+}
+
+/// What a path says to which a form is sent: `/pay`, `/pay/5`. As the address of a link, `/checkout` is only a page. The
+/// method does not matter: many pages send the form themselves and state none.
+fn of_sent_path(url: &str) -> RiskClass {
+    let is_id = |word: &String| word.chars().any(|c| c.is_ascii_digit());
+    let words = path_words(url);
+    let verb = words.iter().rfind(|word| !is_id(word)).and_then(|verb| words::class_of(verb));
+    verb.unwrap_or(RiskClass::Write).max(of_path(url))
+}
+
+/// The parts of a path as words, without endings such as `.php`.
+fn path_words(url: &str) -> Vec<String> {
+    let Ok(url) = Url::parse(url) else { return Vec::new() };
+    let parts = url.path_segments().into_iter().flatten().filter(|part| !part.is_empty());
+    let word = |part: &str| {
+        let part = part.split_once(';').map_or(part, |(part, _)| part);
+        let name = part.rsplit_once('.').map_or(part, |(name, _)| name);
+        percent_decode_str(name).decode_utf8_lossy().replace(['-', '_'], " ")
+    };
+    parts.map(word).collect()
 }

@@ -182,11 +182,21 @@ impl TextPattern {
     }
 }
 
-/// Collapses runs of white space to one space and trims; zero-width spaces and soft hyphens go.
+/// Whether a character takes no place where text is drawn: soft hyphens, zero-width characters, marks of direction,
+/// fillers. `De&shy;lete` reads `Delete`.
+#[must_use]
+pub const fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Collapses runs of white space to one space and trims; what [is invisible](is_invisible) goes.
 #[must_use]
 pub fn collapse_white_space(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let visible = text.chars().filter(|c| !matches!(c, '\u{200b}' | '\u{00ad}' | '\u{feff}'));
+    let visible = text.chars().filter(|c| !is_invisible(*c));
     let mut pending_space = false;
     for c in visible {
         if c.is_whitespace() {

@@ -240,7 +240,7 @@ impl Pair<'_> {
         if was.is_some() && is.is_some() {
             differ(DivergenceKind::Url, was, is);
         }
-        let (gone, came) = apart(&errors(then), &errors(now));
+        let (gone, came) = apart(&errors(Side::Recorded, then, likeness), &errors(Side::Replayed, now, likeness));
         if !gone.is_empty() || !came.is_empty() {
             found.push(self.divergence(DivergenceKind::Console, gone, came));
         }
@@ -306,11 +306,24 @@ fn url_after(record: &StepRecord) -> &str {
     after.unwrap_or(&record.url)
 }
 
-/// By their texts without numbers: ports, lines, times and ids differ from run to run.
-fn errors(record: &StepRecord) -> BTreeMap<String, &str> {
-    let effects = record.effects.iter();
-    let keyed = |error: &'_ String| error.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
-    effects.flat_map(|effects| &effects.console_errors).map(|error| (keyed(error), error.as_str())).collect()
+/// By their texts without numbers: ports, lines, times and ids differ from run to run. What Chrome says of a resource that
+/// did not load is about a request, and left out where that is.
+fn errors<'a>(side: Side, record: &'a StepRecord, likeness: &Likeness) -> BTreeMap<String, &'a str> {
+    let plain = |text: &str| text.split(|c: char| c.is_ascii_digit()).collect::<String>();
+    let keyed = |error: &'a String| {
+        let key = match unloaded(error) {
+            Some((text, url)) => format!("{} {}", plain(text), likeness.resource(side, url)?),
+            None => plain(error),
+        };
+        Some((key, error.as_str()))
+    };
+    record.effects.iter().flat_map(|effects| &effects.console_errors).filter_map(keyed).collect()
+}
+
+/// The parts of Chrome's message about a resource: what happened, and the URL.
+fn unloaded(error: &str) -> Option<(&str, &str)> {
+    let (text, url) = error.strip_suffix(')')?.rsplit_once(" (")?;
+    text.starts_with("Failed to load resource").then_some((text, url))
 }
 
 fn apart(was: &BTreeMap<String, &str>, is: &BTreeMap<String, &str>) -> (Vec<String>, Vec<String>) {

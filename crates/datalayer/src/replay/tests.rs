@@ -180,6 +180,17 @@ fn each_difference_has_its_kind() {
     assert_eq!(kinds(&then, &[]), [Kind::Missing]);
     assert_eq!(kinds(&then, &[with(now.clone(), &json!({ "url": "http://b.test/y" }))]), [Kind::Url]);
     assert_eq!(kinds(&then, &[with(now.clone(), &effects(json!({ "consoleErrors": ["boom"] })))]), [Kind::Console]);
+    let unloaded = |url: &str| effects(json!({ "consoleErrors": [format!("Failed to load resource: 404 ({url})")] }));
+    let icon = unloaded("http://b.test/favicon.ico");
+    assert_eq!(kinds(&then, &[with(now.clone(), &icon)]), [], "Chrome asks for it by itself");
+    let lacks = |then: &str, now_url: &str| {
+        kinds(
+            &with(step(0, &click("c1"), &button("c1", "Save", "#save")), &unloaded(then)),
+            &[with(now.clone(), &unloaded(now_url))],
+        )
+    };
+    assert_eq!(lacks("http://a.test/x.png", "http://b.test/x.png"), [], "the origins are those of the start");
+    assert_eq!(lacks("http://a.test/x.png", "http://b.test/y.png"), [Kind::Console]);
     let failure = json!({ "stage": "act", "cause": "covered", "message": "x" });
     let failed = with(now.clone(), &json!({ "result": "failed", "failure": failure }));
     assert_eq!(kinds(&then, &[failed]), [Kind::Outcome]);

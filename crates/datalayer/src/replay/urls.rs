@@ -45,9 +45,13 @@ impl Likeness {
     pub(super) fn request(&self, side: Side, request: &RequestFact) -> Option<(String, Option<u16>)> {
         let whole = format!("{} {}", request.method, request.url);
         let stable = || format!("{} {}", request.method, self.stable(side, &request.url));
-        // Browsers ask for it by themselves, some time.
-        let is_icon = request.method == "GET" && request.url.ends_with("/favicon.ico");
+        let is_icon = request.method == "GET" && is_icon(&request.url);
         (!is_icon && !self.ignored.is_match(&whole)).then(|| (stable(), request.status))
+    }
+
+    /// The address of a resource that did not load, as it is compared; `None` if it is left out.
+    pub(super) fn resource(&self, side: Side, url: &str) -> Option<String> {
+        (!is_icon(url)).then(|| self.url(side, url)).flatten()
     }
 
     fn stable(&self, side: Side, url: &str) -> String {
@@ -76,6 +80,11 @@ impl Likeness {
         }
         out
     }
+}
+
+/// Browsers ask for it by themselves, some time.
+fn is_icon(url: &str) -> bool {
+    url.ends_with("/favicon.ico")
 }
 
 /// Digits from which a number is a time or a generated id.

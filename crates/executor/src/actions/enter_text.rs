@@ -1,7 +1,8 @@
 //! Entering text: typed, set as a whole, or removed.
 //!
 //! Invariants:
-//! - A secret is resolved after the field was found ready, for the origin of the field's own document.
+//! - A secret is resolved after the field was found ready, for the origin of the field's own document. A field that hid
+//!   what is typed by then, and shows it later, gets nothing of it.
 //! - Characters reach only the field, and only while it has the focus.
 
 use std::sync::atomic::Ordering;
@@ -151,13 +152,16 @@ impl Run<'_> {
                 let main = self.main_world(Stage::Act).await?;
                 self.ask(&main, "(cb) => cb.act.origin()", &[], Stage::Act).await?
             };
-            let scope = SecretScope { origin, page_origin, is_password_field: entry.field.sensitive };
+            let scope =
+                SecretScope { origin, page_origin, is_password_field: entry.field.sensitive && !entry.field.revealed };
             let by = Deadline::at(self.answer_by());
             let secret = match self.race(Stage::Act, secrets.resolve(reference, &scope, by)).await? {
                 Ok(secret) => secret,
                 Err(refusal) => return Err(refused(&refusal, target)),
             };
             self.keep_secret(entry, &secret, target).await?;
+            let args = [entry.field.id.into()];
+            self.ask::<bool>(&entry.ready.world, "(cb, id) => cb.act.bindsSecret(id)", &args, Stage::Act).await?;
             return Ok(secret);
         }
         match text {

@@ -173,6 +173,8 @@ const standsStill = async (found) => {
   return isConnected(found) && sameBox(last, boxOf(found));
 };
 
+/** What a page draws itself, and works by keys. */
+const KEYED = new Set(["slider", "spinbutton", "scrollbar", "separator"]);
 /**
  * One round of checks.
  * @returns {Promise<Tried & { ok?: boolean, x?: number, y?: number, box?: any, receiver?: number }>}
@@ -186,7 +188,10 @@ const check = async (id, need, round) => {
   if (need.enabled && (states.disabled || cb.statesOf(controlFor(found)).disabled || isInert(found)))
     return { fail: "notEnabled" };
   const slides = found instanceof HTMLInputElement && inputType(found) === "range";
-  if (need.editable && !states.editable && !slides) return { fail: states.disabled ? "notEnabled" : "notEditable" };
+  if (need.editable && !states.editable && !slides) {
+    const takesKeys = KEYED.has(cb.roleOf(found)) && !states.readonly;
+    return { fail: states.disabled ? "notEnabled" : takesKeys ? "takesKeys" : "notEditable" };
+  }
   if (need.stable) {
     // Animations advance once a frame, so what stands here now is the last frame. The page's own callbacks of the
     // next one may run after ours: what it draws is known once they are done.

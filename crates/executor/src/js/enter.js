@@ -65,6 +65,7 @@ act.field = (id) => {
     multiline: field instanceof HTMLTextAreaElement || kindOf(field) === "rich",
     boxes: boxes.length,
     sensitive: boxes.some(cb.isSensitive),
+    revealed: boxes.some(cb.isRevealed),
   };
 };
 /** What a field holds, as conditions see it. */

@@ -61,6 +61,15 @@ const submitterOf = (form) => {
   const said = (name) => attr(found, name);
   return found ? JSON.stringify([cb.idOf(found), ...["name", "value", "formaction", "formmethod"].map(said)]) : null;
 };
+/** Fields that hid what is typed when a credential was resolved for them, for the gesture that is opened next. */
+let hiding = [];
+act.bindsSecret = (id) => {
+  const field = element(id);
+  hiding = field ? cb.boxesFrom(field).filter(cb.hidesText) : [];
+  return true;
+};
+/** Events that bring text. */
+const BRINGS = new Set(["keydown", "beforeinput"]);
 const BROUGHT = "[role=tooltip], [popover]";
 const isDrawnAside = (one) => ["absolute", "fixed"].includes(cb.styleOf(one).position);
 /** Tips that only the pointer brought. */
@@ -186,6 +195,8 @@ const ACTIVATES = new Set(["Enter", " "]);
  * at here and nowhere else; `gesture.seen` is empty at the first event.
  */
 const objection = (event, target) => {
+  if (BRINGS.has(event.type) && gesture.hiding.some((field) => !cb.hidesText(field)))
+    return { type: event.type, reason: "revealed", by: "" };
   const isFirst = !gesture.seen.length;
   const about = (by) => (by ? { type: event.type, reason: "changed", by } : null);
   const isRelease = RELEASES.has(event.type) && gesture.ends;
@@ -509,6 +520,7 @@ export const openGesture = (spec) => {
     under: null,
     isData: false,
     carrying: target && spec.ends ? startCarrying(target) : null,
+    hiding: hiding.splice(0),
     expects: spec.expects,
     since: performance.now(),
     until: spec.by ?? performance.now() + spec.ms,

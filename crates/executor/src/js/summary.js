@@ -21,6 +21,9 @@ for (const state of ["disabled", "readonly", "required", "open"]) STATE_OF.set(s
  */
 const isLook = (name) => name === "class" || name === "style" || name.startsWith("data-");
 const MAX_LOOKS = 500;
+const wholeText = getter(Node.prototype, "textContent");
+/** Stands for the text of a node among its attributes. */
+const TEXT = "#text";
 /** States that pages set for a moment while they work, or while a control is held: they count once they have lasted. */
 const isBrief = (name) => isLook(name) || ["aria-busy", "aria-pressed", "aria-disabled", "disabled"].includes(name);
 const BRIEF = 350;
@@ -257,6 +260,29 @@ export const startSummary = (main, hovers) => {
     const isWords = type === "characterData" || [...addedNodes, ...removedNodes].every(isText);
     return isWords && cb.contains(main, type === "characterData" ? cb.parentNode(target) : target);
   };
+  /** What attributes and texts said before the step changed them: what says the same again has not changed. */
+  const firsts = new Map();
+  const keepFirst = (node, name, value) => {
+    let known = firsts.get(node);
+    if (!known) {
+      if (firsts.size >= MAX_LOOKS) {
+        counted = true;
+        return;
+      }
+      firsts.set(node, (known = new Map()));
+    }
+    if (!known.has(name)) known.set(name, value);
+    if (isOther(node, name, known.get(name)) && changedIn.size < 50) changedIn.add(node);
+  };
+  const isOther = (node, name, value) => (name === TEXT ? wholeText(node) : attr(node, name)) !== value;
+  const isChanged = () =>
+    [...firsts].some(([node, known]) => [...known].some(([name, value]) => isOther(node, name, value)));
+  /** The text that a record put another in the place of, if that was all that the node holds. */
+  const replacedText = ({ addedNodes, removedNodes, previousSibling, nextSibling }) => {
+    const isText = (node) => nodeType(node) === 3;
+    if (previousSibling || nextSibling || ![...addedNodes, ...removedNodes].every(isText)) return null;
+    return [...removedNodes].map(wholeText).join("");
+  };
   let lostFrom = null;
   const changedIn = new Set();
   summary.isElsewhere = () => [...changedIn].some((found) => found !== lostFrom);
@@ -269,12 +295,14 @@ export const startSummary = (main, hovers) => {
       if (isPassing(record.target)) return;
       if (isBrief(record.attributeName)) lookAt(record);
       else if (isOwnLabel(record)) return;
-      else if (phase !== COMING && attr(record.target, record.attributeName) !== record.oldValue) counted = true;
+      else if (phase !== COMING) keepFirst(record.target, record.attributeName, record.oldValue);
       return;
     }
     if (isOwnLabel(record)) return;
-    if (phase !== COMING && record.type === "characterData") counted = true;
+    if (phase !== COMING && record.type === "characterData") keepFirst(record.target, TEXT, record.oldValue);
     if (record.type === "characterData" || isPassing(record.target)) return;
+    const replaced = replacedText(record);
+    if (replaced !== null && phase !== COMING) return keepFirst(record.target, TEXT, replaced);
     const isPicture = (node) => matches(node, MEDIA) || queryWithin(node, MEDIA).length > 0;
     const isPlain = (node) => isElement(node) && !isNotable(node) && !cb.textOf(node).trim() && !isPicture(node);
     const isDrawnAside = (node) => ["absolute", "fixed"].includes(cb.styleOf(node).position);
@@ -327,7 +355,7 @@ export const startSummary = (main, hovers) => {
     if (phase === DONE && !drags)
       for (const [found, seen] of looks) for (const [name, known] of seen) known.push(spelt(name, attr(found, name)));
   };
-  summary.hasEffect = () => (counted ||= (phase === DONE && looksElse()) || hasStayed());
+  summary.hasEffect = () => (counted ||= (phase === DONE && looksElse()) || hasStayed()) || isChanged();
   const titled = (found, name) => {
     const role = cb.roleOf(found);
     return cb.cut(

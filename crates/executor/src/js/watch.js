@@ -198,7 +198,7 @@ const startWatch = (spec) => {
       }, rest);
     if (!watch.reported && watch.hasEffect()) wake();
   };
-  const observe = (root) => observer.observe(root, { ...ANY_CHANGE, attributeOldValue: true });
+  const observe = (root) => observer.observe(root, { ...ANY_CHANGE, attributeOldValue: true, characterDataOldValue: true });
   const account = (records) => {
     for (const record of records) watch.summary.take(record, observe);
   };

@@ -348,3 +348,43 @@ async fn a_field_that_is_gone_with_its_document_is_no_failure() {
     );
     assert!(success.evidence.effects.unwrap().new_document);
 }
+
+#[tokio::test]
+async fn what_says_the_same_again_has_not_changed() {
+    let away = "out.setAttribute('aria-label', 'Busy'); out.title = 'x'; out.lang = 'de'";
+    let back = "out.setAttribute('aria-label', 'Idle'); out.removeAttribute('title'); out.removeAttribute('lang')";
+    let text = "word.data = 'Busy'; word.data = 'Idle'; row.textContent = 'Busy'; row.textContent = 'One'";
+    for (script, is_effect) in [
+        (format!("{away}; {back}"), false),
+        (away.to_owned(), true),
+        (text.to_owned(), false),
+        ("word.data = 'Busy'".to_owned(), true),
+        ("row.textContent = 'Two'".to_owned(), true),
+        ("row.textContent = ''".to_owned(), true),
+    ] {
+        let page = format!(
+            "<button id=go onclick=\"{script}\">Go</button><p id=out aria-label=Idle>Idle</p><p id=row>One</p>\
+             <script>const word = out.firstChild</script>"
+        );
+        let mut lab = lab(&[("/", &page)]).await;
+        let success = succeeded(lab.click("#go").await);
+        assert_eq!(!success.evidence.no_observed_effect, is_effect, "{script}: {:?}", success.evidence.effects);
+    }
+}
+
+#[tokio::test]
+async fn what_a_page_draws_as_a_slider_takes_keys_and_says_so() {
+    let page = "<div role=slider tabindex=0 id=it aria-valuenow=5 onkeydown=\"this.ariaValueNow = 6\">x</div>";
+    let mut lab = lab(&[("/", page)]).await;
+    let it = json!({"it": css_of("#it")});
+    let failure = failed(lab.step(it.clone(), json!({"type": "setValue", "targetRef": "it", "value": "6"})).await);
+    assert_eq!(failure.cause, Cause::NotEditable);
+    assert!(failure.message.contains("press ArrowRight"), "{}", failure.message);
+    succeeded(lab.step(it, json!({"type": "press", "targetRef": "it", "keys": "ArrowRight"})).await);
+    assert_eq!(lab.eval("it.ariaValueNow").await, "6");
+    let frozen = "<div role=slider tabindex=0 id=it aria-readonly=true>x</div>";
+    let mut lab = crate::lab::lab(&[("/", frozen)]).await;
+    let step = json!({"type": "setValue", "targetRef": "it", "value": "6"});
+    let failure = failed(lab.step(json!({"it": css_of("#it")}), step).await);
+    assert!(failure.message.contains("read-only"), "{}", failure.message);
+}

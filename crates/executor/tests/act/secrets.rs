@@ -67,6 +67,31 @@ async fn a_secret_is_not_given_to_another_origin() {
 }
 
 #[tokio::test]
+async fn a_credential_does_not_reach_a_field_that_shows_it_by_then() {
+    let shows = "p.type = 'text'";
+    let pages = [
+        format!("<input id=p type=password onfocus=\"{shows}\">"),
+        format!("<input id=p type=password onfocus=\"Promise.resolve().then(() => {{ {shows} }})\">"),
+        format!("<input id=p type=password name=password onkeydown=\"{shows}\">"),
+        "<input id=p style='-webkit-text-security:disc' name=password onfocus=\"this.style = ''\">".to_owned(),
+    ];
+    for page in &pages {
+        for step in if page.contains("onkeydown") { &["type"][..] } else { &["type", "setValue"] } {
+            let mut lab = lab(&[("/", page)]).await;
+            let p = json!({"p": css_of("#p")});
+            let failure =
+                failed(lab.step(p.clone(), json!({"type": step, "targetRef": "p", "credentialRef": "shop"})).await);
+            let seen = (failure.cause, failure.facts.rule);
+            assert_eq!(seen, (Cause::PolicyBlocked, Some(Rule::SecretScope)), "{page}: {}", failure.message);
+            assert_eq!(lab.eval("p.value").await, "", "{page}");
+            // It does not help to try again: the field is no longer one that hides what is typed.
+            lab.step(p, json!({"type": step, "targetRef": "p", "credentialRef": "shop"})).await;
+            assert!(!lab.secrets.asked.lock().unwrap().last().unwrap().is_password_field, "{page}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_secret_in_the_clear_is_refused() {
     let mut lab = lab(&[("/", "<input id=p type=password>")]).await;
     let p = json!({"p": css_of("#p")});

@@ -1,9 +1,10 @@
 //! Whether a candidate supports what a step does to it.
 
 use crate::action::{Action, OptionChoice as Choice, TargetNeed};
-use crate::candidate::{Candidate, Capability};
+use crate::candidate::{Candidate, Capability, ControlKind};
 use crate::observation::Observation;
 use crate::plan::violation::ViolationCode;
+use crate::role::Role;
 
 /// Candidates that are named in a message.
 const NAMED: usize = 8;
@@ -22,6 +23,14 @@ pub(super) fn fitting(action: &Action, observation: &Observation) -> String {
     }
 }
 
+/// How a value is changed that the page draws itself.
+fn keys_of(candidate: &Candidate) -> Option<&'static str> {
+    let takes = matches!(candidate.role, Role::Slider | Role::SpinButton | Role::ScrollBar | Role::Separator)
+        && candidate.control == ControlKind::Plain
+        && !candidate.states.readonly;
+    takes.then_some("it is drawn by the page and takes keys: press ArrowRight, ArrowLeft, Home, End or PageUp on it")
+}
+
 /// Why the candidate does not support the action, if it does not.
 pub(super) fn support_violation(
     action: &Action,
@@ -31,7 +40,8 @@ pub(super) fn support_violation(
 ) -> Option<(ViolationCode, String)> {
     let verb = action.kind().meta().name;
     if !candidate.supports(need) {
-        let others = fitting(action, observation);
+        let keys = if need == Capability::Value { keys_of(candidate) } else { None };
+        let others = keys.map_or_else(|| fitting(action, observation), |keys| format!("; {keys}"));
         let message = format!("expected a target for `{verb}`, saw {} {}{others}", candidate.id, candidate.title());
         return Some((ViolationCode::UnsupportedVerb, message));
     }

@@ -46,6 +46,70 @@ fn the_labelled_controls_ask_where_they_should_and_nowhere_else() {
     assert!(recall >= 98.0 && alarms <= 5.0, "recall {recall:.1} %, false alarms {alarms:.1} %: {wrong:#?}");
 }
 
+/// Controls in five languages, written for the kinds that hostile pages and reviews brought up: part, language, role,
+/// name (as JSON spells it), what else is known, class. The lexicon is tuned on the part `tuning` only.
+const LABELS: &str = include_str!("labels.tsv");
+
+/// Of both parts of the labels: those that need consent and ask, and those that need none and ask. No figure may get
+/// worse; the first to get better is written here.
+const RATCHET: [(&str, u32, u32); 2] = [("tuning", 214, 1), ("held-out", 188, 2)];
+
+#[derive(serde::Deserialize)]
+struct Label {
+    /// How the control is used: clicked, dropped on (`drag`), or left by Enter (`enter`).
+    #[serde(default)]
+    verb: String,
+    method: Option<String>,
+    url: Option<String>,
+    to: Option<String>,
+}
+
+fn of_label(role: &str, name: &str, extra: &str) -> RiskClass {
+    let mut page = sample::page("listitem \"Note 7\"");
+    let name: String = serde_json::from_str(&format!("\"{name}\"")).unwrap();
+    let label: Label = serde_json::from_str(extra).unwrap();
+    let mut target = control(role, &name, &serde_json::from_str(extra).unwrap());
+    let absolute = |path: String| format!("https://a.test{path}");
+    target.control = sample::page(&format!("{role} \"x\"")).candidates.remove(0).control;
+    target.activation.method = label.method;
+    target.activation.url = label.url.map(absolute);
+    target.destination = label.to.map(absolute);
+    target.id = crate::id::CandidateId(2);
+    page.candidates.push(target);
+    let action = match label.verb.as_str() {
+        "drag" => json!({"type": "dragTo", "targetRef": "c1", "to": "c2"}),
+        "enter" => json!({"type": "press", "targetRef": "c2", "keys": "Enter"}),
+        _ => json!({"type": "click", "targetRef": "c2"}),
+    };
+    let action = step(action);
+    let targets = action.targets().into_iter().filter_map(|target| page.candidate(target.candidate_id()?));
+    of(&action, &targets.collect::<Vec<_>>(), &page)
+}
+
+#[test]
+fn the_labels_ask_no_worse_than_before() {
+    for (part, least_asked, most_needless) in RATCHET {
+        let (mut asked, mut needless, mut wrong) = (0, 0, Vec::new());
+        for row in LABELS.lines() {
+            let columns = <[&str; 6]>::try_from(row.split('\t').collect::<Vec<_>>()).unwrap();
+            let [of_part, language, role, name, extra, class] = columns;
+            if of_part != part {
+                continue;
+            }
+            let asks = of_label(role, name, extra).needs_consent();
+            asked += u32::from(asks && class != "harmless");
+            needless += u32::from(asks && class == "harmless");
+            if asks != (class != "harmless") {
+                wrong.push(format!("{class}: {language} {role} {name} {extra}"));
+            }
+        }
+        let is_as_good = asked >= least_asked && needless <= most_needless;
+        // What is wrong in the held-out part is not shown: it would be tuned on.
+        let wrong = if part == "tuning" { wrong } else { Vec::new() };
+        assert!(is_as_good, "{part}: {asked} ask, {needless} ask needlessly: {wrong:#?}");
+    }
+}
+
 fn step(json: Value) -> Action {
     serde_json::from_value(json).unwrap()
 }
@@ -69,6 +133,69 @@ fn pressed(lines: &str, keys: &str, change: impl FnOnce(&mut [Candidate])) -> Re
     assert!(plan.needs_observation(0) || keys == "Tab");
     let bound = plan.bind(0, &page)?;
     Ok((bound.risk(), bound.main_target().map(|(name, _)| name.to_string()).unwrap_or_default()))
+}
+
+#[test]
+fn a_name_is_read_in_every_way_that_a_person_may() {
+    let said = |role: &str, name: &str| of_click(&control(role, name, &json!({})));
+    for name in [
+        "De\u{ad}lete",
+        "De\u{200b}lete",
+        "De lete",
+        "DeleteAll",
+        "deleteAll",
+        "delete_all",
+        "delete.all",
+        "De1ete",
+        "D3LETE",
+    ] {
+        assert_eq!(said("button", name), RiskClass::Destructive, "{name}");
+    }
+    for name in ["i18n", "H264", "iPhone 15", "PayPal", "Model_S", "v1.0", "De l'usine", "Undo_delete", "clearFilters"]
+    {
+        assert_eq!(said("button", name), RiskClass::Write, "{name}");
+    }
+    assert_eq!(said("button", "Pub1ish"), RiskClass::Send, "a one is an `l` or an `i`");
+}
+
+#[test]
+fn a_bin_throws_away_what_is_dropped_there_and_shows_it_as_a_link() {
+    let click = json!({"type": "click", "targetRef": "c1"});
+    assert_eq!(risk("button \"Trash (3)\"", |_| {}, click.clone()), RiskClass::Destructive);
+    assert_eq!(risk("link \"Trash\"", |_| {}, click.clone()), RiskClass::Write);
+    assert_eq!(risk("button \"Trash settings\"", |_| {}, click), RiskClass::Write);
+    let dropped = json!({"type": "dragTo", "targetRef": "c1", "to": "c2"});
+    let drop = |page: &str| risk(page, |_| {}, dropped.clone());
+    assert_eq!(drop("listitem \"Note 7\"\nlink \"Trash\""), RiskClass::Destructive);
+    assert_eq!(drop("listitem \"Trash\"\nlistitem \"Done\""), RiskClass::Write, "what is dragged is no place");
+}
+
+#[test]
+fn what_is_sent_to_a_path_is_judged_by_its_verb() {
+    let enter = || json!({"type": "press", "targetRef": "c1", "keys": "Enter"});
+    let sent = |method: &str, path: &str| {
+        let (method, url) = (method.to_owned(), format!("https://a.test{path}"));
+        let change = move |field: &mut Candidate| {
+            field.activation.method = Some(method);
+            field.activation.url = Some(url);
+        };
+        risk("textbox \"Name\"", change, enter())
+    };
+    for path in ["/pay", "/shop/pay.php", "/pay/5", "/pay;s=1", "/pagar", "/%6Bauf/bezahlen", "/payNow"] {
+        assert_eq!(sent("POST", path), RiskClass::Money, "{path}");
+        assert_eq!(sent("GET", path), RiskClass::Money, "{path}: pages send forms themselves");
+        let link = format!("link \"Go on\" to={path}");
+        assert_eq!(
+            risk(&link, |_| {}, json!({"type": "click", "targetRef": "c1"})),
+            RiskClass::Write,
+            "{path} is a page"
+        );
+    }
+    assert_eq!(sent("POST", "/messages/send"), RiskClass::Send);
+    for path in ["/search", "/orders/5", "/orders/filter", "/pay/methods", "/"] {
+        assert_eq!(sent("POST", path), RiskClass::Write, "{path}");
+        assert_eq!(sent("GET", path), RiskClass::Write, "{path}");
+    }
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //! which say that it does not.
 //!
 //! One data file, `words.json`, holds the words of 28 languages. All of them are used together, because the language of
-//! a control is unknown. Texts are compared after NFKC, lower case, removal of what is invisible and of accents; a name
-//! in which nothing was found is compared once more by its confusables skeleton (UTS 39), so that a look-alike is found.
+//! a control is unknown. Texts are compared after NFKC, lower case, removal of what is invisible and of accents. A name in
+//! which nothing was found is compared again in the other ways to read it: `deleteAll` as two words, `De lete` as one,
+//! `De1ete` with the letters that its digits look like, and by its confusables skeleton (UTS 39).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -26,11 +27,28 @@ static SKELETONS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(&|text| skel
 /// The class that the words of a name, or of a sentence, stand for; `None` where they stand for none.
 pub(super) fn class_of(text: &str) -> Option<RiskClass> {
     let plain = normalised(text);
-    let found = LEXICON.class_of(&plain);
-    if found.is_some() || plain.is_ascii() {
-        return found;
-    }
-    SKELETONS.class_of(&skeleton(&plain))
+    LEXICON
+        .class_of(&plain)
+        .or_else(|| humps_parted(text).and_then(|parted| LEXICON.class_of(&normalised(&parted))))
+        .or_else(|| LEXICON.class_of_halves(&plain))
+        .or_else(|| ['l', 'i'].into_iter().find_map(|one| LEXICON.class_of(&digits_as_letters(&plain, one)?)))
+        .or_else(|| (!plain.is_ascii()).then(|| SKELETONS.class_of(&skeleton(&plain))).flatten())
+}
+
+/// Whether a name is nothing but that of a place that takes what is thrown away: `Trash (3)`.
+pub(super) fn is_bin(name: &str) -> bool {
+    let name = normalised(name);
+    let whole = compact(&name).len();
+    // An entry of a script without blanks covers the words of the whole name, whatever they are.
+    let is_whole = |span: &Span| span.bytes.start < name.len() || span.bytes.len() == whole;
+    let spans = LEXICON.all_spans(&name).into_iter().filter(|span| span.member == Member::Bin && is_whole(span));
+    let covered = spans.map(|span| span.words.len()).max().unwrap_or(0);
+    covered > 0 && words_of(&name).iter().filter(|(word, _)| !word.chars().all(char::is_numeric)).count() <= covered
+}
+
+/// Whether a name mentions such a place, so that what is dropped there is thrown away.
+pub(super) fn has_bin(name: &str) -> bool {
+    LEXICON.has(&normalised(name), Member::Bin)
 }
 
 /// The class of what an icon is called: `trash`, `paper plane`.
@@ -112,6 +130,8 @@ enum Member {
     No,
     /// Shows that something is for ever, or is charged.
     Final,
+    /// A place that takes what is thrown away: `trash`.
+    Bin,
 }
 
 impl Member {
@@ -256,6 +276,17 @@ impl Lexicon {
         hits.filter_map(|hit| hit.member.class()).max()
     }
 
+    /// The gravest word that a blank divides: `De lete`.
+    fn class_of_halves(&self, text: &str) -> Option<RiskClass> {
+        let words = words_of(text);
+        let pairs = words.iter().zip(words.iter().skip(1)).map(|((one, _), (other, _))| format!("{one}{other}"));
+        // Short ones come about by chance: `de l'usine`, `in via Roma`.
+        let pairs = pairs.filter(|joined| joined.chars().count() > 5);
+        let entries = pairs.flat_map(|joined| self.equal.get(&joined).into_iter().flatten());
+        let entries = entries.filter_map(|index| self.entries.get(*index)).filter(|entry| entry.parts.len() == 1);
+        entries.filter_map(|entry| entry.member.class()).max()
+    }
+
     fn has(&self, text: &str, member: Member) -> bool {
         self.all_spans(text).iter().any(|span| span.member == member)
     }
@@ -315,13 +346,13 @@ fn phrase_end(parts: &[Pattern], words: &[(&str, Range<usize>)]) -> Option<usize
     at.checked_sub(1)
 }
 
-/// The words of a text, at apostrophes divided too, except for `n't`.
+/// The words of a text, divided at apostrophes too, except for `n't`, and where identifiers are: `delete_all`.
 fn words_of(text: &str) -> Vec<(&str, Range<usize>)> {
     let mut words = Vec::new();
     for (start, word) in text.unicode_word_indices() {
         let mut at = start;
         let is_negation = word.ends_with("n't");
-        for part in word.split(|c| c == '\'' && !is_negation) {
+        for part in word.split(|c| matches!(c, '_' | '.' | ':') || (c == '\'' && !is_negation)) {
             if !part.is_empty() {
                 words.push((part, at..at + part.len()));
             }
@@ -359,6 +390,46 @@ fn normalised(text: &str) -> String {
         .nfc()
         .collect();
     joined_letters(&folded)
+}
+
+/// `deleteAll` is two words; `None` if there are none such.
+fn humps_parted(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_uppercase() && out.ends_with(char::is_lowercase) {
+            out.push(' ');
+        }
+        out.push(c);
+    }
+    (out.len() > text.len()).then_some(out)
+}
+
+/// A text with the letters that digits and signs before a letter look like, within words that have more letters than
+/// others; `one` is what `1` stands for. `None` if there are none.
+fn digits_as_letters(text: &str, one: char) -> Option<String> {
+    let read = |word: &str| -> String {
+        let letters = word.chars().filter(|c| c.is_alphabetic()).count();
+        let is_word = letters * 2 > word.chars().count();
+        let mut chars = word.chars().peekable();
+        let mut out = String::with_capacity(word.len());
+        while let Some(c) = chars.next() {
+            let is_inside = is_word && chars.peek().is_some_and(|next| next.is_alphanumeric());
+            out.push(match c {
+                _ if !is_inside => c,
+                '0' => 'o',
+                '1' | '!' | '|' => one,
+                '3' => 'e',
+                '4' | '@' => 'a',
+                '5' | '$' => 's',
+                '7' => 't',
+                '8' => 'b',
+                c => c,
+            });
+        }
+        out
+    };
+    let out = text.split(' ').map(read).collect::<Vec<_>>().join(" ");
+    (out != text).then_some(out)
 }
 
 /// `d e l e t e` is a word.

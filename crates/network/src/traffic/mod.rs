@@ -31,7 +31,8 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// A script for the world of pages ([`LaunchOptions::page_script`](cuebook_cdp::LaunchOptions::page_script)) that fixes
 /// `Math.random`, `crypto.getRandomValues`, `crypto.randomUUID`, `Date`, `performance.now` and the time of animation frames.
 /// `epoch_ms` is the time at which each document begins, in milliseconds since 1970. The same seed and epoch give a
-/// document the same values, as long as it makes the same calls in the same order.
+/// document the same values, as long as each of its scripts makes the same calls in the same order: callers, told apart by
+/// their stacks, have random numbers of their own.
 #[must_use]
 pub fn page_script(seed: u32, epoch_ms: u64) -> Arc<str> {
     // The fence of the comment before the expression.

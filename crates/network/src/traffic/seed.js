@@ -1,31 +1,64 @@
 // @ts-check
 // The same randomness and the same clock each time a document runs: what it makes of them is the same in a replay.
 //
-// A document's random numbers depend on its URL and the seed. Its clock stands still while a script runs, and moves
+// A document's random numbers depend on its URL, the seed, and the calls that led to them: how often a script polls, or
+// draws, changes nothing for the others. Its clock stands still while a script runs, and moves
 // with its own timers and frames: by what was waited for, not by how long that took.
 (
   /** @param {number} seed @param {number} epoch milliseconds since 1970 */
   (seed, epoch) => {
     const scope = /** @type {any} */ (globalThis);
     if (scope.Date[Symbol.for("cuebook")]) return;
-    const { apply, construct } = Reflect;
+    const { apply, construct, set } = Reflect;
+    const { get: getFrom, set: putInto } = Map.prototype;
+    const { charCodeAt, replace } = String.prototype;
 
-    let state = seed >>> 0;
+    const hashed = (/** @type {number} */ start, /** @type {string} */ text) => {
+      let state = start;
+      for (let at = 0; at < text.length; at++) state = Math.imul(state ^ apply(charCodeAt, text, [at]), 0x01000193);
+      return state;
+    };
     // Chromium 156 dies of a worker that reads its location before its script has loaded.
-    const place = scope.document ? scope.location.href : "worker";
-    for (const letter of place) state = Math.imul(state ^ letter.charCodeAt(0), 0x01000193);
+    const place = hashed(seed >>> 0, scope.document ? scope.location.href : "worker");
+    const NativeError = scope.Error;
+    /** Reading a stack takes some microseconds; a script that draws more often than this shares one stream. */
+    let stacks = 20_000;
+    /** The calls that led here; addresses that the browser makes up are left out. */
+    const callers = () => {
+      // A page's own way to write a stack is the page's code.
+      if (stacks <= 0 || typeof NativeError.prepareStackTrace === "function") return "";
+      stacks--;
+      const limit = NativeError.stackTraceLimit;
+      set(NativeError, "stackTraceLimit", 12);
+      const { stack } = new NativeError();
+      set(NativeError, "stackTraceLimit", limit);
+      return typeof stack === "string" ? apply(replace, stack, [/blob:[^\s)]*/g, "blob:"]) : "";
+    };
+    /** @type {Map<string, () => number>} */
+    const streams = new Map();
     // Mulberry32.
-    const next = () => {
-      state = (state + 0x6d2b79f5) | 0;
-      let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-      return (mixed ^ (mixed >>> 14)) >>> 0;
+    const newStream = (/** @type {number} */ start) => {
+      let state = start;
+      return () => {
+        state = (state + 0x6d2b79f5) | 0;
+        let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+        mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+        return (mixed ^ (mixed >>> 14)) >>> 0;
+      };
+    };
+    /** The stream of whoever asks: a caller that asks again gets the next numbers of its own. */
+    const stream = () => {
+      const key = callers();
+      let next = apply(getFrom, streams, [key]);
+      if (!next) apply(putInto, streams, [key, (next = newStream(hashed(place, key)))]);
+      return next;
     };
     /** @param {any} owner @param {string} name @param {any} value */
     const put = (owner, name, value) =>
       Object.defineProperty(owner, name, { value, writable: true, configurable: true, enumerable: false });
-    put(Math, "random", () => next() / 0x100000000);
+    put(Math, "random", () => stream()() / 0x100000000);
     const filled = (/** @type {Uint8Array} */ bytes) => {
+      const next = stream();
       for (let at = 0; at < bytes.length; at++) bytes[at] = next() & 0xff;
       return bytes;
     };

@@ -155,6 +155,7 @@ fn place_rows(captured: &mut Captured, scope: Scope, bounds: Bounds) {
         captured.truncated.candidates += frame.walk.beyond;
         captured.truncated.elements += frame.walk.unwalked;
         captured.truncated.off_view += frame.walk.off_view;
+        captured.truncated.keyboard += frame.walk.keyboard;
         let places = std::mem::take(&mut frame.walk.places);
         for (row, place) in std::mem::take(&mut frame.walk.rows).into_iter().zip(places) {
             let rect = frame.placement.rect(place.rect);

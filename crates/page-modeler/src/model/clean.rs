@@ -1,18 +1,19 @@
-//! Texts of a page, cleaned: without characters of icon fonts and control characters, bounded.
+//! Texts of a page, cleaned: without characters of icon fonts, invisible and control characters, bounded.
 
 pub use cuebook_grammar::render::{cut, is_disruptive};
 use cuebook_grammar::secret::is_searched_for;
-use cuebook_grammar::text_match::collapse_white_space;
+use cuebook_grammar::text_match::{collapse_white_space, is_invisible};
 
 fn is_private(c: char) -> bool {
     matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
-/// A name without private-use characters, disruptive characters and icon ligatures at its ends.
+/// A name without private-use characters, disruptive characters and icon ligatures at its ends. What is invisible parts
+/// no word: nobody sees it there.
 #[must_use]
 pub fn name(text: &str, icons: &[String]) -> String {
-    let plain: String =
-        text.chars().filter(|c| !is_private(*c)).map(|c| if is_disruptive(c) { ' ' } else { c }).collect();
+    let seen = text.chars().filter(|c| !is_private(*c) && !is_invisible(*c));
+    let plain: String = seen.map(|c| if is_disruptive(c) { ' ' } else { c }).collect();
     let mut plain = collapse_white_space(&plain);
     for icon in icons {
         let rest = plain.strip_prefix(icon.as_str()).or_else(|| plain.strip_suffix(icon.as_str()));
@@ -40,7 +41,11 @@ mod tests {
     fn icons_and_private_characters_leave_a_name() {
         assert_eq!(name("\u{e8b6}  Search", &[]), "Search");
         assert_eq!(name("delete Remove item", &["delete".into()]), "Remove item");
-        assert_eq!(name("abc\u{202e}def\n", &[]), "abc def");
+        assert_eq!(name("abc\u{7}def\n", &[]), "abc def");
+        for invisible in ['\u{ad}', '\u{200b}', '\u{200d}', '\u{202e}', '\u{2060}', '\u{feff}', '\u{e0041}', '\u{3164}']
+        {
+            assert_eq!(name(&format!("De{invisible}lete"), &[]), "Delete", "{}", invisible.escape_unicode());
+        }
         assert_eq!(name("abc\u{2028}def\u{2029}", &[]), "abc def");
     }
 

@@ -175,6 +175,8 @@ pub struct FrameWalk {
     pub beyond: u64,
     /// Candidates beyond the view.
     pub off_view: u64,
+    /// Controls that only the keyboard reaches.
+    pub keyboard: u64,
     /// Elements that were not walked.
     pub unwalked: u64,
     /// The name of the modal dialog that is open.

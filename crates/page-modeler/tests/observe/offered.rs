@@ -35,6 +35,8 @@ async fn what_a_person_cannot_act_on_is_not_offered() {
     let view = stage.observe(Scope::View).await;
     assert!(!names(&view).contains(&"Below"));
     assert_eq!(view.truncated.unwrap().off_view, 1);
+    // Transparent, One pixel, Far left, Collapsed, Clipped: the key Tab reaches them.
+    assert_eq!((seen.truncated.unwrap().keyboard, view.truncated.unwrap().keyboard), (5, 5));
 }
 
 #[tokio::test(flavor = "multi_thread")]

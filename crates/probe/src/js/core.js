@@ -15,7 +15,7 @@ export {
   isHidden, isMenuOf, labelsOf, labelTexts, nameOf, referenced, selectedOptions,
 } from "./names.js";
 export {
-  isListed, isSensitive, optionsOf, receivesSecret, secretFields, statesOf, valueOf,
+  hidesText, isListed, isRevealed, isSensitive, optionsOf, receivesSecret, secretFields, statesOf, valueOf,
 } from "./states.js";
 export {
   boxOf, clippedBox, editorOf, intersect, isLegible, isOffPage, isShown, isVisible, overflows, ownerBox, scrollerOf,

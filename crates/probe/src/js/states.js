@@ -152,6 +152,17 @@ export const secretFields = () => Array.from(receivers).filter(isConnected);
  * @returns {boolean}
  */
 export const isSensitive = (element) => isSecret(element) || rowOf(element).some(isSecret);
+/**
+ * Whether a field draws something else in the place of what is typed.
+ * @param {Element} element
+ */
+export const hidesText = (element) =>
+  typeOf(element) === "password" || /disc|circle|square/.test(styleOf(element).getPropertyValue("-webkit-text-security"));
+/**
+ * Whether a field hid what is typed, and shows it now.
+ * @param {Element} element
+ */
+export const isRevealed = (element) => wasPassword.has(element) && !hidesText(element);
 /** @param {Element} element */
 const isSecret = (element) => {
   if (receivers.has(element)) return true;
@@ -171,8 +182,7 @@ const isSecret = (element) => {
     );
   }
   // Once it hides its text, always: "show password" changes the type or the style.
-  const isDrawnHidden = /disc|circle|square/.test(styleOf(element).getPropertyValue("-webkit-text-security"));
-  if (typeOf(element) === "password" || isDrawnHidden || wasPassword.has(element)) {
+  if (hidesText(element) || wasPassword.has(element)) {
     wasPassword.add(element);
     return true;
   }

@@ -22,6 +22,7 @@ const slotted = () => {
 export const tests = {
   "white space collapses, and what has no width goes"() {
     same(collapse("  a\u200b\u00ad \n b\ufeff "), "a b");
+    same(collapse("De\u2060l\u{e0041}e\u200dte"), "Delete");
   },
   "a cut leaves no half of a character"() {
     same(cut("ab😀", 3), "ab");

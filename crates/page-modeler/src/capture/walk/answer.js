@@ -85,6 +85,7 @@ const answer = (options, { run, unwalked }) => {
     candidates: run.candidates,
     beyond: run.beyond,
     offView: run.offView,
+    keyboard: run.keyboard,
     unwalked,
     empty: isEmpty || undefined,
     modal: run.modal ? shortText(cb.nameOf(run.modal) || headingIn(run.modal), 200) : undefined,

@@ -117,6 +117,13 @@ const offerOf = (info) => {
 const isCountable = (info) =>
   (info.countable ??=
     cb.isVisible(info.element) && !cb.isOffPage(info.element, info) && !cb.isAriaHidden(info.element));
+/** Whether the keyboard reaches what nobody sees: a skip link, a native control of one pixel behind a drawn one. */
+const isForKeys = ({ element, shows }) =>
+  // Opacity hides nothing from the keyboard.
+  (shows || cb.isVisible(element)) &&
+  cb.isFocusable(element) &&
+  !(Number.parseInt(attr(element, "tabindex") ?? "0", 10) < 0) &&
+  !cb.isAriaHidden(element);
 const consider = (run, info, cssShifted) => {
   const { element } = info;
   const near = run.near;
@@ -124,12 +131,15 @@ const consider = (run, info, cssShifted) => {
     if (isCountable(info)) {
       run.candidates++;
       run.offView++;
-    }
+    } else if (isForKeys(info)) run.keyboard++;
     if (cssShifted) info.row = null;
     return;
   }
   const stand = offerOf(info);
-  if (!stand) return;
+  if (!stand) {
+    if (isForKeys(info)) run.keyboard++;
+    return;
+  }
   run.candidates++;
   const box = stand === element ? info : cb.boxOf(stand);
   if (near && !touches(box, near)) {
@@ -317,6 +327,7 @@ export const walkOver = (options, began) => {
     candidates: 0,
     beyond: 0,
     offView: 0,
+    keyboard: 0,
     extents: memory.extents,
     view: { x: 0, y: 0, width, height },
     near: options.scope === "view" ? { x: -width / 2, y: -height / 2, width: width * 2, height: height * 2 } : null,
