@@ -329,6 +329,19 @@ pub struct Observation {
     pub fingerprint: String,
 }
 
+impl Truncation {
+    /// What lies beyond what was observed, in words: `39850 controls`. `None` where nothing that could be acted on does.
+    #[must_use]
+    pub fn beyond(&self) -> Option<String> {
+        match (self.candidates.saturating_add(self.off_view), self.elements) {
+            (0, 0) => None,
+            (0, elements) => Some(format!("{elements} elements")),
+            (1, _) => Some("a control".to_owned()),
+            (controls, _) => Some(format!("{controls} controls")),
+        }
+    }
+}
+
 impl Observation {
     /// The observation of a page that was not looked at: no candidates.
     #[must_use]

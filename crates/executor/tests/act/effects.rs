@@ -154,7 +154,12 @@ async fn a_new_document_is_one_effect() {
 }
 
 fn remark_of(success: &StepSuccess) -> String {
-    remark(success.evidence.no_observed_effect, success.evidence.effects.as_ref()).unwrap_or_default()
+    remark(
+        cuebook_grammar::action::ActionKind::Click,
+        success.evidence.no_observed_effect,
+        success.evidence.effects.as_ref(),
+    )
+    .unwrap_or_default()
 }
 
 /// A page on which nothing answers the click but the browser and what follows the pointer.

@@ -46,6 +46,15 @@ impl Condition {
         last
     }
 
+    /// The moment at which it came true: exactly as it says, else in the page's spelling. `None` if it never did.
+    pub(crate) fn moment_of<'a>(&self, facts: &'a Facts) -> Option<&'a Sample> {
+        let holds = |now: &&Sample, reading| {
+            Moment { before: facts.before.as_ref(), now, events: &facts.events, reading }.judge(self, 0).holds()
+        };
+        let exactly = facts.samples.iter().find(|now| holds(now, Reading::Exact));
+        exactly.or_else(|| facts.samples.iter().rev().find(|now| holds(now, Reading::AsEntered)))
+    }
+
     /// Judges a condition about a target on the last sample that has the target, so what held and was then reverted
     /// fails. A target that is gone, for example with its document, cannot revert anything; then, and for a condition
     /// without a target, this is [`Self::evaluate`]. A value that the page writes its own way counts
