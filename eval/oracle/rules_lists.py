@@ -139,11 +139,19 @@ def flight(match, page):
         while not is_place(page.fields[position].value, city):
             page = yield [put(page.fields[position], ""), keys(page.fields[position], city)]
             known = {field.id for field in page.fields}
-            offers = [
-                item
-                for item in page.items
-                if item.id not in known and item.role not in ("button", "textbox") and is_place(item.name, city)
-            ]
+            offers = []
+            for _ in range(MOST_TURNS):
+                offers = [
+                    item
+                    for item in page.items
+                    if item.id not in known and item.role not in ("button", "textbox") and is_place(item.name, city)
+                ]
+                if offers:
+                    break
+                # They are drawn a moment after the last key.
+                page = yield [wait(200)]
+            if not offers:
+                raise LookupError(f"nothing is offered for {city}")
             # The list itself has the words of all its entries.
             page = yield [click(min(offers, key=lambda item: len(item.name)))]
     page = yield [click(page.fields[2])]

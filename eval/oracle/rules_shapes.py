@@ -92,15 +92,20 @@ def coordinate(match, page):
 def pie(match, page):
     page = yield [click_at(*page.named("+").middle), wait(800)]
     stood = None
-    for _ in range(10):
+    is_clicked = False
+    for _ in range(12):
         slices = [item for item in page.items if item.name == match[1]]
         # The slices grow out of the middle: one that still moves may have another one at this point by then.
         if slices and slices[0].box == stood:
-            # A slice moves as the pointer comes, too: a first click may miss it.
-            return [click_at(*slices[0].middle)] * 2
+            # A slice is drawn again as the pointer comes, too, and a click in that moment is none.
+            page = yield [click_at(*slices[0].middle), wait(600)]
+            is_clicked = True
+            continue
+        if is_clicked and not slices:
+            return []
         stood = slices[0].box if slices else None
         page = yield [wait(200)]
-    raise LookupError("the slice does not appear")
+    raise LookupError("the slice does not appear, or stays")
 
 
 # Names of the CSS colours that pickers are asked for.
