@@ -49,6 +49,13 @@ def into_view(item: Item) -> dict:
     return {"type": "scroll", "targetRef": item.id}
 
 
+def first(found):
+    """The first of what was found. Within a rule, a bare `next` would end the rule without a word."""
+    for one in found:
+        return one
+    raise LookupError("nothing on the page fits")
+
+
 def find(selector: str, *attributes: str) -> dict:
     """Reads elements that are no candidates, such as the shapes of a drawing."""
     return {"type": "findElements", "selector": selector, "attributes": list(attributes)}

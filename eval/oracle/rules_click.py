@@ -3,7 +3,7 @@
 import json
 import re
 
-from .plan import click, click_at, find, hover, wait
+from .plan import click, click_at, find, first, hover, wait
 from .registry import rule
 
 @rule(r"^Click the button\.$")
@@ -56,7 +56,7 @@ def widget(match, page):
     kind = match[1]
     if kind in ("text", "textarea"):
         wanted = "textarea" if kind == "textarea" else "input"
-        return [click(next(item for item in page.all("textbox") if item.tag == wanted))]
+        return [click(first(item for item in page.all("textbox") if item.tag == wanted))]
     return [click(page.one(kind))]
 
 

@@ -3,7 +3,7 @@
 import re
 
 from .page import is_goal
-from .plan import click, click_at, drag_points, find, press, put
+from .plan import click, click_at, drag_points, find, first, press, put
 from .registry import rule
 from .rules_shapes import drawn, middle, shapes_of
 
@@ -122,7 +122,7 @@ def sort(_, page):
 
 @rule(r"^Resize the textarea so that the (width|height) is (larger|smaller)")
 def resize(match, page):
-    x, y, width, height = next(item for item in page.fields if item.tag == "textarea").box
+    x, y, width, height = first(item for item in page.fields if item.tag == "textarea").box
     by = 20 if match[2] == "larger" else -20
     corner = (x + width - 5, y + height - 5)
     way = (by, 0) if match[1] == "width" else (0, by)
@@ -160,10 +160,10 @@ def slide(page, position: int, wanted: int):
 
     page = yield [click_at(*handles[position].middle), press("Home")]
     least = shown(page)
-    low = next(item for item in page.items if item.id == handles[position].id).middle
+    low = first(item for item in page.items if item.id == handles[position].id).middle
     page = yield [press("End")]
     most = shown(page)
-    high = next(item for item in page.items if item.id == handles[position].id).middle
+    high = first(item for item in page.items if item.id == handles[position].id).middle
     share = (wanted - least) / (most - least)
     page = yield [click_at(*(a + (b - a) * share for a, b in zip(low, high)))]
     for _ in range(MOST_TURNS):

@@ -3,7 +3,7 @@
 import re
 
 from .page import is_goal
-from .plan import check, click, find, keys, press, put, select
+from .plan import check, click, find, first, keys, press, put, select
 from .registry import rule
 
 ORDINAL = r"(\d+)(?:st|nd|rd|th)"
@@ -64,7 +64,7 @@ def copy(match, page):
 
 @rule(rf"^Find the {ORDINAL} word in the paragraph")
 def nth_word(match, page):
-    paragraph = next(line for line in page.lines if not line.ids and not is_goal(page, line))
+    paragraph = first(line for line in page.lines if not line.ids and not is_goal(page, line))
     words = re.findall(r"\S+", paragraph.text)
     word = re.sub(r"[^A-Za-z]", "", words[int(match[1]) - 1])
     return submitted(page, put(page.fields[0], word))
@@ -74,7 +74,7 @@ def nth_word(match, page):
 def last_word(_, page):
     page = yield [find("textarea", "value")]
     text = page.read["elements"][0]["attributes"]["value"]
-    field = next(item for item in page.fields if item.tag == "input")
+    field = first(item for item in page.fields if item.tag == "input")
     return submitted(page, put(field, re.sub(r"[^A-Za-z0-9]", "", text.split()[-1])))
 
 
@@ -120,7 +120,7 @@ def algebra(_, page):
 
 @rule(r"^Type the text below into the text field")
 def text_below(_, page):
-    shown = next(line.text for line in page.lines if not line.ids and not is_goal(page, line))
+    shown = first(line.text for line in page.lines if not line.ids and not is_goal(page, line))
     return submitted(page, put(page.fields[0], shown.replace(" ", "")))
 
 
@@ -196,9 +196,9 @@ def typed(words: str) -> list:
 
 @rule(r"^Choose (.+) from the dropdown, then click the button labeled \"(.+)\"")
 def dropdown(match, page):
-    opener = next(item for item in page.items if item.role != "button")
+    opener = first(item for item in page.items if item.role != "button")
     page = yield [click(opener)]
-    option = next(item for item in page.items if item.name == match[1])
+    option = first(item for item in page.items if item.name == match[1])
     page = yield [click(option)]
     return [click(page.named(match[2], "button"))]
 
@@ -253,13 +253,13 @@ def guess(match, page):
 
 @rule(r'^Scroll to the bottom of the textarea, enter the name "(.+)" then press "(\w+)"')
 def agreement(match, page):
-    area = next(item for item in page.fields if item.tag == "textarea")
+    area = first(item for item in page.fields if item.tag == "textarea")
     page = yield [{"type": "scroll", "targetRef": area.id, "direction": "bottom"}]
-    field = next(item for item in page.fields if item.tag == "input")
+    field = first(item for item in page.fields if item.tag == "input")
     return [put(field, match[1]), click(page.named(match[2], "button"))]
 
 
 @rule(r"^Scroll the textarea to the (top|bottom) of the text")
 def scroll_area(match, page):
-    area = next(item for item in page.fields if item.tag == "textarea")
+    area = first(item for item in page.fields if item.tag == "textarea")
     return submitted(page, {"type": "scroll", "targetRef": area.id, "direction": match[1].lower()})

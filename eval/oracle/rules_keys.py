@@ -2,7 +2,7 @@
 
 import re
 
-from .plan import click, click_at, find, press
+from .plan import click, click_at, find, first, press
 from .registry import rule
 
 
@@ -17,7 +17,7 @@ def terminal(match, page):
     page = yield [find("span.output, .output")]
     files = page.read["elements"][-1]["text"].split()
     ending = match[1]
-    name = next(name for name in files if (name.endswith(ending) if ending else "." not in name))
+    name = first(name for name in files if (name.endswith(ending) if ending else "." not in name))
     page = yield [*typed("rm ")]
     return [*typed(name), press("Enter")]
 
@@ -30,7 +30,7 @@ STYLES = {"bold": 0, "italics": 1, "underlined": 2}
 )
 def editor(match, page):
     _, word, style, colour = match.groups()
-    area = next(item for item in page.items if item.control == "richText")
+    area = first(item for item in page.items if item.control == "richText")
     text = area.value or area.name
     steps = [click(area), press("Control+Home")]
     if word:

@@ -2,7 +2,7 @@
 
 import re
 
-from .plan import click, click_at, find, hover, keys, put, wait
+from .plan import click, click_at, find, first, hover, keys, put, wait
 from .registry import rule
 from .seeking import DOWN, MOST_TURNS, TOP, seek
 
@@ -25,7 +25,7 @@ def section(_, page):
         page = yield [click(page.one("tab")), wait(400)]
     # What is called Submit may be a wider header around the button.
     page = yield [find("button")]
-    box = next(element["box"] for element in page.read["elements"] if element["text"] == "Submit")
+    box = first(element["box"] for element in page.read["elements"] if element["text"] == "Submit")
     return [click_at(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)]
 
 
@@ -69,7 +69,7 @@ def tree(match, page):
         wanted = [item for item in page.items if item.name == match[1]]
         if wanted:
             return [click(wanted[-1])]
-        folder = next(item for item in page.all("generic") if item.name and item.id not in opened)
+        folder = first(item for item in page.all("generic") if item.name and item.id not in opened)
         opened.add(folder.id)
         page = yield [click(folder)]
     return []
@@ -80,7 +80,7 @@ def contact(match, page):
     for _ in range(MOST_TURNS):
         heading = next((line.text for line in page.lines if line.raw.lstrip().startswith("- h2")), "")
         if heading == match[1]:
-            label = next(line for line in page.lines if line.text.lower().startswith(match[2]) and line.ids)
+            label = first(line for line in page.lines if line.text.lower().startswith(match[2]) and line.ids)
             return [click(page.by_id[label.ids[0]])]
         page = yield [click(page.named(">", "link"))]
     return []
@@ -117,8 +117,13 @@ def pick_date(page, month: int, day: int, year: int):
         if not shown:
             raise LookupError("no calendar is open")
         apart = (year - int(shown[2])) * 12 + month - 1 - MONTHS.index(shown[1])
+        days = [item for item in page.items if item.name == str(day)]
+        if apart == 0 and days:
+            return (yield [click(days[0])])
         if apart == 0:
-            return (yield [click(next(item for item in page.items if item.name == str(day)))])
+            # Its days come a moment after its heading.
+            page = yield [wait(200)]
+            continue
         page = yield [click(page.named("Next" if apart > 0 else "Prev"))]
     raise LookupError("the month does not come")
 
@@ -134,11 +139,19 @@ def flight(match, page):
         while not is_place(page.fields[position].value, city):
             page = yield [put(page.fields[position], ""), keys(page.fields[position], city)]
             known = {field.id for field in page.fields}
-            offers = [
-                item
-                for item in page.items
-                if item.id not in known and item.role not in ("button", "textbox") and is_place(item.name, city)
-            ]
+            offers = []
+            for _ in range(MOST_TURNS):
+                offers = [
+                    item
+                    for item in page.items
+                    if item.id not in known and item.role not in ("button", "textbox") and is_place(item.name, city)
+                ]
+                if offers:
+                    break
+                # They are drawn a moment after the last key.
+                page = yield [wait(200)]
+            if not offers:
+                raise LookupError(f"nothing is offered for {city}")
             # The list itself has the words of all its entries.
             page = yield [click(min(offers, key=lambda item: len(item.name)))]
     page = yield [click(page.fields[2])]

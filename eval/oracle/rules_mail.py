@@ -2,7 +2,7 @@
 
 import re
 
-from .plan import click, click_at, find, into_view, put
+from .plan import click, click_at, find, first, into_view, put
 from .registry import rule
 from .seeking import DOWN, MOST_TURNS, seek
 
@@ -29,7 +29,7 @@ def act_on_mail(page, sender: str, action: str, about: str):
         return [click_at(*icons[0 if action == "star" else -1].middle)]
     page = yield [click(row)]
     page = yield [click(page.named(action.capitalize()))]
-    field = next(item for item in page.fields if (item.tag == "textarea") == (action == "reply"))
+    field = first(item for item in page.fields if (item.tag == "textarea") == (action == "reply"))
     page = yield [put(field, about)]
     # Of the two pictures above the text, the right one sends.
     icons = [item for item in page.items if item.role in ("img", "generic") and not item.name]

@@ -2,7 +2,7 @@
 
 import re
 
-from .plan import click, click_at, find, wait
+from .plan import click, click_at, find, first, wait
 from .registry import rule
 
 COLOURS = "red green blue aqua black magenta yellow".split()
@@ -58,7 +58,7 @@ def middle(box: tuple) -> tuple:
 @rule(r"^Click on a ((?:large |small )?(?:(?:" + "|".join(COLOURS) + r") )?\w+)$")
 def click_shape(match, page):
     page = yield [drawn()]
-    shape = next(shape for shape in shapes_of(page) if fits(shape, match[1]))
+    shape = first(shape for shape in shapes_of(page) if fits(shape, match[1]))
     return [click_at(*middle(shape["box"]))]
 
 
@@ -91,13 +91,21 @@ def coordinate(match, page):
 @rule(r"^Expand the pie menu below and click on the item labeled \"(.+)\"")
 def pie(match, page):
     page = yield [click_at(*page.named("+").middle), wait(800)]
-    for _ in range(4):
+    stood = None
+    is_clicked = False
+    for _ in range(12):
         slices = [item for item in page.items if item.name == match[1]]
-        if slices:
-            # A slice moves as the pointer comes: a first click may miss it.
-            return [click_at(*slices[0].middle)] * 2
-        page = yield [{"type": "waitForIdle"}]
-    raise LookupError("the slice does not appear")
+        # The slices grow out of the middle: one that still moves may have another one at this point by then.
+        if slices and slices[0].box == stood:
+            # A slice is drawn again as the pointer comes, too, and a click in that moment is none.
+            page = yield [click_at(*slices[0].middle), wait(600)]
+            is_clicked = True
+            continue
+        if is_clicked and not slices:
+            return []
+        stood = slices[0].box if slices else None
+        page = yield [wait(200)]
+    raise LookupError("the slice does not appear, or stays")
 
 
 # Names of the CSS colours that pickers are asked for.
@@ -117,7 +125,7 @@ def colour(match, page):
         wanted = HEX[match[1].lower()]
     else:
         page = yield [find('[style*="background-color"]', "style")]
-        style = next(element["attributes"]["style"] for element in page.read["elements"] if element["visible"])
+        style = first(element["attributes"]["style"] for element in page.read["elements"] if element["visible"])
         wanted = hex_of(style)
     field = page.fields[0]
     page = yield [{"type": "setValue", "targetRef": field.id, "value": wanted.upper()}]

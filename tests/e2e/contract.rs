@@ -119,6 +119,25 @@ fn a_script_that_does_not_come_to_its_end_is_no_success() -> Result<()> {
     Ok(())
 }
 
+/// The proxy connects, so it alone knows why it could not.
+#[test]
+fn a_server_that_is_not_reached_fails_as_without_the_proxy() -> Result<()> {
+    let shop = Shop::open()?;
+    let closed = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    for (url, error) in [
+        (format!("http://{closed}/"), "net::ERR_CONNECTION_REFUSED"),
+        ("http://nobody.invalid/".to_owned(), "net::ERR_NAME_NOT_RESOLVED"),
+        ("https://nobody.invalid/".to_owned(), "net::ERR_NAME_NOT_RESOLVED"),
+    ] {
+        let plan = json!({ "version": "1.0", "steps": [{ "type": "navigate", "url": url }] });
+        let origin = url.trim_end_matches('/');
+        let ended = shop.exec("/login", &plan, &["--allow", origin, "--no-repair"])?;
+        let message = ended.json()?["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(ended.code == 1 && message.contains(error) && message.contains(origin), "{url}: {message}");
+    }
+    Ok(())
+}
+
 #[test]
 fn another_origin_needs_to_be_allowed() -> Result<()> {
     let shop = Shop::open()?;

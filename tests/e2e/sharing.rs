@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+use super::replay::Changing;
+
 const PRIVATE: &str = "data:text/html,<title>Bank of Ann</title><p>balance";
 
 /// Somebody's browser: the shop's tabs page, and a tab that is private.
@@ -208,5 +210,24 @@ async fn a_tab_of_a_shared_browser_closes_with_what_it_opened_and_nothing_else()
     assert_eq!(left.len(), before.len(), "{left:?}");
     assert!(!left.contains(&ours) && left.contains(&theirs));
     assert!(left.iter().any(|page| page.opener() == Some(theirs.target_id())), "what others opened stays");
+    Ok(())
+}
+
+/// Loaded again, the page would show another number.
+#[test]
+fn a_tab_is_observed_as_it_is() -> Result<()> {
+    let site = Changing::open()?;
+    site.put("/", "<script>document.write(`<button>${Math.random()}</button>`)</script>");
+    let theirs = Theirs::open(&site.origin)?;
+    let look = || {
+        let mut command = command()?;
+        command.args(["observe", "--json", "--cdp", &theirs.address, "--tab", &site.origin]);
+        let output = command.env("TMPDIR", theirs.temporary.path()).stdin(Stdio::null()).output()?;
+        let seen: Value = serde_json::from_slice(&output.stdout).context(String::from_utf8(output.stderr)?)?;
+        anyhow::Ok(seen["candidates"][0]["name"].clone())
+    };
+    let (first, second) = (look()?, look()?);
+    assert!(first.as_str().is_some_and(|name| name.starts_with("0.")), "{first}");
+    assert_eq!(first, second);
     Ok(())
 }

@@ -164,6 +164,82 @@ fn a_plan_from_a_file_is_recorded_with_its_secret_as_a_name() -> Result<()> {
     Ok(())
 }
 
+/// However its steps were written: a login whose secret the case names is recorded with its name and replayed.
+#[test]
+fn a_login_in_clear_becomes_one_with_the_secret_that_its_case_names() -> Result<()> {
+    let shop = Shop::open()?;
+    let folder = shop.runs();
+    let plan = json!({
+        "version": "1.0",
+        "candidates": { "email": { "strategy": "byTestId", "testId": "email-input" },
+                        "password": { "strategy": "byTestId", "testId": "password-input" },
+                        "submit": { "strategy": "byRole", "role": "button", "name": "Log in" } },
+        "steps": [{ "type": "type", "targetRef": "email", "text": "ann" },
+                  { "type": "type", "targetRef": "password", "text": "correct-horse" },
+                  { "type": "click", "targetRef": "submit", "post": [{ "kind": "urlChanges" }] }],
+    });
+    fs::write(folder.join("login.json"), plan.to_string())?;
+    let secrets = folder.join("secrets.toml");
+    fs::write(&secrets, "shop.value = \"correct-horse\"\n")?;
+    #[cfg(unix)]
+    fs::set_permissions(&secrets, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    let suite = folder.join("suite.toml");
+    let case = |name: &str, steps: &str| {
+        format!(
+            "[[case]]\nname = \"{name}\"\n{steps}\nurl = \"{}\"\ncredentials = {{ 2 = \"shop\" }}\n\
+             expect = [{{ kind = \"urlMatches\", pattern = \"/dashboard\" }}]\n",
+            shop.url("/login")
+        )
+    };
+    let words = "narrative = 'Type \"ann\" into Email, type \"correct-horse\" into Password and press \"Log in\"'";
+    fs::write(&suite, case("Given", "plan = \"login.json\"") + &case("Planned", words))?;
+    for how in [["given", "planned"], ["replayed", "replayed"]] {
+        let ended = shop.cuebook(&["test", text(&suite)?, "--secrets", text(&secrets)?, "--jobs", "2"])?;
+        assert_eq!(ended.code, 0, "{ended:?}");
+        assert_eq!(statuses(&ended.json()?), how.map(|how| ("passed".to_owned(), how.to_owned())));
+    }
+    for name in ["given", "planned"] {
+        let recording = fs::read_to_string(folder.join(format!("suite.recordings/{name}.json")))?;
+        assert!(recording.contains("\"shop\"") && !recording.contains("correct-horse"), "{recording}");
+    }
+    Ok(())
+}
+
+/// A case that cannot be replayed, one whose expectation fails, and one that passes: one of three ended well.
+#[test]
+fn a_case_is_one_unit_in_the_counts_and_for_the_gate() -> Result<()> {
+    let site = Changing::open()?;
+    site.put("/", &format!("{SAVE}<input type=password aria-label=Secret>"));
+    let suite = site.folder.path().join("units.toml");
+    let case = |name: &str, narrative: &str, text: &str| {
+        format!(
+            "[[case]]\nname = \"{name}\"\nnarrative = '{narrative}'\n\
+             expect = [{{ kind = \"elementTextEquals\", target = \"said\", text = \"{text}\" }}]\n\
+             candidates.said = {{ strategy = \"css\", selector = \"#said\" }}\n"
+        )
+    };
+    let save = "Press \"Save draft\"";
+    let cases = [
+        case("Passes", save, "kept"),
+        case("Expects too much", save, "lost"),
+        case("Cannot be replayed", "Type \"hunter2\" into Secret", ""),
+    ];
+    fs::write(&suite, format!("url = \"{}\"\n{}", site.origin, cases.concat()))?;
+    let ended = test(&site, &suite, &[])?;
+    let results = ended.json()?;
+    assert_eq!((ended.code, &results["counts"]["passed"], &results["counts"]["failed"]), (1, &json!(1), &json!(2)));
+    let runs = site.folder.path().join("runs");
+    let stats = cuebook(&["stats", text(&runs)?, "--json"])?;
+    assert_eq!(stats.code, 0, "{stats:?}");
+    let counted = stats.json()?;
+    assert_eq!((&counted["runs"]["total"], &counted["runs"]["ok"]), (&json!(3), &json!(1)), "{counted:#}");
+    let baseline = site.folder.path().join("baseline.json");
+    fs::write(&baseline, r#"{ "runs": { "total": 3, "ok": 3, "successRate": 1.0 } }"#)?;
+    let gated = cuebook(&["stats", text(&runs)?, "--gate", text(&baseline)?])?;
+    assert_eq!(gated.code, 1, "{gated:?}");
+    Ok(())
+}
+
 #[test]
 fn parts_of_a_suite_are_disjoint_and_whole_and_a_wrong_suite_starts_no_browser() -> Result<()> {
     let folder = tempfile::tempdir()?;

@@ -52,11 +52,25 @@ pub struct ChromeBinary {
 #[non_exhaustive]
 pub enum DiscoverError {
     /// Nothing that can be executed stood at any of the places.
-    #[error("expected a Chrome or Chromium, looked at {} places", looked_at.len())]
+    #[error("{}", not_found(looked_at))]
     NotFound {
         /// Every place that was searched, in order.
         looked_at: Vec<(PlaceKind, PathBuf)>,
     },
+}
+
+fn not_found(looked_at: &[(PlaceKind, PathBuf)]) -> String {
+    let named = match looked_at.last() {
+        Some((PlaceKind::Explicit, path)) => Some(("given explicitly", path)),
+        Some((PlaceKind::Variable, path)) => Some(("the value of $CHROME", path)),
+        _ => None,
+    };
+    match named {
+        Some((how, path)) => {
+            format!("expected a Chrome or Chromium at {} ({how}), saw no file that can be executed", path.display())
+        }
+        None => format!("expected a Chrome or Chromium, looked at {} places", looked_at.len()),
+    }
 }
 
 /// Names on `$PATH`, those of the user's own full browsers first.

@@ -108,9 +108,9 @@ pub(crate) struct BrowserArgs {
     /// Executable of the browser [default: $CHROME, then the usual locations]
     #[arg(long, value_name = "FILE", env = "CUEBOOK_CHROME", conflicts_with = "cdp")]
     pub(crate) chrome: Option<PathBuf>,
-    /// Attach to a running browser, at http://host:port or ws://…; its window, viewport and sandbox stay as they are.
-    /// The tab is new, without the cookies of the browser's user
-    #[arg(long, value_name = "URL", env = "CUEBOOK_CDP")]
+    /// Attach to a running browser, at its port, host:port, http://host:port or ws://…; its window, viewport and sandbox
+    /// stay as they are. The tab is new, without the cookies of the browser's user
+    #[arg(long, value_name = "PORT|URL", value_parser = endpoint, env = "CUEBOOK_CDP")]
     pub(crate) cdp: Option<String>,
     /// Use an open tab of that browser instead, with its user's cookies: its title or URL, or a part of either. It
     /// stays open
@@ -362,9 +362,9 @@ pub(crate) struct ExecArgs {
 
 #[derive(Args)]
 pub(crate) struct ObserveArgs {
-    /// Page to observe
-    #[arg(value_parser = url_parser())]
-    pub(crate) url: String,
+    /// Page to observe; without one, the page that the tab of --tab shows, as it is
+    #[arg(value_parser = url_parser(), required_unless_present = "tab")]
+    pub(crate) url: Option<String>,
     /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: ObservationFormat,
@@ -549,6 +549,9 @@ pub(crate) struct TestArgs {
     /// How often a case that failed is tried again; if it then passes, it is reported as flaky
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10))]
     pub(crate) retries: u32,
+    /// How many cases run at once, each in a browser of its own; shared cases run one after another
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) jobs: u8,
     /// Write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -917,6 +920,7 @@ impl Arguments {
             let help = "Directory to write, which is missing or empty";
             command.mut_arg("out", |out| out.default_value("repro").env(None::<&str>).help(help))
         });
+        command = grouped(command);
         let words: Vec<_> = std::env::args_os().collect();
         command = typed_first(command, &words);
         let parsed = command.try_get_matches_from_mut(words);
@@ -940,6 +944,35 @@ impl Arguments {
         let output = Output { json: line.json, quiet: line.quiet };
         Ok(Self { command: line.command, output, verbosity: line.verbose })
     }
+}
+
+/// The commands by what they are for.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Act on pages", &["run", "exec", "observe"]),
+    ("Write plans and policies", &["check", "schema", "policy"]),
+    ("Test and measure", &["test", "replay", "minimize", "eval"]),
+    ("Read recorded runs", &["report", "stats", "judge", "query", "export", "prune"]),
+    ("Set up", &["doctor", "site", "help"]),
+];
+
+/// Lists the commands by groups: clap has headings for flags only.
+fn grouped(command: clap::Command) -> clap::Command {
+    let mut list = String::new();
+    for (heading, names) in GROUPS {
+        list.push_str(&format!("{heading}:\n"));
+        for name in names {
+            let about = match command.find_subcommand(name).and_then(clap::Command::get_about) {
+                Some(about) => about.to_string(),
+                None => "Print this message or the help of the given command".to_owned(),
+            };
+            list.push_str(&format!("  {name:<10}{about}\n"));
+        }
+        list.push('\n');
+    }
+    let list = list.trim_end();
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\n\nOptions:\n{{options}}"
+    ))
 }
 
 /// A browser that is typed outweighs what variables say of another one.
@@ -975,9 +1008,29 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Completes the address of a browser: `9222` is a port of this machine, `host:9222` speaks HTTP.
+fn endpoint(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let wrong =
+        || format!("expected a port, host:port, http://host:port or ws://…, saw `{}`", crate::text::plain(text));
+    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    if is_port(text) {
+        return Ok(format!("http://127.0.0.1:{text}"));
+    }
+    if text.contains("://") {
+        return url::Url::parse(text).map(|_| text.to_owned()).map_err(|_| wrong());
+    }
+    let host = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && is_port(port));
+    let url = host.map(|_| format!("http://{text}")).filter(|url| url::Url::parse(url).is_ok());
+    url.ok_or_else(wrong)
+}
+
 fn url_parser() -> impl TypedValueParser<Value = String> {
     StringValueParser::new().map(|text| page_url(&text))
 }
+
+/// Schemes that digits may follow, as a port follows a host.
+const SCHEMES: [&str; 7] = ["javascript", "data", "file", "about", "blob", "mailto", "tel"];
 
 /// Completes a URL without a scheme: `http` for IP addresses and hosts of one label, as local machines have, else
 /// `https`.
@@ -986,7 +1039,8 @@ fn page_url(text: &str) -> String {
     let (front, rest) = text.split_once(':').unwrap_or((text, ""));
     let port = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    let is_scheme = text.contains(':') && !is_port && !front.contains(['/', '[', '.']);
+    let names_scheme = SCHEMES.iter().any(|scheme| front.eq_ignore_ascii_case(scheme));
+    let is_scheme = names_scheme || text.contains(':') && !is_port && !front.contains(['/', '[', '.']);
     if is_scheme || text.is_empty() || text.starts_with(['/', '.']) {
         return text.to_owned();
     }
@@ -1012,6 +1066,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_command_stands_in_one_group() {
+        let command = Line::command();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(clap::Command::get_name).collect();
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        listed.retain(|name| *name != "help");
+        shown.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, shown);
+        let help = grouped(Line::command()).render_help().to_string();
+        assert!(help.contains("Act on pages:") && !help.contains("Commands:") && help.contains("--json"), "{help}");
+    }
+
+    #[test]
     fn the_command_line_is_consistent() {
         Line::command().debug_assert();
     }
@@ -1029,6 +1097,27 @@ mod tests {
             assert_eq!(heeds(&["cuebook", "observe", "--cdp=ws://a/"], flag), flag == "cdp", "{flag}");
             assert_eq!(heeds(&["cuebook", "observe", "--chrome", "b"], flag), flag != "cdp", "{flag}");
         }
+    }
+
+    #[test]
+    fn the_address_of_a_browser_may_be_its_port() {
+        assert_eq!(endpoint("9377").unwrap(), "http://127.0.0.1:9377");
+        assert_eq!(endpoint("box:9377").unwrap(), "http://box:9377");
+        assert_eq!(endpoint("[::1]:9377").unwrap(), "http://[::1]:9377");
+        for whole in ["http://127.0.0.1:9377", "ws://127.0.0.1:9377/devtools/browser/1"] {
+            assert_eq!(endpoint(whole).unwrap(), whole);
+        }
+        for wrong in ["", "0", "99999", "box", ":9377", "box:0", "http://"] {
+            assert!(endpoint(wrong).unwrap_err().contains("expected a port"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_a_browser_would_run_is_no_host() {
+        for scheme in ["javascript:1", "JavaScript:1", "data:1", "tel:110"] {
+            assert_eq!(page_url(scheme), scheme);
+        }
+        assert_eq!(page_url("localhost:8737"), "http://localhost:8737/");
     }
 
     #[test]

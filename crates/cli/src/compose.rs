@@ -18,6 +18,7 @@ use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
+use cuebook_grammar::record::CaseRun;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::secret::DigestKey;
@@ -37,6 +38,7 @@ use crate::ground;
 use crate::interrupt::interrupt_on_signals;
 use crate::planner::AnyPlanner;
 use crate::progress::{self, Narrator};
+use crate::results;
 use crate::text::{plain, plain_lines, with_sources};
 use crate::traffic::{self, Offline, Traffic};
 use crate::wait_for::WaitFor;
@@ -85,14 +87,22 @@ pub(crate) fn run_dir(options: &RunOptions) -> Result<(RunDir, RunId), Refusal> 
 
 /// The secrets of the flags and of the environment, for a run that starts on `start`.
 pub(crate) fn secrets(options: &RunOptions, start: Option<&str>) -> Result<Secrets, Refusal> {
-    let origin = start.and_then(|url| Url::parse(url).ok()).map(|url| url.origin().ascii_serialization());
-    let secrets = Secrets::on(origin);
+    let secrets = Secrets::on(start.and_then(origin));
     match &options.secrets {
         Some(path) => secrets.with_file(path).map_err(|error| {
             Refusal::invalid(ErrorCode::Unreadable, format!("--secrets: {}", plain(&with_sources(&error))))
         }),
         None => Ok(secrets),
     }
+}
+
+/// `https://shop.test`; of an address without a host there is none.
+fn origin(url: &str) -> Option<String> {
+    Url::parse(url)
+        .ok()
+        .map(|url| url.origin())
+        .filter(url::Origin::is_tuple)
+        .map(|origin| origin.ascii_serialization())
 }
 
 /// Failed steps of one run that a planner may mend. The switch is the one for new plans.
@@ -126,6 +136,10 @@ pub(crate) struct Job {
     pub(crate) known_plans: KnownPlans,
     /// The run whose recorded traffic answers every request.
     pub(crate) fixtures: Option<(RunDir, FixtureRules)>,
+    /// The name of the file of its plan.
+    pub(crate) plan: Option<String>,
+    /// The test case that it is a part of.
+    pub(crate) case: Option<CaseRun>,
 }
 
 impl Job {
@@ -144,6 +158,8 @@ impl Job {
             recall: Recall::default(),
             known_plans: KnownPlans::default(),
             fixtures: None,
+            plan: None,
+            case: None,
         }
     }
 
@@ -186,8 +202,13 @@ pub(crate) struct Ended {
 
 /// Runs a task or a plan, and prints the report.
 pub(crate) async fn run(job: Job, options: &RunOptions, output: Output) -> Exit {
+    // What a planner reads is on its way to an answer; what a plan reads is what it was written for.
+    let is_given = matches!(job.work, Work::Plan(_));
     match drive(job, options, output).await {
         Ok(ended) => {
+            if is_given && !output.json {
+                print_text(&results::in_words(&ended.report.steps, ended.dir.path()));
+            }
             if let Some(offline) = ended.offline.as_ref().filter(|_| !output.quiet) {
                 progress::say(offline.in_words().trim_end());
             }
@@ -232,6 +253,10 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
+    pub(crate) fn run_id(&self) -> &RunId {
+        &self.run_id
+    }
+
     pub(crate) fn new(options: &RunOptions) -> Result<Self, Refusal> {
         let (dir, run_id) = run_dir(options)?;
         let digest = digest_key()?;
@@ -268,8 +293,16 @@ pub(crate) async fn perform(
         recall,
         known_plans,
         fixtures: _,
+        plan,
+        case,
     } = job;
     let Ready { dir, run_id, digest, redactor, log } = ready;
+    // Who hands over a tab names its page as others do by --url.
+    let handed_over = options.browser.tab.as_ref().and_then(|_| origin(&tab.url()?));
+    let secrets = match handed_over {
+        Some(origin) => secrets.or_on(origin),
+        None => secrets,
+    };
     if let Some(egress) = tab.egress().filter(|_| !options.browser.wire.is_offline) {
         egress.set_policy(reach(&policy, &work));
     }
@@ -301,6 +334,12 @@ pub(crate) async fn perform(
     let mut controller = Controller::new(layers, digest, redactor).with_budgets(budgets).with_interrupt(interrupt);
     if let Some(WaitFor(draft)) = wait_for {
         controller = controller.with_opening(draft);
+    }
+    if let Some(plan) = plan {
+        controller = controller.with_plan(plan);
+    }
+    if let Some(case) = case {
+        controller = controller.with_case(case);
     }
     let outside = OutsideOptions { path: environment::path(), ..OutsideOptions::default() };
     controller = controller.with_handler(OutsideHandler::new(outside));
@@ -357,7 +396,10 @@ fn print(report: &RunReport, output: Output) -> Exit {
 pub(crate) fn conclude(report: &RunReport, output: Output) {
     if !output.quiet {
         progress::say(&conclusion(report));
-        progress::say_violations(report.error.iter().flat_map(|error| &error.violations));
+        // The only one is the message; those of a planner were printed when its plan was rejected.
+        let is_listed = |all: &&Vec<_>| all.len() > 1 && report.result != RunResult::Failed;
+        let violations = report.error.iter().map(|error| &error.violations).filter(is_listed);
+        progress::say_violations(violations.flatten());
         if let Some(dir) = &report.run_dir {
             progress::say(&format!("log: {dir}"));
         }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use cuebook_grammar::plan::Violations;
+use cuebook_grammar::plan::{Violations, listed};
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use serde::Serialize;
 
@@ -103,10 +103,7 @@ impl From<Violations> for Refusal {
     fn from(violations: Violations) -> Self {
         let violations = violations.into_vec();
         let code = violations.first().map_or(ErrorCode::InvalidPlan, |violation| violation.code.into());
-        let message = match violations.len() {
-            1 => "the plan has a violation".to_owned(),
-            many => format!("the plan has {many} violations"),
-        };
+        let (message, violations) = listed(violations);
         Self { result: RunResult::Invalid, error: RunError { code, message, violations } }
     }
 }

@@ -21,6 +21,7 @@ mod interrupt;
 mod opening;
 mod planner;
 mod progress;
+mod results;
 mod simulated;
 mod suite;
 mod text;

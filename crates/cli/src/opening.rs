@@ -21,10 +21,10 @@ use crate::exit::Refusal;
 use crate::text::with_sources;
 use crate::wait_for::WaitFor;
 
-/// Opens `url` in the tab, and waits for the condition.
+/// Opens `url` in the tab, unless its page is wanted as it is, and waits for the condition.
 pub(crate) async fn open(
     tab: &Tab,
-    url: &str,
+    url: Option<&str>,
     policy: &Policy,
     digest: DigestKey,
     wait_for: Option<&WaitFor>,
@@ -38,13 +38,13 @@ pub(crate) async fn open(
         ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() },
     );
     let blank = Observation::blank(tab.page.clone(), "about:blank");
-    let open = Step::from(Action::Navigate(Navigate::to(url)));
+    let open = url.map(|url| Step::from(Action::Navigate(Navigate::to(url))));
     // A page that hangs is observed too, within the same deadline.
     let now = Instant::now();
     let left = deadline.remaining(now);
     let opening = deadline.within(now, left - (left / 4).min(LOOKING));
-    let drafts = std::iter::once((PlanDraft::of(Author::Operator, vec![open]), opening));
-    for (draft, deadline) in drafts.chain(wait_for.map(|WaitFor(draft)| (draft.clone(), deadline))) {
+    let drafts = open.map(|open| (PlanDraft::of(Author::Operator, vec![open]), opening));
+    for (draft, deadline) in drafts.into_iter().chain(wait_for.map(|WaitFor(draft)| (draft.clone(), deadline))) {
         let bound = draft.check(&blank, policy).and_then(|plan| plan.bind(0, &blank)).map_err(|violations| {
             let message = "the URL is not allowed".to_owned();
             let error = RunError { code: ErrorCode::PolicyBlocked, message, violations: violations.into_vec() };
@@ -57,7 +57,12 @@ pub(crate) async fn open(
         if let StepOutcome::Failed(failure) = outcome
             && failure.cause != Cause::HttpError
         {
-            let hint = if failure.cause == Cause::DeadlineExceeded { "; --timeout allows more time" } else { "" };
+            let hint = match failure.cause {
+                Cause::DeadlineExceeded => {
+                    "; --timeout allows more time: it counts the start of the browser and a look at the page in"
+                }
+                _ => "",
+            };
             let message = format!("{}{hint}", failure.message);
             let error = RunError::new(failure.cause, message);
             let result = if failure.cause == Cause::BrowserGone { RunResult::Error } else { RunResult::Failed };

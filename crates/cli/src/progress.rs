@@ -44,10 +44,18 @@ pub(crate) fn say(line: &str) {
 
 /// Prints one violation a line, indented.
 pub(crate) fn say_violations<'a>(violations: impl IntoIterator<Item = &'a Violation>) {
-    for violation in violations {
+    let mut violations = violations.into_iter();
+    for violation in violations.by_ref().take(VIOLATIONS) {
         say(&format!("  {}", plain(&violation.in_words())));
     }
+    match violations.count() {
+        0 => {}
+        more => say(&format!("  … and {more} more")),
+    }
 }
+
+/// Violations that are printed.
+const VIOLATIONS: usize = 20;
 
 /// Places that are named at the end of a run.
 const DENIED_PLACES: usize = 5;
@@ -81,9 +89,7 @@ impl Listener for Narrator {
             RunEvent::Planned(plan) => say(&format!("  a plan of {}", counted(plan.steps().len(), "step"))),
             RunEvent::Rejected(violations) => {
                 say("  the plan does not pass the check:");
-                for violation in violations {
-                    say(&format!("    {}", plain(&violation.in_words())));
-                }
+                say_violations(violations);
             }
             RunEvent::Noted(note) => say(&format!("  note: {}", plain(note))),
             RunEvent::StepBegun { plan_index, origin, step, target } => {
@@ -106,7 +112,8 @@ fn say_end(record: &StepRecord) {
     let took = record.execution.duration_ms;
     match (&record.result, &record.failure) {
         (StepResult::Ok, _) => {
-            let note = remark(record.no_observed_effect, &record.post_check, record.effects.as_ref());
+            let (kind, effects) = (record.action.action.kind(), record.effects.as_ref());
+            let note = remark(kind, record.no_observed_effect, &record.post_check, effects);
             let note = note.map_or_else(String::new, |note| format!(", {}", plain(&note)));
             say(&format!("     ok in {took} ms{note}"));
             let changes = record.action.action.condition().is_none();

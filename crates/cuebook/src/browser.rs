@@ -212,6 +212,12 @@ impl Tab {
         Self { browser, page, ending: Ending::Nothing, egress: None }
     }
 
+    /// The address that the tab shows at the moment; `None` if it is gone.
+    #[must_use]
+    pub fn url(&self) -> Option<String> {
+        self.browser.page(&TargetId::from(self.page.as_str())).map(|page| page.url())
+    }
+
     /// The program of a browser that was launched.
     #[must_use]
     pub fn program(&self) -> Option<String> {

@@ -45,9 +45,19 @@ pub fn path() -> Option<OsString> {
 /// profile that a killed one left behind.
 #[must_use]
 pub fn profile_root() -> PathBuf {
-    let user = std::env::var("USER").or_else(|_| std::env::var("USERNAME")).unwrap_or_else(|_| "user".to_owned());
-    let safe: String = user.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == '_').collect();
-    std::env::temp_dir().join(format!("cuebook-{safe}"))
+    std::env::temp_dir().join(format!("cuebook-{}", user()))
+}
+
+/// Who runs this program: its number, which nobody else has. A variable may be unset, or that of whoever became root.
+#[cfg(unix)]
+fn user() -> String {
+    rustix::process::geteuid().as_raw().to_string()
+}
+
+#[cfg(not(unix))]
+fn user() -> String {
+    let user = variable("USERNAME").unwrap_or_else(|| "user".to_owned());
+    user.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == '_').collect()
 }
 
 /// The value of a variable. `None` if it is unset or blank.
@@ -113,6 +123,17 @@ impl EnvironmentSecrets {
     }
 }
 
+/// `CUEBOOK_SECRET_SHOP` of `shop`.
+pub(crate) fn variable_of(reference: &CredentialRef) -> String {
+    let in_capitals = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    SECRET.chars().chain(reference.as_str().chars().map(in_capitals)).collect()
+}
+
+/// Whether a text is the value of this secret of the environment.
+pub(crate) fn secret_is(reference: &CredentialRef, text: &str) -> bool {
+    std::env::var_os(variable_of(reference)).is_some_and(|value| value == text)
+}
+
 impl SecretSource for EnvironmentSecrets {
     async fn resolve(
         &self,
@@ -127,9 +148,7 @@ impl SecretSource for EnvironmentSecrets {
         if !scope.is_password_field {
             return Err(SecretRefusal::NotHidden { reference: reference.clone() });
         }
-        let in_capitals = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-        let variable: String = reference.as_str().chars().map(in_capitals).collect();
-        let value = std::env::var(format!("{SECRET}{variable}")).ok();
+        let value = std::env::var(variable_of(reference)).ok();
         value.map(Secret::new).ok_or_else(|| SecretRefusal::Unknown(reference.clone()))
     }
 

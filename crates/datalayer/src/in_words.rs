@@ -1,7 +1,20 @@
 //! Steps and targets of records, for people.
 
 use cuebook_grammar::id::TargetRef;
-use cuebook_grammar::record::{RecordedTarget, StepRecord};
+use cuebook_grammar::record::{CasePart, RecordedTarget, RunHeader, StepRecord};
+
+/// What a run is about: its task, its test case, or the plan that it ran and where.
+pub(crate) fn run(header: &RunHeader) -> String {
+    if let Some(task) = &header.task {
+        return task.clone();
+    }
+    match (&header.case, &header.plan, &header.url) {
+        (Some(case), ..) if case.part == CasePart::Expectations => format!("{}: expectations", case.name),
+        (Some(case), ..) => case.name.clone(),
+        (None, plan, Some(url)) => format!("{} on {url}", plan.as_deref().unwrap_or("A plan")),
+        (None, plan, None) => plan.clone().unwrap_or_else(|| "A plan".to_owned()),
+    }
+}
 
 /// The verb and its target: `click button "Log in"`.
 pub(crate) fn step(record: &StepRecord) -> String {

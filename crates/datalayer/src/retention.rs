@@ -155,6 +155,8 @@ mod tests {
             command: "exec".into(),
             task: None,
             url: None,
+            plan: None,
+            case: None,
         };
         log.open(&header).await.unwrap();
         (dir, log)

@@ -8,6 +8,7 @@ use cuebook_grammar::facts::RequestFact;
 use cuebook_grammar::outcome::{Cause, DeniedRequest, Stage, StepFailure};
 use cuebook_grammar::policy::Rule;
 use cuebook_grammar::render::cut;
+use cuebook_grammar::seam::UnreachedServer;
 
 use crate::run::Run;
 
@@ -34,6 +35,44 @@ impl Run<'_> {
         }
         document(&denied, &self.seen.network.documents())
     }
+}
+
+impl Run<'_> {
+    /// A network error as the browser would report it without our proxy, which knows the reason.
+    pub(crate) fn without_proxy(&self, mut request: RequestFact) -> RequestFact {
+        if let Some(error) = request.failure.as_deref().and_then(|error| self.reason(&request.url, error)) {
+            request.failure = Some(error.to_owned());
+        }
+        request
+    }
+
+    /// Why the server of a URL was not reached, if `error` hides that.
+    pub(crate) fn reason(&self, url: &str, error: &str) -> Option<&'static str> {
+        if !HIDING.contains(&error) {
+            return None;
+        }
+        reason_of(url, &self.denials.unreached(self.seen.denied_from))
+    }
+}
+
+/// What the browser reports of a proxy that does not reach a server, by a plain request and by a tunnel.
+const HIDING: [&str; 3] =
+    ["net::ERR_EMPTY_RESPONSE", "net::ERR_TUNNEL_CONNECTION_FAILED", "net::ERR_PROXY_CONNECTION_FAILED"];
+
+fn reason_of(url: &str, unreached: &[UnreachedServer]) -> Option<&'static str> {
+    let (host, port) = place(url)?;
+    unreached.iter().rev().find(|one| one.host == host && one.port == port).map(|one| one.error)
+}
+
+/// A network error in words, where the name of the error needs some.
+pub(crate) fn in_words(error: &str) -> Option<&'static str> {
+    Some(match error {
+        "net::ERR_NAME_NOT_RESOLVED" => "its host has no address",
+        "net::ERR_CONNECTION_REFUSED" => "nothing accepts connections there",
+        "net::ERR_ADDRESS_UNREACHABLE" => "no route leads there",
+        "net::ERR_CONNECTION_TIMED_OUT" => "nothing answered in time",
+        _ => return None,
+    })
 }
 
 fn join(denied: Vec<DeniedRequest>, requests: &[RequestFact]) -> Vec<DeniedRequest> {
@@ -130,6 +169,20 @@ mod tests {
         ] {
             assert_eq!(place(url), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn a_server_that_was_not_reached_is_found_by_its_place() {
+        let server = |host: &str, port, error| UnreachedServer { host: host.to_owned(), port, error };
+        let all = [
+            server("a.test", 443, "net::ERR_NAME_NOT_RESOLVED"),
+            server("127.0.0.1", 9, "net::ERR_CONNECTION_TIMED_OUT"),
+            server("127.0.0.1", 9, "net::ERR_CONNECTION_REFUSED"),
+        ];
+        assert_eq!(reason_of("https://a.test/x", &all), Some("net::ERR_NAME_NOT_RESOLVED"));
+        assert_eq!(reason_of("http://127.0.0.1:9/", &all), Some("net::ERR_CONNECTION_REFUSED"), "the last one counts");
+        assert_eq!(reason_of("http://a.test/", &all), None);
+        assert!(all.iter().all(|one| in_words(one.error).is_some()));
     }
 
     #[test]

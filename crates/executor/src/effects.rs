@@ -89,9 +89,10 @@ impl Run<'_> {
     fn wire_problems(&self) -> Vec<Problem> {
         let requests = self.seen.network.problems();
         let redirect = self.redirected().filter(|_| requests.is_empty());
-        let requests = requests
-            .iter()
-            .map(|request| Problem { kind: ProblemKind::Request, message: cut(&request.in_words(), 300) });
+        let requests = requests.iter().map(|request| Problem {
+            kind: ProblemKind::Request,
+            message: cut(&self.without_proxy(request.clone()).in_words(), 300),
+        });
         requests.chain(redirect).collect()
     }
 
@@ -147,7 +148,8 @@ impl Run<'_> {
         }
         let events = self.events();
         record.denied = self.denied();
-        record.requests = self.seen.network.effects().into_iter().take(MAX_REQUESTS).collect();
+        let requests = self.seen.network.effects().into_iter().take(MAX_REQUESTS);
+        record.requests = requests.map(|request| self.without_proxy(request)).collect();
         let redacted = |text: &str| self.redacted(text);
         let scripts = self.seen.network.script_errors().into_iter().map(|error| error.in_words(redacted));
         record.console_errors = scripts.chain(self.seen.network.errors()).take(MAX_NOTABLE).collect();

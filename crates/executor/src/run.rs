@@ -338,7 +338,7 @@ impl Run<'_> {
             || !new_tabs.is_empty();
         EventFacts {
             network_idle: self.seen.network.idle_fact(),
-            requests: self.seen.network.facts(),
+            requests: self.seen.network.facts().into_iter().map(|request| self.without_proxy(request)).collect(),
             dialogs: self.seen.activity.dialogs.clone(),
             downloads: self.downloads(),
             new_tabs,

@@ -3,14 +3,17 @@
 //! Invariants:
 //! - An example is a page, a task and one step that worked on that page, in a run that ended well. Targets are ids of
 //!   candidates of the page.
-//! - A step with text that was redacted in the log is no example.
+//! - A step with text that was redacted in the log is no example, and neither is one of a run without a task.
+//! - The page of an example has its text as it was then: text that was read earlier counts until a step changed some.
+//! - What the assistant says is the planner's. What the controller notes of its repairs is none of it.
+//! - A task that was ended by its planner ends with that step.
 //! - All runs of one task on one site are in one split.
 
 use std::sync::LazyLock;
 
 use cuebook_grammar::action::{Action, Owner};
 use cuebook_grammar::effect::EffectClass;
-use cuebook_grammar::observation::Observation;
+use cuebook_grammar::observation::{Observation, TextLine};
 use cuebook_grammar::record::{RunHeader, RunResult, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::render::{TextOptions, text};
 use cuebook_grammar::step::Step;
@@ -147,13 +150,39 @@ struct Function {
 struct Story {
     header: Option<RunHeader>,
     done: Vec<String>,
+    /// The text of the page, as far as it was read.
+    texts: Texts,
+}
+
+/// What is known of the text of a run's page.
+#[derive(Default)]
+enum Texts {
+    /// None was read so far: a run without a planner.
+    #[default]
+    Unread,
+    /// As it stands on the page.
+    Read(Vec<TextLine>),
+    /// A step changed some of it since.
+    Old,
 }
 
 impl Story {
-    fn take(&mut self, seen: &Seen) {
+    fn take(&mut self, seen: &Seen, pages: &Pages) {
         match seen {
-            Seen::Header(header) => *self = Self { header: Some((**header).clone()), done: Vec::new() },
+            Seen::Header(header) => *self = Self { header: Some((**header).clone()), ..Self::default() },
+            Seen::Observed(record) => {
+                if let Some(page) = pages.get(record.observation).filter(|page| !page.texts.is_empty()) {
+                    self.texts = Texts::Read(page.texts.clone());
+                }
+            }
             Seen::Step(record) => {
+                let changes = record.effects.as_ref().is_some_and(|effects| {
+                    let made = &effects.mutations;
+                    effects.changes_page() || made.texts > 0 || made.added > 0 || made.removed > 0
+                });
+                if changes && !matches!(self.texts, Texts::Unread) {
+                    self.texts = Texts::Old;
+                }
                 let title = locating::title(record);
                 let how = record
                     .failure
@@ -177,9 +206,22 @@ impl Story {
         url.and_then(|url| Some(Url::parse(url).ok()?.host_str()?.to_owned())).unwrap_or_default()
     }
 
+    /// The page with its text as it stands; `None` if that is not known, or if there is no task to ask about.
+    fn page(&self, page: &Observation) -> Option<Observation> {
+        if self.task().trim().is_empty() {
+            return None;
+        }
+        match &self.texts {
+            _ if !page.texts.is_empty() => Some(page.clone()),
+            Texts::Unread => Some(page.clone()),
+            Texts::Read(texts) => Some(Observation { texts: texts.clone(), ..page.clone() }),
+            Texts::Old => None,
+        }
+    }
+
     /// What a model would be asked on this page.
     fn prompt(&self, page: &Observation) -> Vec<Message> {
-        let mut request = format!("Task: {}\n", if self.task().is_empty() { "(not stated)" } else { self.task() });
+        let mut request = format!("Task: {}\n", self.task());
         if !self.done.is_empty() {
             request.push_str(&format!("\nDone:\n- {}\n", self.done.join("\n- ")));
         }
@@ -198,9 +240,14 @@ fn page<'a>(record: &StepRecord, pages: &'a Pages) -> Option<&'a Observation> {
 fn call(record: &StepRecord, page: &Observation) -> Result<Option<Message>, ExportError> {
     let Some(step) = by_ids(record, page) else { return Ok(None) };
     let Some(function) = function(&step)? else { return Ok(None) };
-    let content = step.explanation.as_ref().map(ToString::to_string);
+    let is_planned = record.origin == StepOrigin::Plan && record.attempt == 1;
+    let content = step.explanation.as_ref().filter(|_| is_planned).map(ToString::to_string);
+    Ok(Some(answer(function, content)))
+}
+
+fn answer(function: Function, content: Option<String>) -> Message {
     let tool_calls = vec![ToolCall { id: "call_0", r#type: "function", function }];
-    Ok(Some(Message { role: "assistant", content, tool_calls }))
+    Message { role: "assistant", content, tool_calls }
 }
 
 fn function(step: &Step) -> Result<Option<Function>, ExportError> {
@@ -230,19 +277,37 @@ fn holds_member(value: &Value, name: &str) -> bool {
 #[derive(Serialize)]
 struct Example {
     messages: Vec<Message>,
-    tools: &'static [Value],
+}
+
+/// The file of the tools, which are the same in all examples.
+const TOOLS_FILE: &str = "tools.json";
+
+fn write_tools(out: &mut Out<'_>) -> Result<(), ExportError> {
+    let mut text = serde_json::to_vec_pretty(&*TOOLS)?;
+    text.push(b'\n');
+    out.file(TOOLS_FILE, &text)
 }
 
 /// The messages of an example, if the entry is one.
 fn example(story: &Story, run: &Run, seen: &Seen, pages: &Pages) -> Result<Option<Vec<Message>>, ExportError> {
-    let Seen::Step(record) = seen else { return Ok(None) };
-    let is_good = record.result == StepResult::Ok && record.origin != StepOrigin::Start;
-    if !is_good || run.result != Some(RunResult::Ok) {
+    if run.result != Some(RunResult::Ok) {
         return Ok(None);
     }
-    let Some(page) = page(record, pages) else { return Ok(None) };
-    let prompt = story.prompt(page);
-    Ok(call(record, page)?.map(|call| prompt.into_iter().chain([call]).collect()))
+    let (of, answered) = match seen {
+        Seen::Step(record) if record.result == StepResult::Ok && record.origin != StepOrigin::Start => {
+            let Some(of) = page(record, pages) else { return Ok(None) };
+            (of, call(record, of)?)
+        }
+        Seen::End(end) => {
+            let Some(ending) = &end.conclusion else { return Ok(None) };
+            let Some(of) = ending.observation.and_then(|id| pages.get(id)) else { return Ok(None) };
+            let content = ending.step.explanation.as_ref().map(ToString::to_string);
+            (of, function(&ending.step)?.map(|function| answer(function, content)))
+        }
+        _ => return Ok(None),
+    };
+    let Some((of, call)) = story.page(of).zip(answered) else { return Ok(None) };
+    Ok(Some(story.prompt(&of).into_iter().chain([call]).collect()))
 }
 
 /// The format `sft`.
@@ -252,9 +317,10 @@ pub(crate) struct Examples(Story);
 impl Lines for Examples {
     fn take(&mut self, run: &Run, seen: Seen, pages: &Pages, out: &mut Out<'_>) -> Result<(), ExportError> {
         if let Some(messages) = example(&self.0, run, &seen, pages)? {
-            out.line(&Example { messages, tools: &TOOLS })?;
+            out.line(&Example { messages })?;
+            write_tools(out)?;
         }
-        self.0.take(&seen);
+        self.0.take(&seen, pages);
         Ok(())
     }
 }
@@ -265,7 +331,6 @@ struct Pair {
     prompt: Vec<Message>,
     chosen: [Message; 1],
     rejected: [Message; 1],
-    tools: &'static [Value],
 }
 
 /// A step that failed.
@@ -290,7 +355,8 @@ impl Preferences {
                 // The same step once more is no preference.
                 if chosen.tool_calls.iter().zip(&rejected.call.tool_calls).any(|(a, b)| a.function != b.function) {
                     let (prompt, chosen, rejected) = (rejected.prompt, [chosen], [rejected.call]);
-                    out.line(&Pair { prompt, chosen, rejected, tools: &TOOLS })?;
+                    out.line(&Pair { prompt, chosen, rejected })?;
+                    write_tools(out)?;
                 }
             }
         }
@@ -298,9 +364,10 @@ impl Preferences {
         if failure.is_some()
             && let Some(page) = page(record, pages)
             && let Some(call) = call(record, page)?
+            && let Some(page) = self.story.page(page)
             && self.pending.len() < PENDING
         {
-            self.pending.push(Rejected { prompt: self.story.prompt(page), call, page: page.clone() });
+            self.pending.push(Rejected { prompt: self.story.prompt(&page), call, page });
         }
         Ok(())
     }
@@ -313,7 +380,7 @@ impl Lines for Preferences {
             Seen::Step(record) => self.step(record, pages, out)?,
             _ => {}
         }
-        self.story.take(&seen);
+        self.story.take(&seen, pages);
         Ok(())
     }
 }
@@ -331,15 +398,15 @@ fn split(site: &str, task: &str) -> usize {
     }
 }
 
-/// A row of the dataset. Its tools are text: `datasets` would make one struct of all their parameters.
+/// A row of the dataset.
 #[derive(Serialize)]
 struct Row<'a> {
     messages: Vec<Message>,
-    tools: String,
     site: &'a str,
     task: &'a str,
     run_id: &'a str,
-    step_index: u32,
+    /// Absent for the end of the task.
+    step_index: Option<u32>,
 }
 
 /// The format `hf`.
@@ -351,12 +418,15 @@ pub(crate) struct Dataset {
 
 impl Lines for Dataset {
     fn take(&mut self, run: &Run, seen: Seen, pages: &Pages, out: &mut Out<'_>) -> Result<(), ExportError> {
-        if let (Some(messages), Seen::Step(record)) = (example(&self.story, run, &seen, pages)?, &seen) {
+        if let Some(messages) = example(&self.story, run, &seen, pages)? {
             let (site, task) = (self.story.site(), self.story.task());
             let split = split(&site, task);
-            let tools = serde_json::to_string(&*TOOLS)?;
-            let (run_id, step_index) = (record.run_id.as_str(), record.step_index);
-            let row = Row { messages, tools, site: &site, task, run_id, step_index };
+            let step_index = match &seen {
+                Seen::Step(record) => Some(record.step_index),
+                _ => None,
+            };
+            let row = Row { messages, site: &site, task, run_id: &run.id, step_index };
+            write_tools(out)?;
             for (at, (name, count)) in SPLITS.iter().zip(&mut self.counts).enumerate() {
                 if at == split {
                     out.append(&format!("data/{name}.jsonl"), &row)?;
@@ -364,7 +434,7 @@ impl Lines for Dataset {
                 }
             }
         }
-        self.story.take(&seen);
+        self.story.take(&seen, pages);
         Ok(())
     }
 
@@ -390,11 +460,10 @@ fn card(counts: [u64; 3], redaction: &str) -> String {
          Each row is a page, a task and the step that worked there, as a chat with one tool call. It was recorded by\n\
          Cuebook, which checked the step's conditions in the browser, in a run that ended well.\n\n\
          | split | rows |\n|---|---|\n{table}\n\
-         All runs of one task on one site are in one split.\n\n\
+         All runs of one task on one site are in one split. `tools.json` defines the tools of all rows.\n\n\
          | column | holds |\n|---|---|\n\
          | `messages` | system, user and assistant; the assistant's `tool_calls` have JSON text as `arguments` |\n\
-         | `tools` | the tools as JSON text |\n\
-         | `site`, `task` | what the split is made by |\n\
+                  | `site`, `task` | what the split is made by |\n\
          | `run_id`, `step_index` | where the step is in the logs |\n\n\
          Redaction profile: `{redaction}`. Pages may be under the rights of their owners.\n"
     )
@@ -414,7 +483,7 @@ mod tests {
             assert!(!tool.to_string().contains("$ref"), "{tool}");
         }
         let size = serde_json::to_string(&*TOOLS).unwrap().len();
-        assert!(size < 24_000, "{size} bytes in every example");
+        assert!(size < 24_000, "{size} bytes");
     }
 
     #[test]

@@ -68,6 +68,7 @@ leaves! {
     u16 = num::u16::ANY;
     u32 = num::u32::ANY;
     u64 = num::u64::ANY;
+    i64 = num::i64::ANY;
     // Quarters survive a trip through decimal text exactly.
     f64 = (-40_000_i32..40_000).prop_map(|quarters| f64::from(quarters) / 4.0);
     String = prop_oneof![
@@ -229,6 +230,7 @@ structs! {
         node = Just(None), about = Just(None),
     }
     Viewport { width, height, scroll_x, scroll_y, page_width, page_height, device_pixel_ratio, }
+    ScrolledPart { container, frame, x, y, }
     FrameSummary { parent, url, origin, name, out_of_process, omitted, }
     TabSummary { page, url, title, current, }
     Landmark { summary, frame, }
@@ -239,7 +241,8 @@ structs! {
     TextLine { kind, level, cells, more, before, frame, placement, behind, }
     Delta { since, came, went, changed, }
     Observation {
-        schema_version = version(OBSERVATION_VERSION), id, page, scope, url, title, status, viewport, frames, candidates,
+        schema_version = version(OBSERVATION_VERSION), id, page, scope, url, title, status, viewport, scrolled, frames,
+        candidates,
         recent, texts, sketch, dialog, tabs, truncated, delta, meanings = Just(BTreeMap::new()), fingerprint,
     }
 

@@ -9,6 +9,7 @@ use crate::id::TargetRef;
 use crate::render::shortened;
 use crate::secret::{FactText, WireText};
 use crate::text_match::TextPattern;
+use crate::verdict::Verdict;
 
 /// The most characters of a text that are quoted.
 const QUOTED: usize = 120;
@@ -117,8 +118,21 @@ impl Condition {
     /// As [`Condition::seen`], with targets named by `name`.
     #[must_use]
     pub fn seen_naming(&self, facts: &Facts, name: &dyn Fn(&TargetRef) -> String) -> String {
-        use Condition as C;
         let Some(now) = facts.samples.last() else { return "nothing of the page".to_owned() };
+        self.seen_at(now, facts, false, name)
+    }
+
+    /// What a verdict rests on: what was seen when the condition came true, else what was seen last.
+    #[must_use]
+    pub fn seen_for(&self, verdict: Verdict, facts: &Facts, name: &dyn Fn(&TargetRef) -> String) -> String {
+        match self.moment_of(facts).filter(|_| verdict.holds()) {
+            Some(now) => self.seen_at(now, facts, true, name),
+            None => self.seen_naming(facts, name),
+        }
+    }
+
+    fn seen_at(&self, now: &Sample, facts: &Facts, holds: bool, name: &dyn Fn(&TargetRef) -> String) -> String {
+        use Condition as C;
         let element = |target: &TargetRef, say: &dyn Fn(&ElementFacts) -> String| seen_of(now, target, name, say);
         match self {
             C::UrlMatches(_) => format!("the URL {}", cut(&now.url)),
@@ -205,10 +219,12 @@ impl Condition {
             C::Changed(c) => element(&c.target, &|_| {
                 let was_there = facts.before.as_ref().and_then(|before| before.targets.get(&c.target));
                 match was_there.is_some_and(|seen| seen.element.is_some()) {
+                    true if holds => format!("{} changed", aspect(c.aspect)),
                     true => format!("{} unchanged", aspect(c.aspect)),
                     false => "it now, and not before the step".to_owned(),
                 }
             }),
+            C::NetworkIdle(_) if holds => "no request under way".to_owned(),
             C::NetworkIdle(_) => "requests under way".to_owned(),
             C::RequestObserved(_) => match &facts.events.requests[..] {
                 [] => "no request".to_owned(),
@@ -243,21 +259,30 @@ impl Condition {
                 Some(false) => "none".to_owned(),
                 None => "nothing that tells".to_owned(),
             },
+            C::AllOf(group) if holds => {
+                let all = group.conditions.iter().map(|one| one.seen_at(now, facts, true, name));
+                all.collect::<Vec<_>>().join(" and ")
+            }
             C::AllOf(group) => {
                 let open = group.conditions.iter().filter(|one| !one.evaluate(facts).holds());
                 let all: Vec<String> = open.map(|one| one.seen_naming(facts, name)).collect();
                 if all.is_empty() { "them at different moments only".to_owned() } else { all.join(" and ") }
             }
             C::AnyOf(group) => {
-                let mut all: Vec<String> = group.conditions.iter().map(|one| one.seen_naming(facts, name)).collect();
+                let counts = |one: &&Condition| !holds || one.moment_of(facts).is_some();
+                let all = group.conditions.iter().filter(counts);
+                let mut all: Vec<String> =
+                    all.map(|one| one.seen_for(Verdict::from_bool(holds), facts, name)).collect();
                 all.dedup();
                 all.join(" and ")
             }
-            C::Not(inner) => inner.condition.seen_naming(facts, name),
-            C::Becomes(inner) if inner.condition.was_vacuous(facts) && inner.condition.evaluate(facts).holds() => {
-                format!("{} from the beginning", inner.condition.seen_naming(facts, name))
+            C::Not(inner) => inner.condition.seen_at(now, facts, false, name),
+            C::Becomes(inner)
+                if !holds && inner.condition.was_vacuous(facts) && inner.condition.evaluate(facts).holds() =>
+            {
+                format!("{} from the beginning", inner.condition.seen_at(now, facts, holds, name))
             }
-            C::Becomes(inner) => inner.condition.seen_naming(facts, name),
+            C::Becomes(inner) => inner.condition.seen_at(now, facts, holds, name),
         }
     }
 }
@@ -366,6 +391,33 @@ mod tests {
         };
         let facts = Facts { before: Some(sample(json!({}))), samples: vec![sample(now)], ..Facts::default() };
         format!("expected {}, saw {}", condition.in_words(), condition.seen(&facts))
+    }
+
+    #[test]
+    fn what_held_is_described_as_it_was_then() {
+        let sample = |matches: u32, text: Option<&str>| {
+            let element = text.map(|text| json!({ "role": "status", "tag": "p", "name": "", "text": text }));
+            let seen = json!({ "atMs": 0, "url": "http://a.test/", "title": "",
+                               "targets": { "c1": { "matches": matches, "element": element } } });
+            serde_json::from_value::<Sample>(seen).unwrap()
+        };
+        let samples = vec![sample(0, None), sample(1, Some("Saved")), sample(0, None)];
+        let facts = Facts { before: Some(sample(0, None)), samples, ..Facts::default() };
+        let seen = |condition: Value| {
+            let condition: Condition = serde_json::from_value(condition).unwrap();
+            condition.seen_for(condition.evaluate(&facts), &facts, &|target| target.to_string())
+        };
+        let saved = json!({ "kind": "elementTextContains", "target": "c1", "text": "Saved" });
+        assert_eq!(seen(saved.clone()), "the text \"Saved\"");
+        assert_eq!(seen(json!({ "kind": "exists", "target": "c1" })), "one match of c1");
+        assert_eq!(
+            seen(json!({ "kind": "allOf", "conditions": [saved, { "kind": "exists", "target": "c1" }] })),
+            "the text \"Saved\" and one match of c1"
+        );
+        assert_eq!(
+            seen(json!({ "kind": "elementTextContains", "target": "c1", "text": "Lost" })),
+            "nothing that matches c1"
+        );
     }
 
     #[test]

@@ -599,7 +599,22 @@ impl std::fmt::Display for Locator {
             Strategy::Css(by) => write!(f, "css={:?}", by.selector.as_str()),
             Strategy::XPath(by) => write!(f, "xpath={:?}", by.expression.as_str()),
             other => other.text().map_or(Ok(()), |(pattern, _)| write!(f, "{}={}", other.tag(), text(pattern))),
+        }?;
+        let texts = [("hasText", &self.has_text), ("hasNotText", &self.has_not_text)];
+        for (word, pattern) in texts.into_iter().filter_map(|(word, pattern)| Some((word, pattern.as_ref()?))) {
+            write!(f, " {word}={}", text(pattern))?;
         }
+        let parts = [("has", &self.has), ("hasNot", &self.has_not), ("within", &self.within)];
+        for (word, part) in parts.into_iter().filter_map(|(word, part)| Some((word, part.as_ref()?))) {
+            write!(f, " {word}=({part})")?;
+        }
+        if let Some(visible) = self.visible {
+            write!(f, " visible={visible}")?;
+        }
+        if let Some(nth) = &self.nth {
+            write!(f, " nth={}", nth.get())?;
+        }
+        self.frame.iter().rev().try_for_each(|frame| write!(f, " frame=({frame})"))
     }
 }
 
@@ -619,6 +634,17 @@ mod tests {
             refused(r#"{"strategy":"css","selector":"div","has":{"strategy":"css","selector":":scope > b"}}"#),
             None
         );
+    }
+
+    #[test]
+    fn a_locator_in_words_has_all_its_parts() {
+        let locator = serde_json::json!({
+            "strategy": "byRole", "role": "listitem", "hasText": "Ann", "hasNot": { "strategy": "text", "text": "Gone" },
+            "within": { "strategy": "css", "selector": "#people", "nth": 1 }, "visible": true,
+        });
+        let locator: Locator = serde_json::from_value(locator).unwrap();
+        let words = r##"role=listitem hasText="Ann" hasNot=(text="Gone") within=(css="#people" nth=1) visible=true"##;
+        assert_eq!(locator.to_string(), words);
     }
 
     #[test]

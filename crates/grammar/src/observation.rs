@@ -53,6 +53,22 @@ pub struct Viewport {
     pub device_pixel_ratio: f64,
 }
 
+/// What is scrolled within the page: a scroll container, or the document of a frame.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScrolledPart {
+    /// The container, such as `div#list`; empty for the document of a frame.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub container: String,
+    /// 0-based index of its frame.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub frame: u32,
+    /// CSS pixels from its start on the left, negative where text runs to the left.
+    pub x: i64,
+    /// CSS pixels from its top.
+    pub y: i64,
+}
+
 /// One frame of the page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -277,6 +293,9 @@ pub struct Observation {
     pub status: Option<u16>,
     /// Viewport and scroll position.
     pub viewport: Viewport,
+    /// What is scrolled besides the page: at most 20 scroll containers and frames that are not at their start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scrolled: Vec<ScrolledPart>,
     /// The frames, parents before children; the first is the main frame.
     pub frames: Vec<FrameSummary>,
     /// The candidates, in the order in which they are read.
@@ -312,6 +331,19 @@ pub struct Observation {
     pub fingerprint: String,
 }
 
+impl Truncation {
+    /// What lies beyond what was observed, in words: `39850 controls`. `None` where nothing that could be acted on does.
+    #[must_use]
+    pub fn beyond(&self) -> Option<String> {
+        match (self.candidates.saturating_add(self.off_view), self.elements) {
+            (0, 0) => None,
+            (0, elements) => Some(format!("{elements} elements")),
+            (1, _) => Some("a control".to_owned()),
+            (controls, _) => Some(format!("{controls} controls")),
+        }
+    }
+}
+
 impl Observation {
     /// The observation of a page that was not looked at: no candidates.
     #[must_use]
@@ -325,6 +357,7 @@ impl Observation {
             title: String::new(),
             status: None,
             viewport: Viewport::default(),
+            scrolled: Vec::new(),
             frames: Vec::new(),
             candidates: Vec::new(),
             recent: Vec::new(),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::action::Action;
+use crate::action::{Action, ActionKind};
 use crate::condition::Condition;
 use crate::facts::{DialogFact, DownloadFact, Facts, RequestFact};
 use crate::geometry::Rect;
@@ -343,10 +343,20 @@ impl EffectRecord {
     }
 }
 
-/// A remark on a step's result: `no effect seen`, what proves nothing, or what went wrong in the page.
+/// A remark on a step's result: `no effect seen`, what proves nothing, or what went wrong in the page. The dialog that a
+/// step answers is its target, and no problem.
 #[must_use]
-pub fn remark(no_observed_effect: bool, post: &[Judged], effects: Option<&EffectRecord>) -> Option<String> {
-    let problems = effects.map_or_else(Vec::new, EffectRecord::problems_in_words);
+pub fn remark(
+    action: ActionKind,
+    no_observed_effect: bool,
+    post: &[Judged],
+    effects: Option<&EffectRecord>,
+) -> Option<String> {
+    let answers = matches!(action, ActionKind::AcceptDialog | ActionKind::DismissDialog);
+    let problems = effects.map_or_else(Vec::new, |effects| match (answers, &effects.dialogs[..]) {
+        (true, [_, later @ ..]) => EffectRecord { dialogs: later.to_vec(), ..effects.clone() }.problems_in_words(),
+        _ => effects.problems_in_words(),
+    });
     let focused = effects.is_some_and(|effects| effects.target_focused);
     let nothing = if focused { "no effect seen beyond the focus" } else { "no effect seen" };
     let nothing = no_observed_effect.then(|| nothing.to_owned());

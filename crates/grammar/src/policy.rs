@@ -292,6 +292,12 @@ impl Policy {
         Ok(self)
     }
 
+    /// The page that the run starts on.
+    #[must_use]
+    pub(crate) const fn start(&self) -> Option<&Url> {
+        self.start.as_ref()
+    }
+
     /// Opens pages in files below a directory, an absolute path, to navigation and acting. The operator is
     /// responsible for where symbolic links in it lead.
     #[must_use]

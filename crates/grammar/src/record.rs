@@ -317,10 +317,43 @@ pub struct RunHeader {
     /// The start URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The name of the file whose plan was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// The case of a suite that the run is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<CaseRun>,
+}
+
+/// The part of a test case that a run is. A case is carried out in several runs: for each attempt its steps, and if these
+/// went well and can be replayed, its expectations. Only a case whose last attempt has expectations that hold has passed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CaseRun {
+    /// Its first run. The same in all runs in which the case was carried out once.
+    pub id: RunId,
+    /// The suite.
+    pub suite: String,
+    /// Its name in the suite.
+    pub name: String,
+    /// From 1.
+    pub attempt: u32,
+    /// Which part.
+    pub part: CasePart,
+}
+
+/// A part of a test case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CasePart {
+    /// Its steps.
+    Steps,
+    /// What must hold after them.
+    Expectations,
 }
 
 /// The last entry of a log, if the run came to its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunEnd {
     /// The run.
@@ -329,4 +362,18 @@ pub struct RunEnd {
     pub ts_ms: u64,
     /// The result, as the report has it.
     pub result: RunResult,
+    /// How the planner ended its task, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<Conclusion>,
+}
+
+/// The step by which a planner ended its task: `finish` or `fail`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Conclusion {
+    /// The step, redacted.
+    pub step: Step,
+    /// The page on which it was decided, if the log has that: if nothing ran between the two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observation: Option<ObservationId>,
 }

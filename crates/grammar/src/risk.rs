@@ -85,6 +85,43 @@ pub fn of(action: &Action, targets: &[&Candidate], page: &Observation) -> RiskCl
     }
 }
 
+/// What makes an action on a target this risk, in words that follow "counts as money": `for its name`. `None` where no
+/// single thing does.
+#[must_use]
+pub fn why(action: &Action, target: Option<&Candidate>, class: RiskClass) -> Option<&'static str> {
+    if class == RiskClass::Credential && action.credential().is_some() {
+        return Some("because it enters a secret");
+    }
+    let target = target?;
+    let is = |text: Option<&str>| {
+        let said = |text: &str| words::class_of_sentences(text) == Some(class) || words::class_of(text) == Some(class);
+        let costs = |text: &str| class == RiskClass::Money && words::has_amount(text);
+        let ends = |text: &str| class == RiskClass::Destructive && words::is_final(text);
+        text.is_some_and(|text| said(text) || costs(text) || ends(text))
+    };
+    let sends = |field: &SentField| match field {
+        SentField::Card => class == RiskClass::Money,
+        SentField::Password | SentField::OneTimeCode => class == RiskClass::Credential,
+    };
+    let leads = |url: Option<&str>| class == RiskClass::Destructive && url.is_some_and(|url| of_path(url) == class);
+    let activation = &target.activation;
+    let deletes = class == RiskClass::Destructive && activation.method.as_deref() == Some("DELETE");
+    let icon = activation.icon.as_deref().and_then(words::class_of_icon) == Some(class);
+    [
+        (class == RiskClass::Credential && target.is_sensitive(), "because the field is for a secret"),
+        (is(Some(&target.name)), "for its name"),
+        (icon, "for its icon"),
+        (is(target.description.as_deref()), "for its description"),
+        (activation.sends.iter().any(sends), "for what its form sends"),
+        (deletes, "because it sends DELETE"),
+        (leads(activation.url.as_deref()) || leads(target.destination.as_deref()), "for where it leads"),
+        (is(activation.button.as_deref()), "for the button of its form"),
+        (is(target.surroundings.as_deref()), "for what stands around it"),
+    ]
+    .into_iter()
+    .find_map(|(holds, words)| holds.then_some(words))
+}
+
 /// Whether an action activates this candidate, which holds no value.
 fn clicks(action: &Action, target: &Candidate) -> bool {
     let activates = match action {

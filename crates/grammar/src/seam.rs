@@ -392,6 +392,21 @@ pub trait Denials: fmt::Debug + Send + Sync {
     fn position(&self) -> u64;
     /// What was denied at `position` and later, oldest first. `url` is absent.
     fn since(&self, position: u64) -> Vec<DeniedRequest>;
+    /// The servers that could not be reached at `position` and later, oldest first: to the tab, a proxy hides why.
+    fn unreached(&self, _position: u64) -> Vec<UnreachedServer> {
+        Vec::new()
+    }
+}
+
+/// A server that a proxy could not reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreachedServer {
+    /// Its host in the canonical form of URLs.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The error that the browser reports where it connects by itself: `net::ERR_CONNECTION_REFUSED`.
+    pub error: &'static str,
 }
 
 /// No proxy.
@@ -497,7 +512,10 @@ pub enum SecretRefusal {
     #[error("no credential is called `{0}`")]
     Unknown(CredentialRef),
     /// It is bound to another origin.
-    #[error("the credential `{reference}` is not bound to {origin}")]
+    #[error(
+        "the credential `{reference}` is not bound to {origin} (a credential of the environment is for the origin that the \
+         run starts on, by --url or --tab; `origins` in a file of secrets names others)"
+    )]
     OutOfScope {
         /// The secret's name.
         reference: CredentialRef,

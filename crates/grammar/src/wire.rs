@@ -360,5 +360,105 @@ pub const fn shape(value: &Value) -> &'static str {
 }
 
 pub(crate) fn unknown_tag(seen: &str, known: &[&str]) -> ReadError {
-    ReadError::new(format!("unknown value `{}`, expected one of: {}", excerpt(seen, 60), known.join(", ")))
+    let shown = excerpt(seen, 60);
+    ReadError::new(match nearest(seen, known) {
+        Some(nearest) => format!("unknown value `{shown}`; did you mean `{nearest}`?"),
+        None => format!("unknown value `{shown}`, expected one of: {}", known.join(", ")),
+    })
+}
+
+/// What other programs call what we call otherwise.
+const SYNONYMS: [(&str, &str); 26] = [
+    ("fill", "setValue"),
+    ("input", "setValue"),
+    ("enter", "type"),
+    ("entertext", "type"),
+    ("inputtext", "type"),
+    ("typetext", "type"),
+    ("tap", "click"),
+    ("clickelement", "click"),
+    ("open", "navigate"),
+    ("goto", "navigate"),
+    ("visit", "navigate"),
+    ("back", "goBack"),
+    ("forward", "goForward"),
+    ("refresh", "reload"),
+    ("selectoption", "select"),
+    ("choose", "select"),
+    ("keypress", "press"),
+    ("presskey", "press"),
+    ("sendkeys", "press"),
+    ("wait", "waitFor"),
+    ("sleep", "waitForIdle"),
+    ("drag", "dragTo"),
+    ("uploadfile", "upload"),
+    ("done", "finish"),
+    ("eval", "evaluate"),
+    ("contains", "elementTextContains"),
+];
+
+/// The value that was most likely meant: what another program calls so, else the only one that is nearest in letters.
+fn nearest<'a>(seen: &str, known: &[&'a str]) -> Option<&'a str> {
+    let plain = |text: &str| -> Vec<char> {
+        text.chars().filter(|c| c.is_alphanumeric()).take(40).flat_map(char::to_lowercase).collect()
+    };
+    let seen = plain(seen);
+    let word: String = seen.iter().collect();
+    let synonym = SYNONYMS.iter().find(|(other, _)| *other == word).map(|(_, own)| *own);
+    if let Some(own) = synonym.and_then(|own| known.iter().find(|known| **known == own)) {
+        return Some(own);
+    }
+    // One letter in four may be another one.
+    let limit = seen.len().div_ceil(4);
+    let near = known.iter().map(|known| (letters_between(&seen, &plain(known)), *known));
+    let mut near: Vec<_> = near.filter(|(distance, _)| *distance <= limit).collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    match near[..] {
+        [(_, only)] => Some(only),
+        [(first, nearest), (second, _), ..] if first < second => Some(nearest),
+        _ => None,
+    }
+}
+
+/// Letters to insert, remove, replace or swap with their neighbour, to make one of the other.
+fn letters_between(one: &[char], other: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, b) in other.iter().enumerate() {
+            let at = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX - 1);
+            let replaced = at(&row, j) + usize::from(a != b);
+            let mut least = replaced.min(at(&row, j + 1) + 1).min(at(&next, j) + 1);
+            let is_swap = i > 0 && j > 0 && one.get(i - 1) == Some(b) && other.get(j - 1) == Some(a);
+            if is_swap {
+                least = least.min(at(&before, j - 1) + 1);
+            }
+            next.push(least);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod nearest_tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_value_and_that_of_another_program_name_ours() {
+        let verbs = ["click", "check", "type", "setValue", "navigate", "press", "dragTo", "waitFor"];
+        let near = |seen: &str| nearest(seen, &verbs);
+        assert_eq!(near("clik"), Some("click"));
+        assert_eq!(near("cilck"), Some("click"));
+        assert_eq!(near("Set_Value"), Some("setValue"));
+        assert_eq!(near("fill"), Some("setValue"));
+        assert_eq!(near("goto"), Some("navigate"));
+        assert_eq!(near("upload"), None, "what is not there is not named");
+        assert_eq!(near("dance"), None);
+        assert_eq!(near(""), None);
+        assert_eq!(nearest("fill", &["visible"]), None);
+        assert!(unknown_tag("clik", &verbs).to_string().contains("`click`?"));
+        assert!(unknown_tag("dance", &verbs).to_string().contains("navigate, press"));
+    }
 }

@@ -5,14 +5,16 @@
 //!   kind, or picks one of several. A common prefix is not enough.
 //! - Of two candidates that fit equally well, neither is used.
 
+use std::collections::BTreeMap;
+
 use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::id::CandidateId;
-use cuebook_grammar::observation::Observation;
+use cuebook_grammar::observation::{Observation, TextKind, TextPart};
 use cuebook_grammar::role::Role;
 use cuebook_grammar::text_match::collapse_white_space;
 
 use crate::lexicon::{Ordinal, RoleWord};
-use crate::phrase::{Phrase, SaidKind};
+use crate::phrase::{Phrase, Said, SaidKind};
 use crate::text::words;
 
 /// A candidate with normalised texts.
@@ -70,7 +72,9 @@ impl<'a> Page<'a> {
     pub(crate) fn new(observation: &'a Observation, chosen: Option<CandidateId>) -> Self {
         let headings = observation.sketch.headings.iter().map(|heading| heading.text.as_str());
         let headings = headings.chain([observation.title.as_str()]).flat_map(words).collect();
-        Self { observation, chosen, views: observation.candidates.iter().map(View::of).collect(), headings }
+        let rows = row_words(observation);
+        let view = |candidate: &'a Candidate| View::of(candidate, rows.get(&candidate.id).map(Vec::as_slice));
+        Self { observation, chosen, views: observation.candidates.iter().map(view).collect(), headings }
     }
 
     /// Whether the observation has the whole page.
@@ -159,6 +163,26 @@ impl<'a> Page<'a> {
 
 const MAX_NEAREST: usize = 5;
 
+/// What else stands in the row or the list item of each candidate: a row is not only called by its name.
+fn row_words(observation: &Observation) -> BTreeMap<CandidateId, Vec<String>> {
+    let mut rows: BTreeMap<CandidateId, Vec<String>> = BTreeMap::new();
+    let lines = observation.texts.iter().filter(|line| matches!(line.kind, TextKind::Row | TextKind::Item));
+    for line in lines {
+        let parts = || line.cells.iter().flatten();
+        let texts = parts().filter_map(|part| match part {
+            TextPart::Text(text) | TextPart::Image(text) => Some(words(text)),
+            TextPart::Candidate(_) => None,
+        });
+        let said: Vec<String> = texts.flatten().collect();
+        for part in parts() {
+            if let TextPart::Candidate(id) = part {
+                rows.entry(*id).or_default().extend(said.iter().cloned());
+            }
+        }
+    }
+    rows
+}
+
 /// Links to the same URL count as one.
 fn leads_to_one_place(candidates: &[&Candidate]) -> bool {
     let Some(end) = candidates.first().and_then(|first| first.destination.as_deref()) else { return false };
@@ -168,7 +192,7 @@ fn leads_to_one_place(candidates: &[&Candidate]) -> bool {
 }
 
 impl<'a> View<'a> {
-    fn of(candidate: &'a Candidate) -> Self {
+    fn of(candidate: &'a Candidate, row: Option<&[String]>) -> Self {
         let texts = [Some(&candidate.name), candidate.label.as_ref(), candidate.placeholder.as_ref()];
         let mut names: Vec<String> = texts.into_iter().flatten().map(|text| collapse_white_space(text)).collect();
         // `Cart (2)` has the name `Cart`, and `Name (required)` the name `Name`.
@@ -177,7 +201,9 @@ impl<'a> View<'a> {
         names.extend(short);
         names.retain(|name| !name.is_empty());
         names.dedup();
-        Self { candidate, names, context: candidate.context.as_deref().map(words).unwrap_or_default() }
+        let mut context = candidate.context.as_deref().map(words).unwrap_or_default();
+        context.extend(row.unwrap_or_default().iter().cloned());
+        Self { candidate, names, context }
     }
 
     fn fit(&self, phrase: &Phrase, headings: &[String]) -> Option<Fit> {
@@ -242,7 +268,9 @@ impl<'a> View<'a> {
             SaidKind::Name => in_context(&said.word) || (tells && in_heading(&said.word)),
             SaidKind::Role | SaidKind::Ordinal | SaidKind::Connecting => true,
         });
-        let says_role = rest.iter().any(|said| said.kind == SaidKind::Role);
+        // Of a word for a kind that is written like a name and stands around the candidate, it is the name: `Sally Field`.
+        let is_named = |said: &&Said| in_context(&said.word) && phrase.is_written_as_name(&said.word);
+        let says_role = rest.iter().any(|said| said.kind == SaidKind::Role && !is_named(said));
         let is_other_role = says_role && phrase.role.is_some_and(|role| !role.fits(self.candidate));
         if !accounted || (is_other_role && !phrase.role.is_some_and(|role| role.may_be(self.candidate))) {
             return None;

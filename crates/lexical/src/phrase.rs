@@ -136,6 +136,14 @@ impl Phrase {
         Self { raw: name.to_owned(), said, ..Self::default() }
     }
 
+    /// Whether a word is written with a capital within the phrase, as names are.
+    pub(crate) fn is_written_as_name(&self, word: &str) -> bool {
+        self.raw.split_whitespace().skip(1).any(|written| {
+            let written = written.trim_matches(|c: char| !c.is_alphanumeric());
+            written.starts_with(char::is_uppercase) && written.to_lowercase() == word
+        })
+    }
+
     /// Whether it has no words but a kind and a choice.
     pub(crate) fn is_bare(&self) -> bool {
         self.quoted.is_empty() && self.said.iter().all(|said| said.kind != SaidKind::Name)

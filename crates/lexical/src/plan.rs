@@ -478,7 +478,10 @@ impl Plan<'_> {
         }
         let named: Vec<String> = nearest.iter().map(|(id, title)| format!("{title} ({id})")).collect();
         let choices = nearest.iter().map(|(id, _)| *id).collect();
-        let none = format!("{}: nothing here is called {what:?}", clause.shown());
+        let beyond = page.observation.truncated.and_then(|cut| cut.beyond());
+        let beyond = beyond
+            .map_or_else(String::new, |beyond| format!(" as far as the page was seen, and {beyond} lie beyond that"));
+        let none = format!("{}: nothing here is called {what:?}{beyond}", clause.shown());
         match named.len() {
             0 => self.fail(&none),
             1 => self.ask(state, &format!("{none}; is {} meant?", named[0]), Asked::Which(choices)),

@@ -4,12 +4,13 @@
 //! denied, and the oldest first.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cuebook_grammar::outcome::DeniedRequest;
 use cuebook_grammar::policy::{Opening, Rule};
-use cuebook_grammar::seam::Denials;
+use cuebook_grammar::seam::{Denials, UnreachedServer};
 
 /// Decisions that are kept until they are taken.
 const CAPACITY: usize = 4_096;
@@ -26,8 +27,44 @@ pub enum Verdict {
     Closed,
     /// Denied: a name that Chrome contacts by itself, and that the operator did not name.
     BrowserInternal,
-    /// Allowed, but the name has no address, or no address answers.
-    Unreachable,
+    /// Allowed, but the server was not reached.
+    Unreachable(Unreached),
+}
+
+/// Why a server was not reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Unreached {
+    /// The name has no address.
+    UnknownHost,
+    /// Nothing accepts connections there.
+    Refused,
+    /// No route leads there.
+    NoRoute,
+    /// Nothing answered in time.
+    TimedOut,
+}
+
+impl Unreached {
+    /// The error that the browser reports where it connects by itself.
+    #[must_use]
+    pub const fn net_error(self) -> &'static str {
+        match self {
+            Self::UnknownHost => "net::ERR_NAME_NOT_RESOLVED",
+            Self::Refused => "net::ERR_CONNECTION_REFUSED",
+            Self::NoRoute => "net::ERR_ADDRESS_UNREACHABLE",
+            Self::TimedOut => "net::ERR_CONNECTION_TIMED_OUT",
+        }
+    }
+
+    /// Of an error of connecting.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => Self::Refused,
+            io::ErrorKind::TimedOut => Self::TimedOut,
+            _ => Self::NoRoute,
+        }
+    }
 }
 
 impl Verdict {
@@ -45,7 +82,7 @@ impl Verdict {
             Self::Denied(rule) => rule.as_str(),
             Self::Closed => "closed",
             Self::BrowserInternal => "browserInternal",
-            Self::Unreachable => "unreachable",
+            Self::Unreachable(_) => "unreachable",
         }
     }
 }
@@ -122,6 +159,17 @@ impl Denials for Decisions {
         let since = kept.queue.iter().filter(|one| one.sequence >= position && one.verdict.is_denial());
         since.map(Decision::denied).collect()
     }
+
+    fn unreached(&self, position: u64) -> Vec<UnreachedServer> {
+        let kept = self.lock();
+        let of = |one: &Decision| match one.verdict {
+            Verdict::Unreachable(why) => {
+                Some(UnreachedServer { host: one.host.clone(), port: one.port, error: why.net_error() })
+            }
+            _ => None,
+        };
+        kept.queue.iter().filter(|one| one.sequence >= position).filter_map(of).collect()
+    }
 }
 
 impl Decision {
@@ -157,6 +205,24 @@ mod tests {
         decisions.push(1, &"X".repeat(99), &"a".repeat(999), 80, Verdict::Closed);
         let [last] = &decisions.take()[..] else { panic!("expected one decision") };
         assert_eq!((last.sequence, last.method.len(), last.host.len()), (CAPACITY as u64 + 3, 20, 255));
+    }
+
+    #[test]
+    fn servers_that_were_not_reached_have_the_error_of_the_browser() {
+        let decisions = Decisions::default();
+        decisions.push(1, "CONNECT", "nobody.test", 443, Verdict::Unreachable(Unreached::UnknownHost));
+        let refused = Unreached::of(&io::ErrorKind::ConnectionRefused.into());
+        decisions.push(1, "GET", "127.0.0.1", 9, Verdict::Unreachable(refused));
+        assert!(decisions.since(0).is_empty(), "these are no denials");
+        let seen: Vec<_> = decisions.unreached(0).into_iter().map(|one| (one.host, one.port, one.error)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("nobody.test".to_owned(), 443, "net::ERR_NAME_NOT_RESOLVED"),
+                ("127.0.0.1".to_owned(), 9, "net::ERR_CONNECTION_REFUSED"),
+            ]
+        );
+        assert_eq!(decisions.unreached(1).len(), 1);
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod shared;
 mod target;
 pub mod traffic;
 
-pub use decision::{Decision, Decisions, Verdict};
+pub use decision::{Decision, Decisions, Unreached, Verdict};
 pub use dial::{Dial, Pending, System};
 pub use listener::Egress;
 pub use shared::Limits;

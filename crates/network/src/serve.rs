@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::decision::Verdict;
+use crate::decision::{Unreached, Verdict};
 use crate::shared::Shared;
 use crate::target::Target;
 
@@ -79,7 +79,7 @@ impl Drop for Upstream {
 /// Why a server was not reached.
 enum NotReached {
     Denied(Denied),
-    NoAnswer,
+    NoAnswer(Unreached),
 }
 
 /// The server did not answer. The client's connection is closed without a response, as the server's own would be, so
@@ -117,7 +117,7 @@ impl Served {
         let server = match self.reach(&Method::CONNECT, target, policy).await {
             Ok(server) => server,
             Err(NotReached::Denied(_)) => return empty(StatusCode::FORBIDDEN),
-            Err(NotReached::NoAnswer) => return empty(StatusCode::BAD_GATEWAY),
+            Err(NotReached::NoAnswer(_)) => return empty(StatusCode::BAD_GATEWAY),
         };
         let upgrading = hyper::upgrade::on(request);
         self.then(async move {
@@ -144,7 +144,7 @@ impl Served {
             None => match self.reach(request.method(), target, policy).await {
                 Ok(server) => handshake(server, (host.to_owned(), port)).await.map_err(|_| NoResponse)?,
                 Err(NotReached::Denied(_)) => return Ok(empty(StatusCode::FORBIDDEN)),
-                Err(NotReached::NoAnswer) => return Err(NoResponse),
+                Err(NotReached::NoAnswer(_)) => return Err(NoResponse),
             },
         };
         let upgrade = is_websocket(request.headers()).then(|| hyper::upgrade::on(&mut request));
@@ -180,12 +180,12 @@ impl Served {
     /// Resolves, judges every address, and connects to the first that answers. Logs the decision.
     async fn reach(&self, method: &Method, target: &Target, policy: &Policy) -> Result<TcpStream, NotReached> {
         let reached = timeout(self.shared.limits.connect_time, self.connect(target, policy)).await;
-        let reached = reached.unwrap_or(Err(NotReached::NoAnswer));
+        let reached = reached.unwrap_or(Err(NotReached::NoAnswer(Unreached::TimedOut)));
         let (host, port) = target.place();
         let verdict = match &reached {
             Ok(_) => Verdict::Allowed(target.opening),
             Err(NotReached::Denied(denied)) => Verdict::Denied(denied.rule),
-            Err(NotReached::NoAnswer) => Verdict::Unreachable,
+            Err(NotReached::NoAnswer(why)) => Verdict::Unreachable(*why),
         };
         self.decided(method, host, port, verdict);
         reached
@@ -194,12 +194,19 @@ impl Served {
     async fn connect(&self, target: &Target, policy: &Policy) -> Result<TcpStream, NotReached> {
         let addresses = match target.host() {
             Ok(ip) => vec![ip],
-            Err(name) => self.shared.dial.resolve(name).await.map_err(|_| NotReached::NoAnswer)?,
+            Err(name) => {
+                let unknown = |_| NotReached::NoAnswer(Unreached::UnknownHost);
+                let addresses = self.shared.dial.resolve(name).await.map_err(unknown)?;
+                if addresses.is_empty() {
+                    return Err(NotReached::NoAnswer(Unreached::UnknownHost));
+                }
+                addresses
+            }
         };
         // One address that is denied denies the name: which one is used must not be left to chance.
         addresses.iter().try_for_each(|ip| policy.loading_from(&target.url, *ip)).map_err(NotReached::Denied)?;
         let (_, port) = target.place();
-        self.first_answer(&addresses, port).await.map_err(|_| NotReached::NoAnswer)
+        self.first_answer(&addresses, port).await.map_err(|error| NotReached::NoAnswer(Unreached::of(&error)))
     }
 
     async fn first_answer(&self, addresses: &[IpAddr], port: u16) -> io::Result<TcpStream> {

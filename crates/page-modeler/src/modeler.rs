@@ -298,6 +298,7 @@ impl LivePageModeler {
                 title,
                 status: main.map(|walk| walk.status).filter(|status| *status != 0),
                 viewport: captured.viewport(),
+                scrolled: captured.scrolled(),
                 frames: summaries,
                 candidates: found,
                 recent: Vec::new(),

@@ -17,7 +17,11 @@ pub(crate) fn entry(record: &StepRecord, planned: Option<PlannedStep>) -> Histor
     HistoryEntry {
         target: title,
         failure: failure.map(|failure| format!("{}: {}", failure.cause.as_str(), failure.message)),
-        remark: if failure.is_none() { remark(record.no_observed_effect, &record.post_check, effects) } else { None },
+        remark: if failure.is_none() {
+            remark(record.action.action.kind(), record.no_observed_effect, &record.post_check, effects)
+        } else {
+            None
+        },
         data: record.data.clone(),
         changed_page: effects.is_some_and(EffectRecord::changes_page),
         no_effect: record.no_observed_effect,

@@ -7,6 +7,7 @@ use cuebook_grammar::id::{ObservationId, PageId};
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::StepSuccess;
 use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::record::Conclusion;
 use cuebook_grammar::report::{StepReport, Usage};
 use cuebook_grammar::seam::{HistoryEntry, PlannedStep, Stuck};
 use cuebook_grammar::wire::ShortText;
@@ -59,6 +60,8 @@ pub(crate) struct Run {
     pub(crate) planner_state: Option<Value>,
     /// What the planner wants to read again, redacted.
     pub(crate) memory: Option<String>,
+    /// The step by which the planner ended the task.
+    pub(crate) conclusion: Option<Conclusion>,
     /// Questions that a person agreed to ahead, for a whole plan.
     pub(crate) agreed: Vec<String>,
     pub(crate) deadline: Deadline,

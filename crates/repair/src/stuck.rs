@@ -6,6 +6,8 @@
 //! - Only the plans of one run are compared; what one plan repeats within itself is intended.
 //! - A text of the page is progress if a step changed it. What changes by itself, such as a clock, is none: the executor
 //!   tells it apart, and texts are read again only after a step that changed some.
+//! - Where the page and its containers are scrolled to is part of the state once a step scrolled: scrolling on is progress
+//!   until the end is reached. What scrolls by itself, such as a carousel, is none.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -23,12 +25,14 @@ use cuebook_grammar::step::Step;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Move {
     action: u64,
-    /// Everything that was observed: a counter that goes up is another state.
+    /// Everything that was observed, scroll positions aside: a counter that goes up is another state.
     exact: u64,
     /// The page's fingerprint: a clock that ticks is the same state.
     kind: u64,
     /// The page's texts, when a step had last changed some.
     said: Option<u64>,
+    /// What is scrolled where, when a step had last scrolled.
+    scrolled: Option<u64>,
 }
 
 /// Compares each plan with the last ones.
@@ -38,6 +42,9 @@ pub(crate) struct StuckDetector {
     said: Option<u64>,
     /// A step changed texts, and they were not read since.
     is_retold: bool,
+    scrolled: Option<u64>,
+    /// A step scrolled, and where to was not noted since.
+    has_scrolled: bool,
 }
 
 /// Number of plans that are compared.
@@ -52,6 +59,7 @@ impl StuckDetector {
     pub(crate) fn note_effects(&mut self, effects: Option<&EffectRecord>) {
         let mutations = effects.map(|effects| &effects.mutations);
         self.is_retold |= mutations.is_some_and(|made| made.texts > 0 || made.added > 0 || made.removed > 0);
+        self.has_scrolled |= effects.is_some_and(|effects| effects.scrolled);
     }
 
     /// Records the texts of a page that was read for its planner.
@@ -64,11 +72,15 @@ impl StuckDetector {
     /// Records the plan that was made for an observation. Repetition and cycles of any length count alike: a move that
     /// recurs.
     pub(crate) fn note(&mut self, plan: &Plan, page: &Observation) -> Stuck {
+        if std::mem::take(&mut self.has_scrolled) || self.scrolled.is_none() {
+            self.scrolled = Some(scrolled(page));
+        }
         let now = Move {
             action: action_of(plan, page),
             exact: exact(page),
             kind: hash(if page.fingerprint.is_empty() { &page.url } else { &page.fingerprint }),
             said: self.said,
+            scrolled: self.scrolled,
         };
         self.past.push_back(now);
         if self.past.len() > WINDOW {
@@ -76,7 +88,7 @@ impl StuckDetector {
         }
         let times = |same: &dyn Fn(&Move) -> bool| self.past.iter().filter(|past| same(past)).count();
         let unchanged = times(&|past| *past == now);
-        let same_kind = times(&|past| past.action == now.action && past.kind == now.kind && past.said == now.said);
+        let same_kind = times(&|past| Move { exact: now.exact, ..*past } == now);
         tier(unchanged, UNCHANGED).max(tier(same_kind, SAME_KIND))
     }
 }
@@ -115,16 +127,25 @@ fn acted(step: &Step, page: &Observation) -> String {
     format!("{} {targets:?}", serde_json::to_string(&bare).unwrap_or_else(|_| verb.to_owned()))
 }
 
-/// Everything that is seen of the page, without the ids that change with every observation.
+/// Everything that is seen of the page, without the ids that change with every observation and without scroll positions.
 fn exact(page: &Observation) -> u64 {
     let mut seen = page.clone();
     seen.id = ObservationId::default();
     seen.delta = None;
     seen.recent.clear();
+    seen.scrolled.clear();
+    (seen.viewport.scroll_x, seen.viewport.scroll_y) = (0.0, 0.0);
     for candidate in &mut seen.candidates {
         candidate.id = CandidateId(0);
     }
     hash(&serde_json::to_string(&seen).unwrap_or_default())
+}
+
+/// Where the page and what scrolls in it are scrolled to.
+fn scrolled(page: &Observation) -> u64 {
+    let within = page.scrolled.iter().map(|part| format!("{} {} {} {}", part.frame, part.container, part.x, part.y));
+    let places: Vec<String> = within.collect();
+    hash(&format!("{:.0} {:.0} {places:?}", page.viewport.scroll_x, page.viewport.scroll_y))
 }
 
 /// What a page says, without the times of clocks.
@@ -154,6 +175,7 @@ fn hash(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use cuebook_grammar::id::PageId;
+    use cuebook_grammar::observation::ScrolledPart;
     use cuebook_grammar::outcome::MutationSummary;
     use cuebook_grammar::plan::{Author, PlanDraft};
     use cuebook_grammar::policy::Policy;
@@ -253,6 +275,42 @@ mod tests {
         assert_eq!((toggled[9], toggled[10]), (Stuck::Warning, Stuck::Stop), "{toggled:?}");
         let silent = pressing(|_| "Shop".to_owned(), 1, 0);
         assert_eq!(silent[5], Stuck::Stop, "{silent:?}");
+    }
+
+    /// The tiers of a scroll again and again, on a page that this is done to before the `n`th; by the step if `by_step`.
+    fn scrolling(place: impl Fn(i64, &mut Observation), by_step: bool) -> Vec<Stuck> {
+        let mut detector = StuckDetector::default();
+        let effects = EffectRecord { scrolled: by_step, ..EffectRecord::default() };
+        let tiers = (0..30).map(|n| {
+            let mut page = page("Shop");
+            place(n, &mut page);
+            let tier = note(&mut detector, &page, json!([{ "type": "scroll", "direction": "down" }]));
+            detector.note_effects(Some(&effects));
+            tier
+        });
+        tiers.collect()
+    }
+
+    fn at(y: i64) -> ScrolledPart {
+        ScrolledPart { container: "div#list".to_owned(), frame: 0, x: 0, y }
+    }
+
+    #[test]
+    fn scrolling_on_is_progress_of_the_page_and_of_a_container() {
+        let page = scrolling(|n, page| page.viewport.scroll_y = n as f64 * 300.0, true);
+        assert!(page.iter().all(|tier| *tier == Stuck::No), "{page:?}");
+        let container = scrolling(|n, page| page.scrolled = vec![at(n * 300)], true);
+        assert!(container.iter().all(|tier| *tier == Stuck::No), "{container:?}");
+    }
+
+    #[test]
+    fn scrolling_at_the_end_or_to_and_fro_or_by_itself_is_none() {
+        let ended = scrolling(|n, page| page.scrolled = vec![at(n.min(3) * 300)], true);
+        assert_eq!((ended[7], ended[8]), (Stuck::Warning, Stuck::Stop), "{ended:?}");
+        let fro = scrolling(|n, page| page.viewport.scroll_y = (n % 2) as f64 * 300.0, true);
+        assert_eq!(fro[11], Stuck::Stop, "{fro:?}");
+        let carousel = scrolling(|n, page| page.scrolled = vec![at(n * 300)], false);
+        assert_eq!(carousel[5], Stuck::Stop, "{carousel:?}");
     }
 
     #[test]

@@ -99,6 +99,8 @@ async fn measure(tab: &Tab, args: &BenchArgs, policy: Policy) -> Result<Samples,
         command: "bench".to_owned(),
         task: None,
         url: Some(args.url.clone()),
+        plan: None,
+        case: None,
     };
     log.open(&header).await.map_err(|error| broken(&error))?;
     let modeler = LivePageModeler::new(tab.browser.clone(), digest.clone(), ModelerOptions::default());

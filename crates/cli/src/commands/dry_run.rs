@@ -77,7 +77,7 @@ async fn plan_on(
     key: DigestKey,
 ) -> Result<Planned, Refusal> {
     let opening = Deadline::after(Instant::now(), args.options.timeout.unwrap_or(OPENING));
-    opening::open(tab, &args.url, policy, key.clone(), args.wait_for.as_ref(), opening).await?;
+    opening::open(tab, Some(&args.url), policy, key.clone(), args.wait_for.as_ref(), opening).await?;
     let mut modeler = opening::modeler(tab, key.clone());
     let mut observation = opening::observe(&mut modeler, tab, Scope::View, opening).await?;
     opening::read(&mut modeler, &mut observation, opening).await;

@@ -86,7 +86,10 @@ fn judged(observation: &Observation, output: Output) -> Exit {
 }
 
 async fn observe(args: &ObserveArgs, output: Output) -> Result<Seen, Refusal> {
-    let policy = ground::starting_at(ground::page_roots(&args.file_root, Policy::default())?, &args.url)?;
+    let mut policy = ground::page_roots(&args.file_root, Policy::default())?;
+    if let Some(url) = &args.url {
+        policy = ground::starting_at(policy, url)?;
+    }
     let digest = digest_key()?;
     let deadline = Deadline::after(Instant::now(), args.timeout);
     let mut signals = Signals::listen();
@@ -105,7 +108,7 @@ async fn open(
     deadline: Deadline,
 ) -> Result<Seen, Refusal> {
     let mut modeler = opening::modeler(tab, digest.clone());
-    opening::open(tab, &args.url, policy, digest, args.wait_for.as_ref(), deadline).await?;
+    opening::open(tab, args.url.as_deref(), policy, digest, args.wait_for.as_ref(), deadline).await?;
     let mut observation = opening::observe(&mut modeler, tab, args.scope, deadline).await?;
     opening::read(&mut modeler, &mut observation, deadline).await;
     if matches!(args.format, ObservationFormat::Aria) && !output.json {

@@ -5,23 +5,29 @@
 //! - Every browser is closed, however a case ends.
 //! - No one is asked for consent: what needs it is denied unless a plan or a flag grants it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cuebook::Tab;
+use cuebook::secrets::Secrets;
 use cuebook_datalayer::Run;
-use cuebook_datalayer::replay::{Likeness, Recording, compare};
+use cuebook_datalayer::replay::{Divergence, Likeness, Recording, compare};
 use cuebook_grammar::action::{Action, WaitFor};
 use cuebook_grammar::condition::Condition;
-use cuebook_grammar::id::PageId;
+use cuebook_grammar::id::{CredentialRef, PageId};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
+use cuebook_grammar::record::{CasePart, CaseRun};
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
+use cuebook_grammar::secret::WireText;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::Millis;
 use cuebook_repair::Interrupt;
+use futures_util::{StreamExt as _, stream};
 
 use crate::args::{RunOptions, TestArgs};
 use crate::browser::{close_tab, fit_viewport, open_contained};
@@ -66,12 +72,9 @@ struct Ripe<'a> {
 async fn tested(args: TestArgs, output: Output) -> Result<Exit, Refusal> {
     let suite = Suite::read(&args.suite, args.url.as_deref())?;
     let recordings = Recordings::beside(&args.suite);
-    let is_chosen = |case: &&Case| {
-        args.filter.as_ref().is_none_or(|text| case.name.contains(text))
-            && args.shard.is_none_or(|(part, of)| case.shard(of) == part)
-    };
+    let chosen = chosen(&suite.cases, &args);
     let cases: Result<Vec<Ripe<'_>>, Refusal> =
-        suite.cases.iter().filter(is_chosen).map(|case| ripe(case, &recordings, &args.options)).collect();
+        chosen.into_iter().map(|case| ripe(case, &recordings, &args.options)).collect();
     let cases = cases?;
     if cases.is_empty() && args.shard.is_none() {
         let filter = args.filter.as_deref().unwrap_or_default();
@@ -80,30 +83,25 @@ async fn tested(args: TestArgs, output: Output) -> Result<Exit, Refusal> {
     let interrupt = Interrupt::default();
     tokio::spawn(interrupt_on_signals(interrupt.clone()));
     let name = args.suite.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let mut stage = Stage { args: &args, recordings, interrupt, shared: None };
-    let mut results = Results::of(name);
-    let mut stopped = None;
-    for ripe in &cases {
-        let began = Instant::now();
-        let mut result = CaseResult::of(ripe.case);
-        let end = Box::pin(stage.run(ripe, &mut result)).await;
-        result.took(began.elapsed());
-        match end {
-            Ok(()) => {
-                if !output.json {
-                    print_text(&in_words(&result));
-                }
-                results.add(result);
-            }
-            Err(refusal) => {
-                stopped = Some(refusal);
-                break;
-            }
-        }
-    }
-    if let Some(tab) = stage.shared.take() {
-        close_tab(tab).await;
-    }
+    let stopped = AtomicBool::new(false);
+    let groups = groups(&cases).into_iter().map(|group| {
+        let stage = Stage {
+            args: &args,
+            suite: &name,
+            recordings: &recordings,
+            interrupt: interrupt.clone(),
+            shared: None,
+            stopped: &stopped,
+        };
+        Box::pin(stage.run_all(group, output))
+    });
+    let ended: Vec<GroupEnd> = stream::iter(groups).buffer_unordered(usize::from(args.jobs)).collect().await;
+    let mut results = Results::of(name.clone());
+    let (done, refusals): (Vec<_>, Vec<_>) = ended.into_iter().map(|end| (end.done, end.refusal)).unzip();
+    let mut done: Vec<_> = done.into_iter().flatten().collect();
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().for_each(|(_, result)| results.add(result));
+    let stopped = refusals.into_iter().flatten().next();
     if let Some(path) = &args.junit {
         write_junit(path, &results)?;
     }
@@ -116,6 +114,37 @@ async fn tested(args: TestArgs, output: Output) -> Result<Exit, Refusal> {
         print_text(&format!("{}\n", results.in_words()));
     }
     Ok(if results.counts.failed == 0 { Exit::OK } else { Exit::FAILED })
+}
+
+/// The cases of the filter and the shard. Shared cases build on one another: with one come those before it.
+fn chosen<'a>(cases: &'a [Case], args: &TestArgs) -> Vec<&'a Case> {
+    let is_named = |case: &Case| args.filter.as_ref().is_none_or(|text| case.name.contains(text));
+    let last_shared = cases.iter().rposition(|case| case.context == Context::Shared && is_named(case));
+    let is_needed =
+        |at: usize, case: &Case| case.context == Context::Shared && last_shared.is_some_and(|last| at < last);
+    let is_in_part = |case: &Case| args.shard.is_none_or(|(part, of)| case.shard(of) == part);
+    let chosen =
+        cases.iter().enumerate().filter(|(at, case)| (is_named(case) || is_needed(*at, case)) && is_in_part(case));
+    chosen.map(|(_, case)| case).collect()
+}
+
+/// Cases that must run one after another, in the order of the file, with their positions: the shared ones.
+fn groups<'a>(cases: &'a [Ripe<'a>]) -> Vec<Vec<(usize, &'a Ripe<'a>)>> {
+    let is_shared = |(_, ripe): &(usize, &Ripe<'_>)| ripe.case.context == Context::Shared;
+    let (shared, fresh): (Vec<_>, Vec<_>) = cases.iter().enumerate().partition(is_shared);
+    let mut groups: Vec<Vec<_>> = fresh.into_iter().map(|case| vec![case]).collect();
+    if let Some((first, _)) = shared.first() {
+        let before = groups.iter().filter(|group| group.iter().all(|(at, _)| at < first)).count();
+        groups.insert(before, shared);
+    }
+    groups
+}
+
+/// What became of cases that ran one after another.
+struct GroupEnd {
+    done: Vec<(usize, CaseResult)>,
+    /// Why the suite ends.
+    refusal: Option<Refusal>,
 }
 
 /// Refuses what can be refused without a browser.
@@ -161,13 +190,44 @@ fn expectations(case: &Case) -> PlanDraft {
 /// What the cases of a suite run on.
 struct Stage<'a> {
     args: &'a TestArgs,
-    recordings: Recordings,
+    /// The name of the suite.
+    suite: &'a str,
+    recordings: &'a Recordings,
     interrupt: Interrupt,
     /// The browser of the shared cases.
     shared: Option<Tab>,
+    /// An error ended the suite: no other case begins.
+    stopped: &'a AtomicBool,
 }
 
 impl Stage<'_> {
+    /// Runs cases one after another, and closes what they shared.
+    async fn run_all(mut self, cases: Vec<(usize, &Ripe<'_>)>, output: Output) -> GroupEnd {
+        let mut end = GroupEnd { done: Vec::new(), refusal: None };
+        for (at, ripe) in cases {
+            if self.stopped.load(Ordering::Relaxed) {
+                break;
+            }
+            let began = Instant::now();
+            let mut result = CaseResult::of(ripe.case);
+            let ended = Box::pin(self.run(ripe, &mut result)).await;
+            result.took(began.elapsed());
+            if let Err(refusal) = ended {
+                self.stopped.store(true, Ordering::Relaxed);
+                end.refusal = Some(refusal);
+                break;
+            }
+            if !output.json {
+                print_text(&in_words(&result));
+            }
+            end.done.push((at, result));
+        }
+        if let Some(tab) = self.shared.take() {
+            close_tab(tab).await;
+        }
+        end
+    }
+
     /// Runs a case until it passes or its attempts are used up. An error ends the suite.
     async fn run(&mut self, ripe: &Ripe<'_>, result: &mut CaseResult) -> Result<(), Refusal> {
         for _ in 0..=self.args.retries {
@@ -210,22 +270,31 @@ impl Stage<'_> {
     /// Runs the steps of a case, then judges what it expects. `None` if it passed.
     async fn attempt(&self, ripe: &Ripe<'_>, tab: &Tab, result: &mut CaseResult) -> Result<Option<Failed>, Refusal> {
         let job = self.job(ripe, result).await?;
-        let (report, page) = self.perform(job, ripe, tab, tab.page.clone(), &self.args.options, result).await?;
+        let options = &self.args.options;
+        let page = tab.page.clone();
+        let (report, page) = self.perform(job, ripe, tab, page, options, CasePart::Steps, result).await?;
         if let Some(failed) = failed(report)? {
             return Ok(Some(failed));
         }
+        let steps = result.runs.last().map(|run| self.read(ripe, run)).transpose()?;
+        let outcome = match steps {
+            Some(Err(failed)) => return Ok(Some(failed)),
+            Some(Ok(outcome)) => outcome,
+            None => Outcome::default(),
+        };
         let options = RunOptions { no_repair: true, ..self.args.options.clone() };
         let secrets = compose::secrets(&options, Some(&ripe.case.url))?;
         let job = Job::plan(ripe.expectations.clone(), secrets, None);
-        let steps = result.runs.last().cloned();
-        let (report, _) = self.perform(job, ripe, tab, page, &options, result).await?;
+        let (report, _) = self.perform(job, ripe, tab, page, &options, CasePart::Expectations, result).await?;
         if let Some(failed) = failed(report)? {
             return Ok(Some(failed));
         }
-        match steps {
-            Some(run) => self.keep(ripe, &run, result),
-            None => Ok(None),
+        result.drift = outcome.drift;
+        if let Some(recording) = outcome.recording {
+            self.recordings.write(ripe.case, recording)?;
+            result.recording = Some(self.recordings.path(ripe.case));
         }
+        Ok(None)
     }
 
     async fn job(&self, ripe: &Ripe<'_>, result: &mut CaseResult) -> Result<Job, Refusal> {
@@ -238,68 +307,134 @@ impl Stage<'_> {
             }
             Script::Given(draft) => {
                 result.how = How::Given;
-                Job::plan((**draft).clone(), secrets, Some(case.url.clone()))
+                Job::plan(naming_secrets(draft, case, &secrets), secrets, Some(case.url.clone()))
             }
             Script::Planned => {
                 result.how = How::Planned;
                 let engine = &self.args.engine;
                 let output = Output { json: false, quiet: true };
                 let planner = engines::planner(&self.args.planner, None, engine, secrets.names(), output).await?;
-                Job::task(case.narrative.clone(), planner, secrets, case.url.clone(), engine)
+                let task = narrative(case, &|name, text| secrets.is(name, text));
+                Job::task(task, planner, secrets, case.url.clone(), engine)
             }
         })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "the parts of a run; each caller has all of them at hand")]
     async fn perform(
         &self,
-        job: Job,
+        mut job: Job,
         ripe: &Ripe<'_>,
         tab: &Tab,
         page: PageId,
         options: &RunOptions,
+        part: CasePart,
         result: &mut CaseResult,
     ) -> Result<(RunReport, PageId), Refusal> {
         let ready = Ready::new(options)?;
+        job.case = Some(CaseRun {
+            id: result.first_run.get_or_insert_with(|| ready.run_id().clone()).clone(),
+            suite: self.suite.to_owned(),
+            name: ripe.case.name.clone(),
+            attempt: result.attempts,
+            part,
+        });
         let (policy, interrupt) = (ripe.policy.clone(), self.interrupt.clone());
         let ended = Box::pin(perform(job, ready, tab, page, policy, interrupt, options, ALONE)).await;
         result.runs.push(ended.dir.path().to_owned());
         Ok((ended.report, ended.page))
     }
 
-    /// Writes the recording of a case that passed, or compares it with the one that it has.
-    fn keep(&self, ripe: &Ripe<'_>, run: &Path, result: &mut CaseResult) -> Result<Option<Failed>, Refusal> {
+    /// Makes the recording of the steps of a case, or compares them with the one that it has. What cannot be recorded
+    /// failed: the next time, nothing could be replayed.
+    fn read(&self, ripe: &Ripe<'_>, run: &Path) -> Result<Result<Outcome, Failed>, Refusal> {
         let unreadable =
             |error: cuebook_datalayer::DataError| Refusal::unusable(ErrorCode::Unreadable, with_sources(&error));
         let log = cuebook_datalayer::RunDir::open(run).map_err(unreadable)?.log_path();
         let run = Run::read(&log).map_err(unreadable)?;
-        let written = match &ripe.script {
-            Script::Recorded(recording) => {
-                let comparison = compare(recording, None, &run, &Likeness::default());
-                result.drift = comparison.drift().cloned().collect();
-                let healed = || recording.healed(&run);
-                (!result.drift.is_empty() && self.args.update).then(healed).flatten()
-            }
-            Script::Given(_) | Script::Planned => match Recording::of(&run, &ripe.case.credentials) {
-                Ok(mut recording) => {
-                    recording.url = Some(ripe.case.url.clone());
-                    if let (Script::Given(draft), Some(context)) = (&ripe.script, &mut recording.plan.context) {
-                        context.viewport = draft.context.as_ref().and_then(|context| context.viewport);
-                    }
-                    Some(recording)
-                }
-                Err(error) => {
-                    let hint = "; `credentials` of the case name secrets by step";
-                    let error = RunError::new(ErrorCode::InvalidPlan, format!("{}{hint}", with_sources(&error)));
-                    return Ok(Some(Failed { error, is_of_the_page: true }));
-                }
-            },
-        };
-        if let Some(recording) = written {
-            self.recordings.write(ripe.case, recording)?;
-            result.recording = Some(self.recordings.path(ripe.case));
+        if let Script::Recorded(recording) = &ripe.script {
+            let comparison = compare(recording, None, &run, &Likeness::default());
+            let drift: Vec<_> = comparison.drift().cloned().collect();
+            let recording = (!drift.is_empty() && self.args.update).then(|| recording.healed(&run)).flatten();
+            return Ok(Ok(Outcome { drift, recording }));
         }
-        Ok(None)
+        match Recording::of(&run, &ripe.case.credentials) {
+            Ok(mut recording) => {
+                recording.url = Some(ripe.case.url.clone());
+                if let (Script::Given(draft), Some(context)) = (&ripe.script, &mut recording.plan.context) {
+                    context.viewport = draft.context.as_ref().and_then(|context| context.viewport);
+                }
+                Ok(Ok(Outcome { drift: Vec::new(), recording: Some(recording) }))
+            }
+            Err(error) => {
+                let hint = "; `credentials` of the case name secrets by step";
+                let error = RunError::new(ErrorCode::InvalidPlan, format!("{}{hint}", with_sources(&error)));
+                Ok(Err(Failed { error, is_of_the_page: true }))
+            }
+        }
     }
+}
+
+/// Replaces a text where it is no part of a longer word.
+fn replace_words(text: &str, from: &str, to: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(from) {
+        let is_part = before.ends_with(char::is_alphanumeric) || after.starts_with(char::is_alphanumeric);
+        out.push_str(before);
+        out.push_str(if is_part { from } else { to });
+        rest = after;
+    }
+    out + rest
+}
+
+/// What the steps of a case came to.
+#[derive(Default)]
+struct Outcome {
+    drift: Vec<Divergence>,
+    /// What is written if the case passes.
+    recording: Option<Recording>,
+}
+
+/// The plan with the secrets that the case names, where it states their values.
+fn naming_secrets(draft: &PlanDraft, case: &Case, secrets: &Secrets) -> PlanDraft {
+    let mut draft = draft.clone();
+    for (number, name) in &case.credentials {
+        let at = usize::try_from(*number).ok().and_then(|number| number.checked_sub(1));
+        let Some(step) = at.and_then(|at| draft.steps.get_mut(at)) else { continue };
+        let is_secret = |text: &Option<WireText>| {
+            text.as_ref().and_then(WireText::clear).is_some_and(|text| secrets.is(name, text))
+        };
+        match &mut step.action {
+            Action::Type(typed) if is_secret(&typed.text) => {
+                (typed.text, typed.credential_ref) = (None, Some(name.clone()));
+            }
+            Action::SetValue(set) if is_secret(&set.value) => {
+                (set.value, set.credential_ref) = (None, Some(name.clone()));
+            }
+            _ => {}
+        }
+    }
+    draft
+}
+
+/// The narrative with the names of the secrets of the case, where it states their values: no planner reads these.
+fn narrative(case: &Case, is: &dyn Fn(&CredentialRef, &str) -> bool) -> String {
+    let mut told = case.narrative.clone();
+    let quoted = case.narrative.split(['"', '\'', '“', '”', '‘', '’', '`']);
+    let words = case.narrative.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let bare = case.narrative.split_whitespace();
+    let parts: BTreeSet<&str> = quoted.chain(words).chain(bare).filter(|part| !part.is_empty()).collect();
+    for name in case.credentials.values() {
+        for value in parts.iter().filter(|part| is(name, part)) {
+            let named = format!("credential {name}");
+            for (open, close) in [("\"", "\""), ("'", "'"), ("“", "”"), ("‘", "’"), ("`", "`")] {
+                told = told.replace(&format!("{open}{value}{close}"), &named);
+            }
+            told = replace_words(&told, value, &named);
+        }
+    }
+    told
 }
 
 /// Why an attempt failed.
@@ -348,4 +483,57 @@ fn in_words(result: &CaseResult) -> String {
         say(format!("log: {}", plain(&run.display().to_string())));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    fn cases(text: &str) -> Vec<Case> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("suite.toml");
+        fs::write(&path, format!("url = \"http://shop.test/\"\n{text}")).unwrap();
+        Suite::read(&path, None).unwrap_or_else(|refusal| panic!("{}", refusal.error.message)).cases
+    }
+
+    fn case(name: &str, more: &str) -> String {
+        format!(
+            "[[case]]\nname = \"{name}\"\nexpect = [{{ kind = \"urlMatches\", pattern = \"/\" }}]\nplan = \"p.json\"\n{more}\n"
+        )
+    }
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: TestArgs,
+    }
+
+    fn chosen_of(cases: &[Case], flags: &[&str]) -> Vec<String> {
+        let line = Line::try_parse_from([&["test", "suite.toml"], flags].concat());
+        let args = line.unwrap_or_else(|error| panic!("{error}")).args;
+        chosen(cases, &args).into_iter().map(|case| case.name.clone()).collect()
+    }
+
+    #[test]
+    fn a_filter_takes_the_shared_cases_before_a_shared_one_along() {
+        let shared = "context = \"shared\"";
+        let cases = cases(
+            &[case("Log in", shared), case("Alone", ""), case("Order", shared), case("Log out", shared)].concat(),
+        );
+        assert_eq!(chosen_of(&cases, &["--filter", "Order"]), ["Log in", "Order"]);
+        assert_eq!(chosen_of(&cases, &["--filter", "Alone"]), ["Alone"]);
+        assert_eq!(chosen_of(&cases, &[]).len(), 4);
+    }
+
+    #[test]
+    fn a_narrative_names_the_secrets_of_its_case() {
+        let credentials =
+            "narrative = 'Type \"hunter2\" into Password, and hunter2. Not hunter22'\ncredentials = { 1 = \"shop\" }";
+        let cases = cases(&case("Log in", credentials));
+        let is = |name: &CredentialRef, text: &str| name.as_str() == "shop" && text == "hunter2";
+        assert_eq!(narrative(&cases[0], &is), "Type credential shop into Password, and credential shop. Not hunter22");
+        assert_eq!(narrative(&cases[0], &|_, _| false), cases[0].narrative);
+    }
 }

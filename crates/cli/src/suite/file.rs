@@ -27,7 +27,7 @@ pub(crate) struct Suite {
 /// A test case.
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// The task in words.
+    /// The task in words; may be empty beside a plan.
     pub(crate) narrative: String,
     pub(crate) priority: Priority,
     pub(crate) context: Context,
@@ -77,7 +77,7 @@ struct RawSuite {
 #[serde(deny_unknown_fields)]
 struct RawCase {
     name: Spanned<String>,
-    narrative: Spanned<String>,
+    narrative: Option<Spanned<String>>,
     #[serde(default)]
     priority: Priority,
     #[serde(default)]
@@ -157,10 +157,15 @@ impl RawCase {
             let message = format!("expected a name of at most 100 characters with letters or digits, saw {name:?}");
             return Err(wrong(Some(name_at), message));
         }
-        let narrative_at = self.narrative.span().start;
-        let narrative = self.narrative.into_inner();
-        if narrative.trim().is_empty() {
+        let narrative_at = self.narrative.as_ref().map_or(name_at, |narrative| narrative.span().start);
+        let narrative = self.narrative.map(Spanned::into_inner);
+        if narrative.as_ref().is_some_and(|narrative| narrative.trim().is_empty()) {
             return Err(wrong(Some(narrative_at), format!("the narrative of {name:?} is empty")));
+        }
+        if narrative.is_none() && self.plan.is_none() {
+            let message =
+                format!("{name:?} has no steps: expected a `narrative` for a planner, or a `plan`, saw neither");
+            return Err(wrong(Some(name_at), message));
         }
         let url_at = self.url.as_ref().map_or(at, |url| url.span().start);
         let url = match (self.url.map(Spanned::into_inner), base) {
@@ -195,7 +200,7 @@ impl RawCase {
         }
         let case = Case {
             name,
-            narrative,
+            narrative: narrative.unwrap_or_default(),
             priority: self.priority,
             context: self.context,
             url: url.to_string(),
@@ -271,7 +276,8 @@ mod tests {
             ("cases = []\n".to_owned(), "1: unknown field `cases`"),
             (format!("url = \"shop\"\n{CASE}"), "1: expected an absolute URL"),
             (CASE.to_owned(), "1: the `url` of \"Log in\": neither"),
-            (format!("{url}[[case]]\nname = \"x\"\n"), "2: missing field `narrative`"),
+            (format!("{url}[[case]]\nname = \"x\"\n"), "2: missing field `expect`"),
+            (format!("{url}{}", CASE.replace("narrative", "#")), "3: \"Log in\" has no steps"),
             (format!("{url}{CASE}prio = 1\n"), "6: unknown field `prio`"),
             (format!("{url}{CASE}priority = \"urgent\"\n"), "6: unknown variant `urgent`"),
             (format!("{url}{CASE}\n{CASE}"), "8: the name \"Log in\" is taken"),

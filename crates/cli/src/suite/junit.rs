@@ -84,6 +84,7 @@ mod tests {
             drift: Vec::new(),
             recording: None,
             runs: Vec::new(),
+            first_run: None,
         }
     }
 

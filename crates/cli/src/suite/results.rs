@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cuebook_datalayer::replay::Divergence;
 use cuebook_grammar::deadline::millis;
+use cuebook_grammar::id::RunId;
 use cuebook_grammar::report::RunError;
 use serde::Serialize;
 
@@ -53,6 +54,9 @@ pub(crate) struct CaseResult {
     pub(crate) recording: Option<PathBuf>,
     /// The folders of its runs.
     pub(crate) runs: Vec<PathBuf>,
+    /// The first of them.
+    #[serde(skip)]
+    pub(crate) first_run: Option<RunId>,
 }
 
 /// How a case ended.
@@ -148,6 +152,7 @@ impl CaseResult {
             drift: Vec::new(),
             recording: None,
             runs: Vec::new(),
+            first_run: None,
         }
     }
 

@@ -39,6 +39,16 @@ impl Secrets {
         Self { environment: EnvironmentSecrets::on(origin.clone()), start: origin, declared: BTreeMap::new() }
     }
 
+    /// For pages of `origin`, unless they are for those of another one already.
+    #[must_use]
+    pub fn or_on(mut self, origin: String) -> Self {
+        if self.start.is_none() {
+            self.environment = EnvironmentSecrets::on(Some(origin.clone()));
+            self.start = Some(origin);
+        }
+        self
+    }
+
     /// Adds the secrets that a TOML file declares.
     ///
     /// # Errors
@@ -56,6 +66,15 @@ impl Secrets {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// Whether a text is the value of this secret. Of one whose value is not known without waiting, it is not.
+    #[must_use]
+    pub fn is(&self, reference: &CredentialRef, text: &str) -> bool {
+        match self.declared.get(reference) {
+            Some(declared) => declared.is(text),
+            None => environment::secret_is(reference, text),
+        }
     }
 }
 

@@ -89,7 +89,7 @@ fn head(run: &Run, Beside { report, comparison }: Beside<'_>) -> Markup {
     let tokens = run.calls.iter().map(|call| call.call.input_tokens.saturating_add(call.call.output_tokens));
     let error = report.and_then(|report| report.error.as_ref());
     html! {
-        h1 { span class={ "badge " (result) } { (result) } " " (header.and_then(|header| header.task.as_deref()).unwrap_or("A plan")) }
+        h1 { span class={ "badge " (result) } { (result) } " " (header.map_or_else(|| "A run".to_owned(), in_words::run)) }
         @if let Some(error) = error {
             p.why { strong { (error.code) } ": " (error.message) }
         } @else if result == "cutOff" {

@@ -21,7 +21,11 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
     let run = |id: &str| html! { @match link(id) { Some(href) => a href=(href) { (id) }, None => (id) } };
     let runs = |ids: &[String]| html! { @for (at, id) in ids.iter().enumerate() { @if at > 0 { ", " } (run(id)) } };
     let counts = &summary.runs;
-    let class = if counts.ok == counts.total { "ok" } else { "failed" };
+    let class = match counts.ok {
+        ok if ok == counts.total => "ok",
+        0 => "failed",
+        _ => "unknown",
+    };
     let header = html! {
         h1 {
             span class={ "badge " (class) } { (share(counts.ok, counts.total)) } " "
@@ -94,7 +98,7 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
                 td class=(line.result) {
                     (line.result) @if let Some(cause) = line.cause.as_ref().filter(|_| line.result != "ok") { ": " (cause) }
                 }
-                td.long { (line.task.as_deref().unwrap_or("A plan")) }
+                td.long { (line.task.as_deref().or(line.title.as_deref()).unwrap_or("A plan")) }
                 td { (utc(line.started_ms).replace('T', " ").chars().take(16).collect::<String>()) }
                 td { @if let Some(ms) = line.duration_ms { (seconds(ms)) } }
                 td { (line.attempts) } td { (line.tokens) }
@@ -163,7 +167,7 @@ fn table(title: &str, columns: &[&str], rows: Markup) -> Markup {
     html! {
         div.table tabindex="0" role="group" aria-label=(title) { table {
             thead { tr { @for column in columns {
-                @if column.is_empty() { td {} } @else { th scope="col" { (column) } }
+                @if column.is_empty() { td.bar {} } @else { th scope="col" { (column) } }
             } } }
             tbody { (rows) }
         } }

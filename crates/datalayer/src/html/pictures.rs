@@ -26,6 +26,11 @@ pub(super) struct Pictures<'a> {
     drawn: BTreeMap<String, (u32, u32)>,
 }
 
+/// Whether there was no page yet.
+fn is_blank(record: &StepRecord) -> bool {
+    record.url == "about:blank"
+}
+
 impl<'a> Pictures<'a> {
     pub(super) fn of(run: &Run, artifacts: &'a ArtifactStore) -> Self {
         let has_boxes = run.header.as_ref().is_some_and(|header| header.browser_path.is_some());
@@ -35,7 +40,8 @@ impl<'a> Pictures<'a> {
     /// What the page looked like, for the strip.
     pub(super) fn small(&mut self, record: &StepRecord) -> Option<Markup> {
         let of = |kind: &str| record.artifacts.iter().find(|artifact| artifact.kind == kind);
-        let picture = of("screenshotBefore").or_else(|| of("screenshotAfter"))?;
+        let before = of("screenshotBefore").filter(|_| !is_blank(record));
+        let picture = before.or_else(|| of("screenshotAfter"))?;
         let target = if picture.kind == "screenshotBefore" { self.target(record) } else { None };
         Some(self.drawn(picture, target, "Page at this step"))
     }
@@ -51,7 +57,9 @@ impl<'a> Pictures<'a> {
         kinds
             .into_iter()
             .flat_map(|(kind, title, target)| {
-                record.artifacts.iter().filter(move |one| one.kind == kind).map(move |one| (one, title, target))
+                let is_shown =
+                    move |one: &&ArtifactRef| one.kind == kind && (kind != "screenshotBefore" || !is_blank(record));
+                record.artifacts.iter().filter(is_shown).map(move |one| (one, title, target))
             })
             .map(|(picture, title, target)| (title, self.drawn(picture, target, title)))
             .collect()

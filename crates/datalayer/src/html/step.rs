@@ -1,6 +1,5 @@
 //! One attempt of one step.
 
-use cuebook_grammar::condition::Condition;
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{EffectRecord, Judged};
@@ -104,7 +103,7 @@ pub(super) fn step(at: usize, record: &StepRecord, run: &Run, pictures: &mut Pic
 /// Conditions with their verdicts and what was seen.
 fn table(title: &str, record: &StepRecord, judged: &[Judged], facts: Option<&Facts>) -> Markup {
     let name = |target: &TargetRef| in_words::target(record, target);
-    let seen = |condition: &Condition| facts.map(|facts| condition.seen_naming(facts, &name)).unwrap_or_default();
+    let seen = |one: &Judged| facts.map(|facts| one.condition.seen_for(one.verdict, facts, &name)).unwrap_or_default();
     html! {
         @if !judged.is_empty() {
             h4 { (title) }
@@ -121,7 +120,7 @@ fn table(title: &str, record: &StepRecord, judged: &[Judged], facts: Option<&Fac
                             @if one.vacuous { span.faint { " (held before)" } }
                         }
                         td class=(verdict(one.verdict).1) { (verdict(one.verdict).0) }
-                        td.long { (seen(&one.condition)) }
+                        td.long { (seen(one)) }
                         td { @if let Some(ms) = one.latency_ms { (ms) } }
                     } } }
                 }

@@ -327,11 +327,13 @@ mod tests {
             command: "exec".into(),
             task: None,
             url: None,
+            plan: None,
+            case: None,
         }
     }
 
     fn end() -> RunEnd {
-        RunEnd { run_id: RunId::new("r1"), ts_ms: 1, result: RunResult::Ok }
+        RunEnd { run_id: RunId::new("r1"), ts_ms: 1, result: RunResult::Ok, conclusion: None }
     }
 
     #[tokio::test]

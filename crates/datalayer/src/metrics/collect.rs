@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use cuebook_grammar::facts::RequestFact;
+use cuebook_grammar::id::RunId;
 use cuebook_grammar::planning::{CallEnd, PlanningCall};
-use cuebook_grammar::record::{RunHeader, StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::record::{CasePart, RunHeader, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::render::cut;
 use cuebook_grammar::report::RunResult;
 use hdrhistogram::Histogram;
@@ -29,7 +30,8 @@ const RUNS: usize = 5;
 /// How many runs have a line, the latest.
 const LINES: usize = 500;
 
-/// Takes runs, and says what they come to.
+/// Takes runs, and says what they come to. A test case that was carried out is one of them, however many runs it took:
+/// it ended well if the expectations of its last attempt did.
 ///
 /// ```
 /// use cuebook_datalayer::metrics::Collector;
@@ -46,25 +48,112 @@ const LINES: usize = 500;
 /// ```
 #[derive(Debug, Default)]
 pub struct Collector {
-    runs: Runs,
+    ends: Ends,
+    /// By their first runs. In a folder their runs may lie between others.
+    cases: BTreeMap<RunId, CaseEnd>,
     plans: Plans,
     preconditions: Preconditions,
     repairs: Repairs,
     postconditions: Postconditions,
     depth: Distribution,
     latency: Distribution,
-    success: [Distribution; 3],
     verbs: BTreeMap<&'static str, (u64, u64, Distribution)>,
     causes: BTreeMap<String, u64>,
     targets: BTreeMap<String, Tally>,
     conditions: BTreeMap<String, Tally>,
-    failed: Vec<FailedRun>,
     /// By cause and step.
     failures: BTreeMap<(String, String), Tally>,
     steps: BTreeMap<String, Times>,
     endpoints: BTreeMap<String, Times>,
     lines: VecDeque<RunLine>,
     models: BTreeMap<String, ModelUse>,
+}
+
+/// How runs and cases ended.
+#[derive(Clone, Debug, Default)]
+struct Ends {
+    runs: Runs,
+    success: [Distribution; 3],
+    failed: Vec<FailedRun>,
+}
+
+/// How a run or a case ended, and what it took.
+#[derive(Clone, Debug)]
+struct End {
+    run: String,
+    /// `None` where it was cut off.
+    result: Option<RunResult>,
+    duration_ms: u64,
+    tokens: u64,
+    attempts: u64,
+    failure: Option<(u32, String, String)>,
+}
+
+/// A case as far as its runs were added.
+#[derive(Debug)]
+struct CaseEnd {
+    /// The attempt and the part that came last.
+    last: (u32, CasePart),
+    end: End,
+}
+
+impl CaseEnd {
+    /// Adds a run to what the others took; the last one says how the case ended.
+    fn add(&mut self, at: (u32, CasePart), end: End) {
+        let is_later = (at.0, at.1 == CasePart::Expectations) >= (self.last.0, self.last.1 == CasePart::Expectations);
+        let (mut later, other) = if is_later { (end, &self.end) } else { (self.end.clone(), &end) };
+        later.duration_ms = later.duration_ms.saturating_add(other.duration_ms);
+        later.tokens = later.tokens.saturating_add(other.tokens);
+        later.attempts = later.attempts.saturating_add(other.attempts);
+        self.end = later;
+        self.last = if is_later { at } else { self.last };
+    }
+
+    /// How the case ended. One whose expectations were not judged did not end well.
+    fn ended(&self) -> End {
+        let mut end = self.end.clone();
+        if self.last.1 == CasePart::Steps && end.result == Some(RunResult::Ok) {
+            end.result = Some(RunResult::Failed);
+            let message =
+                "the expectations of the case were not judged: its steps cannot be replayed, or it was stopped";
+            end.failure = Some((0, String::new(), message.to_owned()));
+        }
+        end
+    }
+}
+
+impl Ends {
+    fn add(&mut self, end: End) {
+        self.runs.total += 1;
+        let counter = match end.result {
+            Some(RunResult::Ok) => &mut self.runs.ok,
+            Some(RunResult::Failed) => &mut self.runs.failed,
+            Some(RunResult::Blocked) => &mut self.runs.blocked,
+            Some(RunResult::Invalid) => &mut self.runs.invalid,
+            Some(RunResult::Error) => &mut self.runs.error,
+            Some(RunResult::Interrupted) => &mut self.runs.interrupted,
+            None => &mut self.runs.cut_off,
+        };
+        *counter += 1;
+        if end.result == Some(RunResult::Ok) {
+            let values = [end.duration_ms, end.tokens, end.attempts];
+            for (distribution, value) in self.success.iter_mut().zip(values) {
+                distribution.add(value);
+            }
+        } else if self.failed.len() < NAMED {
+            let (step_index, cause, message) = match end.failure {
+                Some((_, cause, message)) if cause.is_empty() => (None, None, Some(message)),
+                Some((index, cause, message)) => (Some(index), Some(cause), Some(message)),
+                None => (None, None, None),
+            };
+            self.failed.push(FailedRun { run_id: end.run, result: name_of(end.result), step_index, cause, message });
+        }
+    }
+}
+
+fn name_of(result: Option<RunResult>) -> String {
+    let result = result.and_then(|result| serde_json::to_value(result).ok());
+    result.as_ref().and_then(serde_json::Value::as_str).unwrap_or("cutOff").to_owned()
 }
 
 /// How often something went well and did not.
@@ -198,48 +287,37 @@ impl Collector {
     }
 
     fn ended(&mut self, current: &Current, end: Option<(RunResult, u64)>) {
-        self.runs.total += 1;
-        let counter = match end.map(|(result, _)| result) {
-            Some(RunResult::Ok) => &mut self.runs.ok,
-            Some(RunResult::Failed) => &mut self.runs.failed,
-            Some(RunResult::Blocked) => &mut self.runs.blocked,
-            Some(RunResult::Invalid) => &mut self.runs.invalid,
-            Some(RunResult::Error) => &mut self.runs.error,
-            Some(RunResult::Interrupted) => &mut self.runs.interrupted,
-            None => &mut self.runs.cut_off,
-        };
-        *counter += 1;
         let header = current.header.as_ref();
-        let result = end.and_then(|(result, _)| serde_json::to_value(result).ok());
-        let result = result.as_ref().and_then(serde_json::Value::as_str).unwrap_or("cutOff").to_owned();
+        let result = end.map(|(result, _)| result);
+        let started_ms = header.map_or(0, |header| header.ts_ms);
+        let duration_ms = end.map(|(_, end_ms)| end_ms.saturating_sub(started_ms));
         if self.lines.len() == LINES {
             self.lines.pop_front();
         }
-        let started_ms = header.map_or(0, |header| header.ts_ms);
         self.lines.push_back(RunLine {
             run_id: current.run().to_owned(),
-            result: result.clone(),
+            result: name_of(result),
             task: header.and_then(|header| header.task.as_deref()).map(|task| cut(task, 200)),
+            title: header.map(|header| cut(&in_words::run(header), 200)),
             started_ms,
-            duration_ms: end.map(|(_, end_ms)| end_ms.saturating_sub(started_ms)),
+            duration_ms,
             attempts: current.attempts,
             tokens: current.tokens,
             cause: current.last_failure.as_ref().map(|(_, cause, _)| cause.clone()),
         });
-        if let (Some((RunResult::Ok, end_ms)), Some(header)) = (end, header) {
-            let values = [end_ms.saturating_sub(header.ts_ms), current.tokens, current.attempts];
-            for (distribution, value) in self.success.iter_mut().zip(values) {
-                distribution.add(value);
-            }
-        } else if self.failed.len() < NAMED {
-            let failure = current.last_failure.clone();
-            self.failed.push(FailedRun {
-                run_id: current.run().to_owned(),
-                result,
-                step_index: failure.as_ref().map(|(index, ..)| *index),
-                cause: failure.as_ref().map(|(_, cause, _)| cause.clone()),
-                message: failure.map(|(.., message)| message),
-            });
+        let end = End {
+            run: current.run().to_owned(),
+            result,
+            duration_ms: duration_ms.unwrap_or(0),
+            tokens: current.tokens,
+            attempts: current.attempts,
+            failure: current.last_failure.clone(),
+        };
+        let Some(case) = header.and_then(|header| header.case.as_ref()) else { return self.ends.add(end) };
+        let at = (case.attempt, case.part);
+        match self.cases.get_mut(&case.id) {
+            Some(known) => known.add(at, end),
+            None => drop(self.cases.insert(case.id.clone(), CaseEnd { last: at, end })),
         }
     }
 
@@ -251,7 +329,9 @@ impl Collector {
     /// What all runs so far come to.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        let [duration, tokens, steps] = &self.success;
+        let mut ends = self.ends.clone();
+        self.cases.values().for_each(|case| ends.add(case.ended()));
+        let [duration, tokens, steps] = &ends.success;
         let mut verbs: Vec<Verb> = self
             .verbs
             .iter()
@@ -264,7 +344,7 @@ impl Collector {
             .collect();
         verbs.sort_by_key(|verb| std::cmp::Reverse(verb.attempts));
         Summary {
-            runs: Runs { success_rate: share(self.runs.ok, self.runs.total), ..self.runs.clone() },
+            runs: Runs { success_rate: share(ends.runs.ok, ends.runs.total), ..ends.runs },
             plans: Plans {
                 validity: share(self.plans.valid, self.plans.valid + self.plans.invalid),
                 ..self.plans.clone()
@@ -290,7 +370,7 @@ impl Collector {
             causes: self.causes.clone(),
             flaky_targets: flaky(&self.targets),
             flaky_conditions: flaky(&self.conditions),
-            failed: self.failed.clone(),
+            failed: ends.failed,
             failures: failures(&self.failures),
             slow_steps: slow(&self.steps),
             slow_endpoints: slow(&self.endpoints),
@@ -378,7 +458,7 @@ fn flaky(counts: &BTreeMap<String, Tally>) -> Vec<Mixed> {
 }
 
 /// Values of which quantiles are wanted, in constant memory, to so many digits.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Distribution<const DIGITS: u8 = 3>(Option<Histogram<u64>>);
 
 impl<const DIGITS: u8> Distribution<DIGITS> {
@@ -524,6 +604,39 @@ mod tests {
         assert_eq!(named(&summary.slow_endpoints), [endpoint("/api/orders/*", 2, 1), endpoint("/app-1.js", 1, 0)]);
         let lines: Vec<_> = collector.runs().map(|run| (run.run_id.as_str(), run.duration_ms, run.attempts)).collect();
         assert_eq!(lines, [("a", Some(2500), 1), ("b", Some(2500), 1)]);
+    }
+
+    fn of_case(run: &str, id: &str, attempt: u32, part: &str, result: &str) -> Vec<Result<Entry, DataError>> {
+        let mut first = header(run);
+        first["case"] = json!({ "id": id, "suite": "shop", "name": id, "attempt": attempt, "part": part });
+        entries(&[first, end(run, result)])
+    }
+
+    #[test]
+    fn a_case_is_one_unit_and_its_last_expectations_say_how_it_ended() {
+        let mut collector = Collector::default();
+        for run in [
+            of_case("r1", "r1", 1, "steps", "ok"),
+            of_case("r2", "r1", 1, "expectations", "ok"),
+            // Its expectations did not hold; those of another case lie between its runs.
+            of_case("r3", "r3", 1, "steps", "ok"),
+            of_case("r4", "r4", 1, "steps", "failed"),
+            of_case("r5", "r3", 1, "expectations", "failed"),
+            // At the second attempt.
+            of_case("r6", "r4", 2, "expectations", "ok"),
+            of_case("r7", "r4", 2, "steps", "ok"),
+            // It could not be recorded.
+            of_case("r8", "r8", 1, "steps", "ok"),
+        ] {
+            collector.add_run(run).unwrap();
+        }
+        let summary = collector.summary();
+        assert_eq!((summary.runs.ok, summary.runs.failed, summary.runs.total), (2, 2, 4), "{summary:?}");
+        assert_eq!(summary.runs.success_rate, Some(0.5));
+        assert_eq!(summary.success.duration_ms.count, 2);
+        let failed: Vec<_> = summary.failed.iter().map(|run| run.run_id.as_str()).collect();
+        assert_eq!(failed, ["r5", "r8"]);
+        assert!(summary.failed[1].message.as_ref().unwrap().contains("not judged"));
     }
 
     #[test]

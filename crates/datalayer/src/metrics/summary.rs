@@ -217,6 +217,8 @@ pub struct RunLine {
     pub result: String,
     /// The task in words; absent for a plan.
     pub task: Option<String>,
+    /// What it is about: its task, its test case, or its plan and where that ran.
+    pub title: Option<String>,
     /// When it started: milliseconds since 1970.
     pub started_ms: u64,
     /// From its start to its end; absent without an end.

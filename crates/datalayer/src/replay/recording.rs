@@ -197,6 +197,7 @@ fn replayable(record: &StepRecord, credential: Option<&CredentialRef>) -> Result
     let is_kept_secret = step.action.text().is_some_and(|text| text.clear().is_none_or(|text| text.contains(MASK)));
     match (is_kept_secret, credential) {
         (true, None) => return Err(Unreplayable::Text),
+        (false, Some(name)) if step.action.credential() == Some(name) => {}
         (false, Some(_)) => return Err(Unreplayable::NeedsNone),
         (true, Some(name)) => match &mut step.action {
             Action::Type(typed) => (typed.text, typed.credential_ref) = (None, Some(name.clone())),

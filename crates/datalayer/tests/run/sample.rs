@@ -22,11 +22,13 @@ pub(crate) fn header() -> RunHeader {
         command: "exec".into(),
         task: Some("log in".into()),
         url: Some("https://shop.test/".into()),
+        plan: None,
+        case: None,
     }
 }
 
 pub(crate) fn end() -> RunEnd {
-    RunEnd { run_id: RunId::new("r1"), ts_ms: 9, result: RunResult::Ok }
+    RunEnd { run_id: RunId::new("r1"), ts_ms: 9, result: RunResult::Ok, conclusion: None }
 }
 
 pub(crate) fn step() -> Step {

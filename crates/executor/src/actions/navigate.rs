@@ -10,6 +10,7 @@ use cuebook_grammar::render::cut;
 use cuebook_probe::ProbeError;
 use serde::{Deserialize, Serialize};
 
+use crate::denied::in_words;
 use crate::gate::Holder;
 use crate::run::Run;
 use crate::script::Loaded;
@@ -77,7 +78,7 @@ impl Run<'_> {
         };
         let navigated: Navigated = reply.parse().map_err(|error| call_stop(error, Stage::Act))?;
         if let Some(reason) = navigated.error_text.filter(|text| !text.is_empty()) {
-            return self.refused(&reason, action.status.as_ref()).await;
+            return self.refused(url, &reason, action.status.as_ref()).await;
         }
         // Without a loader the document stays: only the fragment is another one.
         if let Some(document) = navigated.loader_id {
@@ -154,7 +155,7 @@ impl Run<'_> {
         }
     }
 
-    async fn refused(&mut self, reason: &str, accepted: Option<&Statuses>) -> Part<()> {
+    async fn refused(&mut self, url: &str, reason: &str, accepted: Option<&Statuses>) -> Part<()> {
         let reason: String = reason.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(200).collect();
         if reason == "net::ERR_ABORTED" && self.download_begins().await? {
             return Ok(());
@@ -169,7 +170,11 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        let message = format!("the page did not load: {reason}");
+        self.seen.network.facts();
+        let reached = self.seen.network.documents().pop().map_or_else(|| url.to_owned(), |document| document.url);
+        let reason = self.reason(&reached, &reason).map_or(reason, str::to_owned);
+        let why = in_words(&reason).map_or_else(String::new, |why| format!(" ({why}: {})", cut(&reached, 200)));
+        let message = format!("the page did not load: {reason}{why}");
         let mut failure = StepFailure::new(Stage::Act, Cause::NavigationFailed, message);
         failure.facts.seen = Some(reason);
         Err(failure.into())

@@ -1,5 +1,6 @@
 //! Effect records: what a step did, and what it did not.
 
+use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::outcome::{Cause, EffectRecord, ProblemKind, StepSuccess, remark};
 use serde_json::{Value, json};
 
@@ -154,7 +155,8 @@ async fn a_new_document_is_one_effect() {
 }
 
 fn remark_of(success: &StepSuccess) -> String {
-    remark(success.evidence.no_observed_effect, &success.evidence.post, success.evidence.effects.as_ref())
+    let evidence = &success.evidence;
+    remark(ActionKind::Click, evidence.no_observed_effect, &evidence.post, evidence.effects.as_ref())
         .unwrap_or_default()
 }
 

@@ -69,8 +69,54 @@ fn steps_that_worked_are_examples_with_a_tool_call() {
     assert!(asked.contains("button \"Log in\" [c3]") && asked.contains("postconditionFailed"), "{asked}");
     let (name, arguments) = called(&examples[1]["messages"][2]);
     assert_eq!((name.as_str(), &arguments["targetRef"]), ("click", &json!("c3")));
-    let tools = examples[0]["tools"].as_array().unwrap();
+    assert!(examples[0].get("tools").is_none(), "tools are the same for all");
+    let tools: Value = serde_json::from_slice(&files["tools.json"]).unwrap();
+    let tools = tools.as_array().unwrap();
     assert!(tools.iter().any(|tool| tool["function"]["name"] == "click" && tool["type"] == "function"), "{tools:?}");
+}
+
+/// The examples of the log of a login that `change` has changed.
+fn examples_of(change: impl Fn(Value) -> Value) -> Vec<Value> {
+    let runs = Runs::new();
+    runs.login("r1", NOON);
+    let log = runs.path("r1").join("log.jsonl");
+    let entries: Vec<Value> =
+        fs::read_to_string(&log).unwrap().lines().map(|line| change(serde_json::from_str(line).unwrap())).collect();
+    runs.log("r1", &entries);
+    let (out, exported) = runs.export(Format::Sft, Redaction::None);
+    assert!(exported.unreadable.is_empty(), "{exported:?}");
+    let files = files(&out);
+    if files.contains_key("sft.jsonl") { lines(&files, "sft.jsonl") } else { Vec::new() }
+}
+
+#[test]
+fn the_end_of_a_task_is_an_example_and_a_run_without_a_task_has_none() {
+    let finished = examples_of(|mut entry| {
+        if entry["entry"] == "end" {
+            entry["conclusion"] = json!({ "step": { "type": "finish", "result": "Logged in" }, "observation": 1 });
+        }
+        entry
+    });
+    assert_eq!(finished.len(), 3);
+    let (name, arguments) = called(&finished[2]["messages"][2]);
+    assert_eq!((name.as_str(), &arguments["result"]), ("finish", &json!("Logged in")));
+    let untold = examples_of(|mut entry| {
+        entry.as_object_mut().unwrap().remove("task");
+        entry
+    });
+    assert_eq!(untold, Vec::<Value>::new());
+}
+
+#[test]
+fn what_the_controller_says_of_a_repair_is_not_said_by_the_assistant() {
+    let examples = examples_of(|mut entry| {
+        if entry["entry"] == "commit" && entry["origin"] == "repair" {
+            entry["action"]["explanation"] = json!("repair 1 of step 1, which failed: covered; rung: dismiss");
+        }
+        entry
+    });
+    assert!(examples[0]["messages"][2]["content"].is_string(), "the planner's words stay: {examples:#?}");
+    assert_eq!(examples[1]["messages"][2]["content"], Value::Null);
 }
 
 #[test]
@@ -110,7 +156,7 @@ fn a_dataset_has_a_card_and_no_task_in_two_splits() {
         for row in files.get(&name).map(|_| lines(&files, &name)).unwrap_or_default() {
             rows += 1;
             tasks.entry(row["task"].as_str().unwrap().to_owned()).or_default().insert(split);
-            assert!(row["tools"].is_string() && row["messages"].is_array(), "{row}");
+            assert!(row["messages"].is_array(), "{row}");
         }
     }
     assert_eq!((rows, tasks.len()), (60, 15));

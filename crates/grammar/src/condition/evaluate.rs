@@ -40,6 +40,17 @@ impl Condition {
         last
     }
 
+    /// The moment at which it came true: exactly as it says, else in the page's spelling. `None` if it never did.
+    pub(crate) fn moment_of<'a>(&self, facts: &'a Facts) -> Option<&'a Sample> {
+        let holds = |index: &usize, reading| {
+            Moment::of(facts, *index, reading).is_some_and(|moment| moment.judge(self, 0).holds())
+        };
+        let mut moments = 0..facts.samples.len();
+        let exactly = moments.clone().find(|index| holds(index, Reading::Exact));
+        let index = exactly.or_else(|| moments.rfind(|index| holds(index, Reading::AsEntered)))?;
+        facts.samples.get(index)
+    }
+
     /// Judges a condition about a target on the last sample that has the target, so what held and was then reverted
     /// fails. A target that is gone, for example with its document, cannot revert anything; then, and for a condition
     /// without a target, this is [`Self::evaluate`]. A value that the page writes its own way counts

@@ -1,5 +1,6 @@
 //! The static check: every fault of a plan that can be found without a browser.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::action::{Action, ActionKind, Click, Extract, ExtractKind, Owner, SetChecked, TargetNeed};
@@ -14,6 +15,7 @@ use crate::plan::violation::{Violation, ViolationCode, Violations};
 use crate::policy::{Policy, Rule};
 use crate::step::Step;
 use crate::text_match::Pattern;
+use crate::wire::UrlText;
 
 /// A condition, and whether the plan stated it or the check added it.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,7 +147,7 @@ impl PlanDraft {
             }
         }
         self.check_declared(&mut violations);
-        let mut left_page_at = None;
+        let mut whereabouts = Whereabouts::default();
         let mut ended_at = None;
         let mut steps = Vec::with_capacity(self.steps.len());
         for (index, step) in self.steps.iter().enumerate() {
@@ -156,15 +158,14 @@ impl PlanDraft {
                 path: format!("/steps/{index}"),
                 violations: &mut violations,
             };
-            checker.step(step, left_page_at);
+            let step = &*checker.resolved(step);
+            checker.step(step, whereabouts.left_at());
             if let Some(end) = ended_at {
                 let message = format!("expected no step after step {end}, which ends the task");
                 checker.report(ViolationCode::AfterEnd, "", message);
             }
             let post = with_defaults(step);
-            if leaves_page(step) {
-                left_page_at.get_or_insert(index);
-            }
+            whereabouts.follow(step, index, observation);
             if matches!(step.action.kind(), ActionKind::Finish | ActionKind::Fail) {
                 ended_at.get_or_insert(index + 1);
             }
@@ -216,6 +217,32 @@ impl StepCheck<'_> {
         if let Some(last) = self.violations.last_mut() {
             last.rule = Some(rule.as_str().to_owned());
         }
+    }
+
+    /// The step with an absolute URL. One that begins with a slash, a dot, `?` or `#` is relative to the page that the run starts on, in the
+    /// plan of an operator, and to the page that was observed in that of a model, as links are.
+    fn resolved<'a>(&self, step: &'a Step) -> Cow<'a, Step> {
+        let url = match &step.action {
+            Action::Navigate(navigate) => &navigate.url,
+            Action::Fetch(fetch) => &fetch.url,
+            _ => return Cow::Borrowed(step),
+        };
+        // `shop.test` without a scheme is a host that was meant, and no path.
+        if !url.starts_with(['/', '?', '#', '.']) {
+            return Cow::Borrowed(step);
+        }
+        let page = url::Url::parse(&self.observation.url).ok().filter(|page| page.has_host());
+        let start = self.policy.start().cloned();
+        let base = if self.draft.author == Author::Operator { start.or(page) } else { page.or(start) };
+        let whole = base.and_then(|base| base.join(url).ok()).and_then(|whole| UrlText::new(whole.as_str()).ok());
+        let Some(whole) = whole else { return Cow::Borrowed(step) };
+        let mut step = step.clone();
+        match &mut step.action {
+            Action::Navigate(navigate) => navigate.url = whole,
+            Action::Fetch(fetch) => fetch.url = whole,
+            _ => {}
+        }
+        Cow::Owned(step)
     }
 
     fn step(&mut self, step: &Step, left_page_at: Option<usize>) {
@@ -482,12 +509,49 @@ impl StepCheck<'_> {
     }
 }
 
+/// Where a plan stands with respect to the page that it was written for, as far as it says itself.
+#[derive(Default)]
+struct Whereabouts {
+    /// The step that left the page.
+    page_left_at: Option<usize>,
+    /// The step that left the tab, which keeps its page meanwhile.
+    tab_left_at: Option<usize>,
+}
+
+impl Whereabouts {
+    fn left_at(&self) -> Option<usize> {
+        self.page_left_at.or(self.tab_left_at)
+    }
+
+    fn follow(&mut self, step: &Step, index: usize, observation: &Observation) {
+        if let Action::SwitchTab(switch) = &step.action {
+            let tab = usize::try_from(switch.tab.get()).ok().and_then(|tab| observation.tabs.get(tab));
+            match tab.is_some_and(|tab| tab.current) {
+                true => self.tab_left_at = None,
+                false => drop(self.tab_left_at.get_or_insert(index)),
+            }
+        } else if self.tab_left_at.is_some() {
+            // What another tab shows is no matter here.
+        } else if step.post.iter().any(expects_new_tab) {
+            self.tab_left_at = Some(index);
+        } else if leaves_page(step) {
+            self.page_left_at.get_or_insert(index);
+        }
+    }
+}
+
+fn expects_new_tab(condition: &Condition) -> bool {
+    match condition {
+        Condition::NewTab(_) => true,
+        Condition::AllOf(group) => group.conditions.iter().any(expects_new_tab),
+        _ => false,
+    }
+}
+
 /// Whether the page that the observation shows is gone after the step, as far as the plan says itself.
 fn leaves_page(step: &Step) -> bool {
-    matches!(
-        step.action.kind(),
-        ActionKind::Navigate | ActionKind::GoBack | ActionKind::GoForward | ActionKind::Reload | ActionKind::SwitchTab
-    ) || step.post.iter().any(Condition::expects_page_change)
+    matches!(step.action.kind(), ActionKind::Navigate | ActionKind::GoBack | ActionKind::GoForward | ActionKind::Reload)
+        || step.post.iter().any(Condition::expects_page_change)
 }
 
 /// The stated postconditions, and the default one of the verb, unless a stated one is about the same property. That there

@@ -17,4 +17,4 @@ pub use bind::{BoundStep, BoundTarget};
 pub use check::{CheckedStep, Plan, StatedCondition};
 pub use draft::lenient::members as lenient;
 pub use draft::{Author, MAX_STEPS, PLAN_VERSION, PlanContext, PlanDraft};
-pub use violation::{Violation, ViolationCode, Violations};
+pub use violation::{Violation, ViolationCode, Violations, listed};

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::action::Action;
 use crate::condition::Condition;
+use crate::id::PageId;
 use crate::observation::{FrameSummary, Observation};
 use crate::plan::{Author, Plan, PlanDraft, ViolationCode, Violations};
 use crate::policy::{Consent, Policy};
@@ -121,6 +123,53 @@ fn each_fault_has_its_code() {
     for (steps, expected) in cases {
         assert_eq!(codes(Author::Model, steps.clone()), *expected, "{steps}");
     }
+}
+
+#[test]
+fn an_address_without_a_host_is_on_the_page_that_the_run_starts_on() {
+    let of = |author, url: &str, start: &str| {
+        let plan = json!({ "version": "1.0", "steps": [{ "type": "navigate", "url": url }] });
+        let page = Observation::blank(PageId::new("tab"), "https://shop.test/a/b");
+        let policy = Policy::default().starting_at(start).unwrap();
+        let plan = PlanDraft::read_value(plan, author).unwrap().check(&page, &policy);
+        plan.map(|plan| match &plan.steps()[0].step.action {
+            Action::Navigate(navigate) => navigate.url.to_string(),
+            other => panic!("{other:?}"),
+        })
+    };
+    assert_eq!(of(Author::Operator, "/files", "https://docs.test/x/").unwrap(), "https://docs.test/files");
+    assert_eq!(of(Author::Operator, "./files?q", "https://docs.test/x/").unwrap(), "https://docs.test/x/files?q");
+    assert_eq!(of(Author::Model, "/files", "https://shop.test/").unwrap(), "https://shop.test/files");
+    assert_eq!(of(Author::Operator, "https://docs.test/", "https://docs.test/").unwrap(), "https://docs.test/");
+    let elsewhere = of(Author::Model, "//127.0.0.1/files", "https://shop.test/").unwrap_err();
+    assert_eq!(elsewhere[0].rule.as_deref(), Some("privateAddress"));
+    assert!(of(Author::Operator, "http://", "https://docs.test/").is_err());
+    assert!(of(Author::Operator, "docs.test", "https://docs.test/").is_err(), "a host and no path");
+}
+
+#[test]
+fn ids_of_a_tab_count_again_once_a_plan_is_back_in_it() {
+    let mut page = page();
+    let tab =
+        |name: &str, current| json!({ "page": name, "url": "https://shop.test/", "title": "", "current": current });
+    page.tabs = serde_json::from_value(json!([tab("a", false), tab("b", true), tab("c", false)])).unwrap();
+    let codes = |steps: Value| {
+        let plan = json!({ "version": "1.0", "steps": steps });
+        let draft = PlanDraft::read_value(plan, Author::Model).unwrap();
+        let checked = draft.check(&page, &Policy::default().starting_at("https://shop.test/").unwrap());
+        checked.err().map_or_else(Vec::new, |all| all.iter().map(|one| one.code).collect::<Vec<_>>())
+    };
+    let opens = json!({ "type": "click", "targetRef": "c1", "post": [{ "kind": "newTab" }] });
+    let click = json!({ "type": "click", "targetRef": "c1" });
+    let to = |tab: u32| json!({ "type": "switchTab", "tab": tab });
+    let stale = [ViolationCode::AfterPageChange];
+    assert_eq!(codes(json!([opens, to(1), click])), []);
+    assert_eq!(codes(json!([opens, { "type": "reload" }, to(1), click])), []);
+    assert_eq!(codes(json!([to(0), to(1), click])), []);
+    assert_eq!(codes(json!([opens, click])), stale);
+    assert_eq!(codes(json!([to(0), click])), stale);
+    assert_eq!(codes(json!([opens, to(2), click])), stale);
+    assert_eq!(codes(json!([{ "type": "reload" }, to(0), to(1), click])), stale);
 }
 
 #[test]

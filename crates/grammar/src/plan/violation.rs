@@ -101,6 +101,21 @@ impl Violations {
     }
 }
 
+/// The most violations that are listed: who mends these finds the others, which tend to be of the same kind.
+const LISTED: usize = 50;
+
+/// How many violations there are, and at most the first fifty of them.
+#[must_use]
+pub fn listed(mut violations: Vec<Violation>) -> (String, Vec<Violation>) {
+    let message = match violations.len() {
+        1 => "the plan has a violation".to_owned(),
+        many if many > LISTED => format!("the plan has {many} violations, of which these are the first {LISTED}"),
+        many => format!("the plan has {many} violations"),
+    };
+    violations.truncate(LISTED);
+    (message, violations)
+}
+
 impl std::ops::Deref for Violations {
     type Target = [Violation];
 
@@ -163,6 +178,14 @@ fn shortened(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_violations_the_first_are_listed_and_all_are_counted() {
+        let of = |count| vec![Violation::new(ViolationCode::UnknownTarget, "/steps/0", "x"); count];
+        assert_eq!(listed(of(1)).0, "the plan has a violation");
+        let (message, violations) = listed(of(1_000));
+        assert_eq!((message.contains("1000 violations"), violations.len()), (true, 50));
+    }
 
     #[test]
     fn a_violation_quotes_the_ends_of_a_long_input_only() {

@@ -7,6 +7,7 @@ use super::quoted;
 use crate::action::Action;
 use crate::candidate::{Activation, Candidate, SentField};
 use crate::plan::BoundStep;
+use crate::risk;
 use crate::seam::HeldRequest;
 use crate::secret::WireText;
 
@@ -32,7 +33,8 @@ pub fn question(step: &BoundStep) -> String {
     }
     line.push_str(&format!(" on {}", step.origin()));
     line.extend(details(action, target).iter().map(|detail| format!(", {detail}")));
-    line.push_str(&format!("? It counts as {}.", step.risk().as_str()));
+    let why = risk::why(action, target, step.risk()).map_or_else(String::new, |why| format!(", {why}"));
+    line.push_str(&format!("? It counts as {}{why}.", step.risk().as_str()));
     line
 }
 

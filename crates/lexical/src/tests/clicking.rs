@@ -212,3 +212,55 @@ fn what_only_looks_like_a_link_is_met_by_its_exact_name() {
     let both = page("generic \"Help\"\n link \"Help\" to=/help");
     assert_eq!(plan("Click on the link \"Help\".", &both), "click c2");
 }
+
+const PEOPLE: &str = r#"
+    button "Delete" [row: Sally Field]
+    button "Delete" [row: John Button]
+    button "Delete" [row: Ann Miller]
+    textbox "Field"
+"#;
+
+#[test]
+fn a_name_that_is_a_word_for_a_control_is_a_name_where_it_is_one() {
+    assert_plans(
+        &page(PEOPLE),
+        &[
+            ("Click Delete for Sally Field", "click c1"),
+            ("Click Delete for John Button", "click c2"),
+            ("Click the Delete button for Ann Miller", "click c3"),
+            ("Click Delete in the row of Sally Field", "click c1"),
+        ],
+    );
+}
+
+#[test]
+fn a_row_is_known_by_what_stands_in_it() {
+    let mut page = page(PEOPLE);
+    let row = |name: &str, mail: &str, id: &str| {
+        serde_json::json!({ "kind": "row", "cells": [[{ "text": name }], [{ "text": mail }], [{ "candidate": id }]],
+                            "placement": "inView" })
+    };
+    page.texts = serde_json::from_value(serde_json::json!([
+        row("Sally Field", "sally@mail.test", "c1"),
+        row("John Button", "john@mail.test", "c2"),
+        row("Ann Miller", "ann@mail.test", "c3"),
+    ]))
+    .unwrap();
+    assert_plans(
+        &page,
+        &[
+            ("Click Delete for john@mail.test", "click c2"),
+            ("Click \"Delete\" in the row of ann@mail.test", "click c3"),
+            ("Click Delete for Sally Field", "click c1"),
+        ],
+    );
+    assert!(plan("Click Delete for tom@mail.test", &page).starts_with("askUser"));
+}
+
+#[test]
+fn what_may_lie_beyond_the_page_that_was_seen_is_said() {
+    let mut page = page(PEOPLE);
+    page.truncated = Some(cuebook_grammar::observation::Truncation { candidates: 39_850, ..Default::default() });
+    let seen = plan("Click Zebra", &page);
+    assert!(seen.starts_with("fail") && seen.contains("39850 controls lie beyond"), "{seen}");
+}

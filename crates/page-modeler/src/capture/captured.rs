@@ -1,7 +1,7 @@
 //! What the wire reports about a tab: its frames, walked and placed.
 
 use cuebook_grammar::locator::Locator;
-use cuebook_grammar::observation::{FrameSummary, Truncation, Viewport};
+use cuebook_grammar::observation::{FrameSummary, ScrolledPart, Truncation, Viewport};
 use cuebook_probe::{Placement, ProbeWorld};
 
 use super::answer::Renamed;
@@ -43,8 +43,33 @@ pub(crate) struct Captured {
     pub(crate) truncated: Truncation,
 }
 
+/// The most scrolled parts that an observation holds.
+const SCROLLED_MAX: usize = 20;
+
+#[expect(clippy::cast_possible_truncation, reason = "pixels of a page; what is beyond saturates")]
+fn whole(pixels: f64) -> i64 {
+    pixels.round() as i64
+}
+
 impl Captured {
     pub(crate) fn viewport(&self) -> Viewport {
         self.frames.first().map(|frame| frame.walk.viewport).unwrap_or_default()
+    }
+
+    /// What is scrolled besides the page: frames before what scrolls in them.
+    pub(crate) fn scrolled(&self) -> Vec<ScrolledPart> {
+        let parts = self.frames.iter().flat_map(|frame| {
+            let view = frame.walk.viewport;
+            let own = ScrolledPart {
+                container: String::new(),
+                frame: frame.index,
+                x: whole(view.scroll_x),
+                y: whole(view.scroll_y),
+            };
+            let own = (frame.index != 0 && (own.x, own.y) != (0, 0)).then_some(own);
+            let within = frame.walk.scrolled.iter().map(|part| ScrolledPart { frame: frame.index, ..part.clone() });
+            own.into_iter().chain(within)
+        });
+        parts.take(SCROLLED_MAX).collect()
     }
 }

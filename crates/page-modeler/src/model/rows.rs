@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cuebook_grammar::candidate::{Activation, ControlKind, Occlusion, OwnPart, SelectOption};
 use cuebook_grammar::facts::States;
 use cuebook_grammar::geometry::Rect;
-use cuebook_grammar::observation::{Challenge, Heading, LiveText, Viewport};
+use cuebook_grammar::observation::{Challenge, Heading, LiveText, ScrolledPart, Viewport};
 use cuebook_grammar::role::Role;
 use serde::Deserialize;
 
@@ -163,6 +163,8 @@ pub struct FrameWalk {
     pub headings: Vec<Heading>,
     /// Landmarks.
     pub landmarks: Vec<String>,
+    /// Scroll containers that are not at their start.
+    pub scrolled: Vec<ScrolledPart>,
     /// Alerts and the like.
     pub live: Vec<LiveText>,
     /// Elements that might hold a closed shadow root.

@@ -21,6 +21,25 @@ async fn a_scroll_container_holds_what_can_be_scrolled_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn where_containers_and_frames_are_scrolled_to_is_observed() {
+    let mut stage = Stage::on(
+        "<pre id=log style='height:60px;overflow:auto'></pre><textarea rows=2></textarea><button>Next</button>
+         <iframe srcdoc='<div style=height:2000px>Text</div>'></iframe>",
+    )
+    .await;
+    stage.page_script("log.append(...Array.from({length: 40}, () => { const p = document.createElement('p'); p.append('Line'); return p })); document.querySelector('textarea').value = 'x\\n'.repeat(40); 0").await;
+    assert_eq!(stage.observe(Scope::View).await.scrolled, []);
+    let scroll = "log.scrollTop = 100; document.querySelector('textarea').scrollTop = 30;
+        document.querySelector('iframe').contentWindow.scrollTo(0, 50); 0";
+    stage.page_script(scroll).await;
+    let seen = stage.observe(Scope::View).await.scrolled;
+    let seen: Vec<_> = seen.iter().map(|part| (part.container.as_str(), part.frame, part.y)).collect();
+    assert_eq!(seen, [("pre#log", 0, 100), ("textarea", 0, 30), ("", 1, 50)]);
+    stage.page_script("log.scrollTop = 200; 0").await;
+    assert_eq!(stage.observe(Scope::View).await.scrolled[0].y, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_below_the_fold_is_counted_in_a_view_and_offered_in_full() {
     let mut stage = Stage::on("<button>First</button><div style='height:4000px'></div><button>Last</button>").await;
     assert_eq!(lines_of(&stage.observe(Scope::Full).await), ["button \"First\"", "button \"Last\" off view"]);

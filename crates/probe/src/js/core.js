@@ -5,7 +5,7 @@ export {
   composedParentOf, contains, cut, elementAt, elementChildren, everyElement, firstChild, focusedIn, hasAttribute,
   hostOf, idOf, isConnected, isElement, lookOf, matches, namespace, newRange, nextSibling, nodeType, notedRoots,
   noteRoot, once, pageScroller, parentNode, parentOf, queryAll, registerClosedRoot, rootElement, rootNode,
-  scrollHeight, scrollWidth, shadowOf, styleOf, tagOf, textContent, typeOf,
+  scrolledTo, scrollHeight, scrollWidth, shadowOf, styleOf, tagOf, textContent, typeOf,
 } from "./tree.js";
 export { controlsOf, defaultButtonOf, formOf, requestOf, scriptedRequest } from "./activation.js";
 export { boxesFrom } from "./codes.js";

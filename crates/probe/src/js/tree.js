@@ -65,6 +65,16 @@ const assignedNodes = method(HTMLSlotElement.prototype, "assignedNodes");
 export const elementChildren = getter(Element.prototype, "children");
 export const scrollWidth = getter(Element.prototype, "scrollWidth");
 export const scrollHeight = getter(Element.prototype, "scrollHeight");
+const scrollLeft = getter(Element.prototype, "scrollLeft");
+const scrollTop = getter(Element.prototype, "scrollTop");
+/**
+ * How far the content of an element is scrolled, in whole CSS pixels.
+ * @param {Element} element
+ */
+export const scrolledTo = (element) => ({
+  x: Math.round(scrollLeft(element)) || 0,
+  y: Math.round(scrollTop(element)) || 0,
+});
 export const clientWidth = getter(Element.prototype, "clientWidth");
 export const clientHeight = getter(Element.prototype, "clientHeight");
 const shadowHost = getter(ShadowRoot.prototype, "host");

@@ -19,6 +19,9 @@ use super::run::Controller;
 use crate::budget::Budgets;
 use crate::state::Run;
 
+/// The most characters of a question in the message of a step that was not consented to.
+const ABOUT: usize = 400;
+
 /// Asks the person in charge, at most as often as the run may.
 pub(super) struct Asking<'a, C> {
     pub(super) confirm: &'a mut C,
@@ -36,6 +39,7 @@ impl<C: Confirm> Asking<'_, C> {
     /// The failure if there is no consent.
     pub(super) async fn ask(&mut self, step: &BoundStep, question: &str, grant: &str) -> Result<(), Box<StepFailure>> {
         let question = self.redactor.redact(question).into_owned();
+        let about = render::cut(&question, ABOUT);
         let request = ConfirmRequest { question, grant: Some(grant.to_owned()) };
         let deadline = self.deadline.within(Instant::now(), self.budgets.answer);
         let may_ask = *self.questions < self.budgets.questions;
@@ -47,7 +51,7 @@ impl<C: Confirm> Asking<'_, C> {
             Some(ConfirmReply::NoOne) => "there was no one to ask",
             None => "this run has asked too often",
         };
-        let message = format!("expected consent or --grant {grant}, and {why}");
+        let message = format!("expected consent or --grant {grant}, and {why}: {about}");
         let mut failure = StepFailure::new(Stage::Confirm, Cause::ConfirmationDenied, message);
         failure.facts.target = step.action().target().cloned();
         failure.facts.grant = Some(grant.to_owned());

@@ -2,7 +2,7 @@
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::outcome::{Cause, StepFailure};
-use cuebook_grammar::plan::{BoundStep, ViolationCode, Violations};
+use cuebook_grammar::plan::{BoundStep, Violation, ViolationCode, Violations, listed};
 use cuebook_grammar::record::StepRecord;
 use cuebook_grammar::render::with_sources;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
@@ -84,7 +84,11 @@ pub(super) fn invalid(violations: Violations) -> Stop {
     let only_policy = violations.iter().all(|violation| violation.code == ViolationCode::PolicyBlocked);
     let result = if only_policy { RunResult::Blocked } else { RunResult::Invalid };
     let code = violations.first().map_or(ErrorCode::InvalidPlan, |violation| violation.code.into());
-    let message = violations.first().map_or_else(|| "the plan is invalid".to_owned(), ToString::to_string);
+    let (message, violations) = match &violations[..] {
+        // The one place that it has stands in the message, too: readers may print nothing else.
+        [only] => (only.in_words(), violations),
+        _ => listed(violations),
+    };
     Stop::Ended { result, error: Some(RunError { code, message, violations }), answer: None }
 }
 
@@ -95,8 +99,8 @@ pub(super) fn rejected(violations: Violations) -> Stop {
         Stop::Ended { result: RunResult::Invalid, error, answer } => {
             let error = error.map(|error| {
                 let first = error.violations.first();
-                let what = first.map(|one| format!("{} {}", one.path, one.message)).unwrap_or_default();
-                let message = format!("no valid plan was written: {}", what.trim());
+                let what = first.map(Violation::in_words).unwrap_or_default();
+                let message = format!("no valid plan was written: {what}");
                 RunError { code: ErrorCode::InvalidPlan, message, ..error }
             });
             Stop::Ended { result: RunResult::Failed, error, answer }

@@ -8,7 +8,7 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, Plan, PlanDraft, ViolationCode, Violations};
 use cuebook_grammar::planning::CallEnd;
 use cuebook_grammar::profile::Profile;
-use cuebook_grammar::record::{PlanningRecord, RECORD_VERSION, StepOrigin};
+use cuebook_grammar::record::{Conclusion, PlanningRecord, RECORD_VERSION, StepOrigin};
 use cuebook_grammar::render::{cut, quoted, with_sources};
 use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{
@@ -173,11 +173,12 @@ impl<S: Seams> Controller<S> {
                 }
                 Err(violations) => {
                     let violations = Violations::from(self.clean(violations.into_vec())?);
-                    self.listener.event(RunEvent::Rejected(&violations));
                     invalid_in_a_row += 1;
                     if invalid_in_a_row >= self.budgets.invalid_drafts {
                         self.ask_instead(run, violations).await?;
                         invalid_in_a_row = 0;
+                    } else {
+                        self.listener.event(RunEvent::Rejected(&violations));
                     }
                     continue;
                 }
@@ -424,6 +425,11 @@ impl<S: Seams> Controller<S> {
         index: usize,
     ) -> Result<Option<Stop>, Stop> {
         let Some(checked) = plan.steps().get(index) else { return Ok(None) };
+        let ends = matches!(checked.step.action, Action::Finish(_) | Action::Fail(_));
+        if ends && matches!(run.request.work, Work::Task(_)) {
+            let observation = run.kept.filter(|_| index == 0);
+            run.conclusion = Some(Conclusion { step: self.clean(checked.step.clone())?, observation });
+        }
         match &checked.step.action {
             Action::Finish(finish) => {
                 let answer = finish.result.as_ref().map(ToString::to_string);
@@ -455,7 +461,11 @@ impl<S: Seams> Controller<S> {
 fn note_repetition(run: &mut Run, plan: &Plan, observation: &Observation) -> Result<(), Stop> {
     run.stuck_now = run.stuck.note(plan, observation);
     if run.stuck_now == Stuck::Stop {
-        let message = "the same plan on the same page keeps coming back without progress";
+        let beyond = observation.truncated.and_then(|cut| cut.beyond());
+        let beyond = beyond.map_or_else(String::new, |beyond| {
+            format!("; {beyond} of this page lie beyond what was observed, and what is wanted may be among them")
+        });
+        let message = format!("the same plan on the same page keeps coming back without progress{beyond}");
         return Err(Stop::failed(ErrorCode::Stuck, message));
     }
     Ok(())

@@ -9,7 +9,7 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::record::{RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
+use cuebook_grammar::record::{CaseRun, RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
 use cuebook_grammar::redaction::redacted;
 use cuebook_grammar::report::{ErrorCode, REPORT_VERSION, RunError, RunReport, RunResult, Usage};
 use cuebook_grammar::seam::boxed::BoxedActionHandler;
@@ -39,6 +39,8 @@ pub struct Controller<S> {
     pub(super) listener: Box<dyn Listener>,
     pub(super) handler: Option<Box<dyn BoxedActionHandler>>,
     pub(super) opening: Option<PlanDraft>,
+    pub(super) plan: Option<String>,
+    pub(super) case: Option<CaseRun>,
     /// How fast its runs were on each origin.
     pub(super) pace: Pace,
     /// The tab in which the last run ended.
@@ -67,6 +69,8 @@ impl<S: Seams> Controller<S> {
             listener: Box::new(()),
             handler: None,
             opening: None,
+            plan: None,
+            case: None,
             pace: Pace::default(),
             page: None,
         }
@@ -76,6 +80,20 @@ impl<S: Seams> Controller<S> {
     #[must_use]
     pub fn with_handler(mut self, handler: impl ActionHandler + 'static) -> Self {
         self.handler = Some(Box::new(handler));
+        self
+    }
+
+    /// States in the log's header the file that the plan is from.
+    #[must_use]
+    pub fn with_plan(mut self, file: String) -> Self {
+        self.plan = Some(file);
+        self
+    }
+
+    /// States in the log's header which part of which test case the run is.
+    #[must_use]
+    pub fn with_case(mut self, case: CaseRun) -> Self {
+        self.case = Some(case);
         self
     }
 
@@ -147,6 +165,7 @@ impl<S: Seams> Controller<S> {
                 of_plan: None,
                 planner_state: None,
                 memory: None,
+                conclusion: None,
                 agreed: Vec::new(),
                 deadline,
             };
@@ -171,7 +190,12 @@ impl<S: Seams> Controller<S> {
             }
             Stop::Ended { result, error, answer } => (result, error, answer),
         };
-        let end = RunEnd { run_id: run.request.run_id.clone(), ts_ms: recording::now_ms(), result };
+        let end = RunEnd {
+            run_id: run.request.run_id.clone(),
+            ts_ms: recording::now_ms(),
+            result,
+            conclusion: run.conclusion.clone(),
+        };
         if let Err(error) = self.layers.log().close(&end).await {
             debug!(%error, "the log could not be closed");
         }
@@ -213,6 +237,8 @@ impl<S: Seams> Controller<S> {
             command: command.to_owned(),
             task,
             url: run.request.start_url.clone(),
+            plan: self.plan.clone(),
+            case: self.case.clone(),
         };
         self.layers.log().open(&header).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         match run.request.work.clone() {

@@ -78,6 +78,7 @@ const answer = (options, { run, unwalked }) => {
     owners: run.owners,
     headings: run.headings,
     landmarks: run.landmarks,
+    scrolled: run.scrolled,
     live: run.live,
     suspects: run.suspects,
     secrets: run.secrets,
@@ -196,7 +197,7 @@ export const run = (options) => (options.anew ? aside(() => runOnce(options)) : 
  * @type {(keyof typeof memory)[]}
  */
 const CACHED = [
-  "infos", "order", "nameless", "records", "targets", "everything", "roots", "surroundings", "animated", "extents",
+  "infos", "order", "nameless", "records", "targets", "everything", "roots", "surroundings", "panes", "animated", "extents",
   "changedIn",
 ];
 /** Runs `work` on an empty cache, and restores the cache afterwards. */

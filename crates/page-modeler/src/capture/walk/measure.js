@@ -162,6 +162,12 @@ const remeasure = () => {
   }
   return changed;
 };
+/** Containers that hold text only have nothing else that would move. */
+const panesMoved = () =>
+  memory.panes.some(({ element, x, y }) => {
+    const now = cb.scrolledTo(element);
+    return now.x !== x || now.y !== y;
+  });
 /** Reads again all that may have changed since the last walk; returns whether anything has. */
 export const prepare = () => {
   let changed = sortChanges();
@@ -169,6 +175,7 @@ export const prepare = () => {
   if (memory.everything || !memory.order) return true;
   if (compareAnimations()) changed = true;
   if (remeasure()) changed = true;
+  if (panesMoved()) changed = true;
   if (changed) {
     for (const root of memory.roots)
       for (const element of cb.queryAll(root, REFERRING)) {

@@ -13,6 +13,8 @@ export const memory = {
   everything: true,
   roots: [],
   surroundings: null,
+  /** Scroll containers, and where each was scrolled to. */
+  panes: [],
   animated: [],
   extents: "same",
   changedIn: 0,

@@ -14,7 +14,7 @@ import { itemsOf, LANDMARKS, summaryOf } from "./sketch.js";
 import { activationOf, askedAround, asks } from "./activation.js";
 import { rowOf } from "./row.js";
 
-const LIMITS = { landmarks: 40, headings: 40, live: 20, suspects: 300 };
+const LIMITS = { landmarks: 40, headings: 40, scrolled: 20, panes: 200, live: 20, suspects: 300 };
 const TIME_CHECK = 255;
 const isMereScroller = (element) =>
   roleOf(element) === "generic" && lookOf(element).scrolls && !attr(element, "aria-label");
@@ -217,6 +217,17 @@ const landmarkOf = (info) => {
   const counts = LANDMARKS.has(role) || tag === "form" || (role === "list" && itemsOf(element) >= 3);
   return counts && cb.isVisible(element) ? summaryOf(element, tag, role) : "";
 };
+/** Whether an element scrolls, and holds more than it shows. */
+const isScroller = (info) => {
+  const { element, tag } = info;
+  if (tag !== "textarea" && (!info.kids?.length || isPageScroller(element))) return false;
+  return (info.scrolls ??= lookOf(element).scrolls) && cb.overflows(element);
+};
+const notePane = (run, element) => {
+  const { x, y } = cb.scrolledTo(element);
+  if (memory.panes.length < LIMITS.panes) memory.panes.push({ element, x, y });
+  if ((x || y) && run.scrolled.length < LIMITS.scrolled) run.scrolled.push({ container: describe(element), x, y });
+};
 const visit = (run, info) => {
   const { element, tag, parent } = info;
   info.within = parent ? parent.within : -1;
@@ -258,6 +269,7 @@ const visit = (run, info) => {
     return;
   }
   if (info.reason) consider(run, info, cssShifted);
+  if (info.tag === "textarea" && isScroller(info)) notePane(run, element);
   if (info.kind === CLOSED) return;
   if (info.role === "dialog" || info.role === "alertdialog") info.lineWithin = null;
   if (info.role === "heading") {
@@ -286,17 +298,15 @@ const visit = (run, info) => {
   }
   if (!info.kids) list(info);
   info.scroller = parent ? parent.scroller : "";
-  if (
-    info.kids.length &&
-    !isPageScroller(element) &&
-    (info.scrolls ??= lookOf(element).scrolls) &&
-    cb.overflows(element)
-  )
+  if (tag !== "textarea" && isScroller(info)) {
     info.scroller = describe(element);
+    notePane(run, element);
+  }
 };
 
 export const walkOver = (options, began) => {
   memory.walks++;
+  memory.panes = [];
   if (memory.everything || !memory.order) {
     forgetAll();
     overflow();
@@ -316,6 +326,7 @@ export const walkOver = (options, began) => {
     owners: {},
     headings: [],
     landmarks: [],
+    scrolled: [],
     live: [],
     suspects: [],
     secrets: [],
