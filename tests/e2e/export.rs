@@ -115,13 +115,17 @@ fn real_runs_are_written_in_every_format() -> Result<()> {
     let (out, _) = recorded.exported("sft")?;
     let examples = lines(&out.join("sft.jsonl"))?;
     let call = |example: &Value| example["messages"][2]["tool_calls"][0]["function"]["name"].clone();
-    assert_eq!(examples.iter().map(call).collect::<Vec<_>>(), ["type", "click"], "the password is no example");
+    assert_eq!(
+        examples.iter().map(call).collect::<Vec<_>>(),
+        ["type", "click", "finish"],
+        "the password is no example"
+    );
 
     let (out, written) = recorded.exported("hf")?;
     ensure!(fs::read_to_string(out.join("README.md"))?.contains("configs:"));
     let rows: Result<Vec<_>> =
         written.iter().filter(|name| name.starts_with("data/")).map(|name| Ok(lines(&out.join(name))?.len())).collect();
-    assert_eq!(rows?, [2], "one task is in one split");
+    assert_eq!(rows?, [3], "one task is in one split");
     recorded.exported("preferences")?;
 
     let (out, written) = recorded.exported("har")?;

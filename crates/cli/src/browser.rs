@@ -73,7 +73,7 @@ async fn open_tab_within(args: &BrowserArgs, containment: Containment, limit: Du
 pub(crate) fn launch_options(args: &BrowserArgs) -> Result<LaunchOptions, Refusal> {
     let binary = find_chrome(&search_places(args)).map_err(|error| {
         let hint = match &args.chrome {
-            Some(_) => "--chrome or CUEBOOK_CHROME names it",
+            Some(_) => "--chrome or CUEBOOK_CHROME names it (Debian: apt-get install chromium)",
             None => "install Chrome or Chromium (Debian: apt-get install chromium), set $CHROME, or use --chrome",
         };
         Refusal::unusable(ErrorCode::NoBrowser, format!("{}; {hint}", with_sources(&error)))
