@@ -19,6 +19,15 @@ async fn what_ticks_elsewhere_fails_no_step() -> Result<()> {
 }
 
 #[tokio::test]
+async fn what_a_page_makes_of_our_own_input_withholds_nothing() -> Result<()> {
+    let names =
+        ["totalInRow", "palette", "nameInRow", "phone", "lines", "renamedAtFocus", "addressAtPress", "boxRenamed"];
+    let tally = tally(Kind::Answers, &names).await?;
+    assert_eq!((tally.trials, tally.faults()), (names.len(), 0), "{:#?}", tally.examples);
+    Ok(())
+}
+
+#[tokio::test]
 async fn nothing_within_or_about_a_target_is_hit_in_its_place() -> Result<()> {
     let nested = [
         "fills",

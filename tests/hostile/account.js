@@ -15,6 +15,8 @@
 
   /** The page acted: on what, as the page means it at this moment. */
   globalThis.did = (what) => { account.did.push({ what: String(what).replace(/\s+/g, " ").trim(), late: Date.now() > account.mark + 5 }); };
+  /** What a field holds now; a later value takes the place of an earlier one. */
+  globalThis.entered = (field) => { account.did = account.did.filter((one) => !one.isValue); did(field.value.replace(/\n/g, " / ")); account.did.at(-1).isValue = true; };
   /** Undoes the account of an act that the page has taken back. */
   globalThis.undid = (what) => { account.did = account.did.filter((one) => one.what !== what); };
   /** Each element that matches says what it means when it is clicked, or gets another event. */

@@ -237,15 +237,14 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
     async fn finish(&mut self, page: &PageId, deadline: Deadline) -> Result<Option<Box<StepFailure>>, ExecutorError> {
         let until = deadline.within(Instant::now(), self.options.step_timeout).instant();
         let target = TargetId::from(page.as_str());
-        if let Some(network) = self.traffic.get(&target) {
-            let mut open = network.open();
+        if let Some((network, page)) = self.traffic.get(&target).zip(self.browser.page(&target)) {
+            let mut open = network.open(&page);
             while !open.is_empty() && Instant::now() < until {
                 tokio::time::sleep(POLL).await;
-                open = network.open();
+                open = network.open(&page);
             }
             if let Some(request) = open.first() {
-                let message =
-                    format!("{} was sent and is not answered yet; it may still take effect", request.in_words());
+                let message = format!("{}; it may still take effect", request.in_words());
                 return Ok(Some(Box::new(StepFailure::new(Stage::Postcondition, Cause::EffectPending, message))));
             }
             if let Some(request) = network.refused().first() {

@@ -81,7 +81,8 @@ struct OfRun {
     input_at: Option<Instant>,
     /// Whether that step is under way.
     in_step: bool,
-    open: BTreeMap<String, RequestFact>,
+    /// By request, with the document that sent it; empty for workers.
+    open: BTreeMap<String, (String, RequestFact)>,
     /// Those that were refused once their step had ended, and that no step has been told of.
     refused: Vec<RequestFact>,
     /// Addresses that the page requests by itself.
@@ -89,7 +90,7 @@ struct OfRun {
 }
 
 impl OfRun {
-    fn sent(&mut self, id: &str, address: &str, fact: &RequestFact, is_call: bool) {
+    fn sent(&mut self, sent: &RequestWillBeSent<'_>, address: &str, fact: &RequestFact) {
         let is_caused = self.in_step || self.input_at.is_some_and(|at| at.elapsed() < CAUSED);
         if !is_caused || self.input_at.is_none() {
             if self.own.len() < MAX_ADDRESSES {
@@ -98,13 +99,14 @@ impl OfRun {
             return;
         }
         let changes = !matches!(fact.method.as_str(), "GET" | "HEAD" | "OPTIONS");
+        let is_call = matches!(&*sent.kind, "XHR" | "Fetch");
         if changes && is_call && !self.own.contains(address) && self.open.len() < MAX_REQUESTS {
-            self.open.insert(id.to_owned(), fact.clone());
+            self.open.insert(sent.request_id.to_string(), (sent.loader_id.to_string(), fact.clone()));
         }
     }
 
     fn ended(&mut self, id: &str, end: impl FnOnce(&mut RequestFact)) {
-        let Some(mut fact) = self.open.remove(id) else { return };
+        let Some((_, mut fact)) = self.open.remove(id) else { return };
         end(&mut fact);
         // What the page itself cancelled, or left with its document, was refused by nobody.
         let is_cancelled =
@@ -220,11 +222,16 @@ impl Network {
         }
     }
 
-    /// Requests of earlier steps that change something and are not answered.
-    pub(crate) fn open(&self) -> Vec<RequestFact> {
+    /// Requests of earlier steps that change something and are not answered. Those of documents that the tab has left are
+    /// cancelled, which Chrome does not always report.
+    pub(crate) fn open(&self, page: &Page) -> Vec<RequestFact> {
         let mut traffic = self.traffic();
         traffic.drain();
-        traffic.run.open.values().cloned().collect()
+        let frames = page.frames();
+        let is_there =
+            |document: &str| document.is_empty() || frames.iter().any(|one| one.document.as_str() == document);
+        traffic.run.open.retain(|_, (document, _)| is_there(document));
+        traffic.run.open.values().map(|(_, fact)| fact.clone()).collect()
     }
 
     /// Requests of earlier steps that were refused once those had ended.
@@ -404,7 +411,7 @@ impl Traffic {
         let method = cut(&sent.request.method, 20);
         let fact = RequestFact { method, url, status: None, failure: None, retry_after_ms: None, duration_ms: None };
         if !is_polling {
-            self.run.sent(&sent.request_id, &address, &fact, matches!(&*sent.kind, "XHR" | "Fetch"));
+            self.run.sent(sent, &address, &fact);
         }
         if self.asked.len() < MAX_ADDRESSES || self.asked.contains_key(&address) {
             let times = self.asked.entry(address).or_default();

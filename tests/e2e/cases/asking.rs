@@ -116,7 +116,7 @@ async fn s66_a_question_is_one_line_that_no_page_can_answer_and_there_is_an_end_
     let questions = asked.questions();
     let question = questions.first().context("nothing was asked")?;
     ensure!(question.starts_with("click button \"Delete"), "{question}");
-    ensure!(question.contains("\\\"?") && question.contains("? It counts as destructive."), "{question}");
+    ensure!(question.contains("\\\"?") && question.contains("? It counts as destructive, for its name."), "{question}");
     ensure!(!question.contains(['\n', '\u{202e}', '\u{202c}']), "{question:?}");
     // More orders than questions, and somebody who says yes to all of them.
     let order = |at| json!({ "type": "click", "targetRef": format!("button \"Delete row {at}\"") });

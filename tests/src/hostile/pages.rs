@@ -27,11 +27,14 @@ pub enum Kind {
     Empty,
     /// The target acts on a part of the gesture and goes away.
     Vanishing,
+    /// The page answers our own input.
+    Answers,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Late, Self::Meaning, Self::Ticking, Self::Nested, Self::Empty, Self::Vanishing];
+    pub const ALL: [Self; 7] =
+        [Self::Late, Self::Meaning, Self::Ticking, Self::Nested, Self::Empty, Self::Vanishing, Self::Answers];
 
     /// The name of its file.
     #[must_use]
@@ -43,6 +46,7 @@ impl Kind {
             Self::Nested => "nested",
             Self::Empty => "empty",
             Self::Vanishing => "vanishing",
+            Self::Answers => "answers",
         }
     }
 
@@ -52,13 +56,13 @@ impl Kind {
             Self::Late => &["deadline", "stall", "stallPress", "busy", "interrupt", "none"],
             Self::Meaning => &["now", "soon", "frame", "over", "move", "scroll"],
             Self::Ticking => &["none", "scroll"],
-            Self::Nested | Self::Empty | Self::Vanishing => &["none"],
+            Self::Nested | Self::Empty | Self::Vanishing | Self::Answers => &["none"],
         }
     }
 
     /// Whether the pages do nothing that a step may fail for.
     const fn is_benign(self) -> bool {
-        matches!(self, Self::Ticking | Self::Vanishing)
+        matches!(self, Self::Ticking | Self::Vanishing | Self::Answers)
     }
 
     /// Whether a person comes after the step, and must be heard.

@@ -198,7 +198,7 @@ pub(super) fn left_out(observation: &Observation, unwritten: usize, unread: usiz
         (unwritten as u64, "candidate", "beyond the budget"),
         (truncated.off_view, "candidate", "beyond the view (scroll to see more)"),
         (truncated.candidates, "candidate", "beyond the bound"),
-        (truncated.keyboard, "control", "for the keyboard only (press Tab to reach them)"),
+        (truncated.keyboard, "control", "for the keyboard only"),
         (truncated.texts + unread as u64, "line", "of text beyond the budget"),
         (truncated.elements, "element", "not looked at"),
         (truncated.frames, "frame", "not entered"),
