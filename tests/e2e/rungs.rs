@@ -304,7 +304,7 @@ fn what_does_the_same_helps_where_a_link_is_called_otherwise() -> Result<()> {
 #[test]
 fn a_fingerprint_helps_where_a_frame_was_loaded_again() -> Result<()> {
     // The rows around the buttons say something else by then, and only their test ids tell the two apart.
-    const OPEN: &str = r#""role":"button","type":"plain","label":"Open","locatorHint":"byTestId=\\"b\\"""#;
+    const OPEN: &str = r#""role":"button","type":"plain","label":"Open","locatorHint":"byTestId=\\"b\\"#;
     const PAGE: &str = "<iframe id=f></iframe><script>\
         const row = (name, id) => `<li>${name} <button data-testid=${id} onclick=\"parent.did('${id}')\">Open</button></li>`;\
         const load = (rows) => new Promise((loaded) => { f.onload = loaded; f.srcdoc = `<ul>${rows}</ul>` });\
@@ -322,7 +322,7 @@ fn a_fingerprint_helps_where_a_frame_was_loaded_again() -> Result<()> {
 
 #[test]
 fn looking_at_the_whole_page_helps_where_a_frame_was_loaded_again_out_of_view() -> Result<()> {
-    const OPEN: &str = r#""role":"button","type":"plain","label":"Open","locatorHint":"byTestId=\\"b\\"""#;
+    const OPEN: &str = r#""role":"button","type":"plain","label":"Open","locatorHint":"byTestId=\\"b\\"#;
     const PAGE: &str = "<p id=more></p><iframe id=f></iframe><script>\
         const row = (name, id) => `<li>${name} <button data-testid=${id} onclick=\"parent.did('${id}')\">Open</button></li>`;\
         const load = (rows) => new Promise((loaded) => { f.onload = loaded; f.srcdoc = `<ul>${rows}</ul>` });\

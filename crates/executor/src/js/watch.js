@@ -198,7 +198,8 @@ const startWatch = (spec) => {
       }, rest);
     if (!watch.reported && watch.hasEffect()) wake();
   };
-  const observe = (root) => observer.observe(root, { ...ANY_CHANGE, attributeOldValue: true, characterDataOldValue: true });
+  const observe = (root) =>
+    observer.observe(root, { ...ANY_CHANGE, attributeOldValue: true, characterDataOldValue: true });
   const account = (records) => {
     for (const record of records) watch.summary.take(record, observe);
   };

@@ -157,7 +157,8 @@ export const isSensitive = (element) => isSecret(element) || rowOf(element).some
  * @param {Element} element
  */
 export const hidesText = (element) =>
-  typeOf(element) === "password" || /disc|circle|square/.test(styleOf(element).getPropertyValue("-webkit-text-security"));
+  typeOf(element) === "password" ||
+  /disc|circle|square/.test(styleOf(element).getPropertyValue("-webkit-text-security"));
 /**
  * Whether a field hid what is typed, and shows it now.
  * @param {Element} element

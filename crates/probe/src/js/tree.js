@@ -428,8 +428,12 @@ export const rectOf = (element) => {
 };
 
 /** What takes no place where text is drawn, as in `is_invisible` of the language. */
-const INVISIBLE =
-  /[\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{3164}\u{feff}\u{ffa0}\u{fff9}-\u{fffb}\u{e0000}-\u{e007f}]/gu;
+const INVISIBLE = new RegExp(
+  "[\\u{ad}\\u{34f}\\u{61c}\\u{115f}\\u{1160}\\u{17b4}\\u{17b5}\\u{180b}-\\u{180f}" +
+    "\\u{200b}-\\u{200f}\\u{202a}-\\u{202e}\\u{2060}-\\u{206f}" +
+    "\\u{3164}\\u{feff}\\u{ffa0}\\u{fff9}-\\u{fffb}\\u{e0000}-\\u{e007f}]",
+  "gu",
+);
 /**
  * White space collapsed and trimmed; what is invisible goes.
  * @param {string} text
