@@ -6,6 +6,7 @@ use std::time::Instant;
 use cuebook_cdp::FrameId;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::millis;
+use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::ledger::{Held, Ledger, Loss, Reading, again};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
@@ -113,9 +114,10 @@ const fn presses(action: &Action) -> bool {
 
 impl Run<'_> {
     /// Before the step's input: what was entered earlier is still there. A step that puts something in the place of a lost
-    /// value is let through, and so is a repair.
+    /// value is let through, and so is a repair, and what changes nothing, such as a hover.
     pub(crate) async fn still_holds(&mut self, field: Option<&NodeKey>) -> Part<()> {
-        if self.looking.watching().is_some() || self.step.author() == Author::Controller {
+        let changes = self.step.action().kind().meta().effect != EffectClass::ReadOnly;
+        if !changes || self.looking.watching().is_some() || self.step.author() == Author::Controller {
             return Ok(());
         }
         let readings = self.readings().await?;
@@ -164,8 +166,9 @@ impl Run<'_> {
             return Ok(());
         }
         let action = self.step.action().clone();
-        // A press that did nothing used nothing up.
-        if presses(&action) && self.events().any_effect == Some(true) {
+        // A press that did nothing used nothing up. A script of the plan may set values without an effect that shows.
+        let is_answered = self.events().any_effect == Some(true) || matches!(action, Action::Evaluate(_));
+        if presses(&action) && is_answered {
             let readings = self.readings().await?;
             readings.pressed(self.ledger);
         }
