@@ -396,6 +396,7 @@ fn print(report: &RunReport, output: Output) -> Exit {
 pub(crate) fn conclude(report: &RunReport, output: Output) {
     if !output.quiet {
         progress::say(&conclusion(report));
+        report.late.in_words().for_each(|line| progress::say(&format!("after the last step: {}", plain(&line))));
         // The only one is the message; those of a planner were printed when its plan was rejected.
         let is_listed = |all: &&Vec<_>| all.len() > 1 && report.result != RunResult::Failed;
         let violations = report.error.iter().map(|error| &error.violations).filter(is_listed);

@@ -14,7 +14,8 @@ const MOST: u32 = 1_000;
 /// Copies what the steps of a run downloaded and kept.
 pub(crate) fn copy(report: &RunReport, run: &Path, into: &Path) -> io::Result<()> {
     let effects = report.steps.iter().filter_map(|step| step.effects.as_ref());
-    for download in effects.flat_map(|effects| &effects.downloads) {
+    let downloads = effects.flat_map(|effects| effects.downloads.iter().chain(&effects.late.downloads));
+    for download in downloads.chain(&report.late.downloads) {
         let Some(sha256) = &download.sha256 else { continue };
         let mut kept = File::open(artifact(run, sha256)?)?;
         fs::create_dir_all(into)?;

@@ -152,9 +152,15 @@ mod tests {
     async fn a_second_run_begins_after_the_first_has_ended_and_not_before() {
         let mut log = MemoryLog::default();
         log.open(&header("r1")).await.unwrap();
-        log.close(&RunEnd { run_id: RunId::new("r1"), ts_ms: 1, result: RunResult::Ok, conclusion: None })
-            .await
-            .unwrap();
+        log.close(&RunEnd {
+            run_id: RunId::new("r1"),
+            ts_ms: 1,
+            result: RunResult::Ok,
+            conclusion: None,
+            late: Default::default(),
+        })
+        .await
+        .unwrap();
         log.open(&header("r2")).await.unwrap();
         assert_eq!(log.entries().len(), 3);
         assert!(log.open(&header("r3")).await.is_err());

@@ -1,10 +1,10 @@
-//! What the tab and the browser did since a step began: dialogs, downloads, tabs, documents.
+//! What the tab and the browser did since a step began: dialogs, tabs, documents.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use cuebook_cdp::{DialogKind as WireDialog, FrameId, OpenDialog, Page};
-use cuebook_grammar::facts::{DialogFact, DialogKind, DownloadFact};
+use cuebook_grammar::facts::{DialogFact, DialogKind};
 use cuebook_grammar::render::cut;
 
 /// The most characters of a URL, or of a dialog's message, that are kept.
@@ -16,7 +16,6 @@ pub(crate) struct Activity {
     pub(crate) dialogs: Vec<DialogFact>,
     /// Dialogs that the step itself answered.
     pub(crate) answered: Vec<DialogFact>,
-    pub(crate) downloads: Vec<Downloading>,
     pub(crate) new_tabs: Vec<Page>,
     /// URLs of tabs that closed.
     pub(crate) closed_tabs: Vec<String>,
@@ -35,24 +34,6 @@ pub(crate) struct Activity {
     /// A frame reported an effect.
     pub(crate) effect: bool,
     pub(crate) events: u64,
-}
-
-impl Activity {
-    /// Whether anything came that a step which only waits or reads would not look for.
-    pub(crate) fn has_come(&self) -> bool {
-        !(self.downloads.is_empty() && self.new_tabs.is_empty() && self.dialogs.is_empty())
-    }
-}
-
-/// A download that began during the step.
-#[derive(Debug)]
-pub(crate) struct Downloading {
-    pub(crate) guid: String,
-    pub(crate) fact: DownloadFact,
-    /// Bytes so far.
-    pub(crate) received: u64,
-    /// When the last of them came, or when it began.
-    pub(crate) came_at: Instant,
 }
 
 /// A dialog, as conditions and records carry it.

@@ -4,80 +4,65 @@
 //! - A name that a server or a page suggests is never a path: a file is found by the browser's guid alone.
 //! - What a step waits for here is bounded, and ends with the step.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{DownloadState, FrameId, GoneReason};
-use cuebook_grammar::facts::{DownloadEnd, DownloadFact};
-use cuebook_grammar::outcome::Stage;
-use cuebook_grammar::render::cut;
+use cuebook_cdp::{FrameId, GoneReason};
+use cuebook_grammar::action::Action;
+use cuebook_grammar::facts::DownloadFact;
+use cuebook_grammar::ledger::downloads::Downloads;
+use cuebook_grammar::outcome::{ArtifactRef, Stage};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
 
-use crate::activity::{Downloading, LONGEST};
 use crate::error::ExecutorError;
+use crate::late::{download, is_of_another};
 use crate::run::Run;
 use crate::stop::{Part, gone_stop};
 
 /// How long a step waits for a download to begin, and for more of one that has begun.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(1_500);
 /// The largest file that goes to the artifacts.
 const KEPT: u64 = 64 * 1024 * 1024;
-/// The most downloads of one step that are recorded.
-const MAX_DOWNLOADS: usize = 50;
 
 impl Run<'_> {
     pub(crate) fn download_started(&mut self, guid: String, url: &str, filename: &str, frame: &FrameId) {
         let is_of_another_tab = self.tabs.iter().any(|tab| *tab != self.page && tab.frame(frame).is_some());
-        if is_of_another_tab || self.seen.activity.downloads.len() >= MAX_DOWNLOADS {
+        if is_of_another_tab || is_of_another(self.browser, &self.page, frame) {
             return;
         }
-        let filename = cut(filename, 300);
-        let fact = DownloadFact { filename, url: cut(url, LONGEST), end: None, bytes: None, sha256: None };
-        self.seen.activity.downloads.push(Downloading { guid, fact, received: 0, came_at: Instant::now() });
+        self.watch.downloads.started(guid, download(url, filename), true, Instant::now());
         self.sampled();
     }
 
-    pub(crate) fn download_went_on(&mut self, guid: &str, state: DownloadState, received: u64) {
-        let Some(one) = self.seen.activity.downloads.iter_mut().find(|one| one.guid == guid) else { return };
-        if received > one.received {
-            one.received = received;
-            one.came_at = Instant::now();
-        }
-        match state {
-            DownloadState::Completed => {
-                one.fact.end = Some(DownloadEnd::Completed);
-                one.fact.bytes = Some(received);
-            }
-            DownloadState::Canceled => one.fact.end = Some(DownloadEnd::Canceled),
-            _ => {}
-        }
-    }
-
-    /// The downloads so far, as conditions and records carry them.
+    /// The downloads so far, as conditions and records carry them. A step that only waits may wait for an earlier one.
     pub(crate) fn downloads(&self) -> Vec<DownloadFact> {
-        self.seen.activity.downloads.iter().map(|one| one.fact.clone()).collect()
+        let downloads = &self.watch.downloads;
+        match self.step.action() {
+            Action::WaitFor(_) => downloads.all().map(|one| one.fact.clone()).collect(),
+            _ => downloads.of_step().map(|one| one.fact.clone()).collect(),
+        }
     }
 
     /// Whether bytes of a download of the step keep coming.
     pub(crate) fn is_downloading(&self) -> bool {
-        let mut under_way = self.seen.activity.downloads.iter().filter(|one| one.fact.end.is_none());
-        under_way.any(|one| one.came_at.elapsed() < PATIENCE)
+        let now = Instant::now();
+        self.watch.downloads.of_step().filter_map(|one| one.awaited_until(PATIENCE)).any(|until| now < until)
     }
 
     /// Waits for the download that the browser announces after it cancelled a navigation for it; `false` if none comes.
     pub(crate) async fn download_begins(&mut self) -> Part<bool> {
         let by = self.within(PATIENCE);
-        while self.seen.activity.downloads.is_empty() && Instant::now() < by {
+        while self.watch.downloads.of_step().next().is_none() && Instant::now() < by {
             self.next_of_browser(by).await?;
         }
-        Ok(!self.seen.activity.downloads.is_empty())
+        Ok(self.watch.downloads.of_step().next().is_some())
     }
 
     /// Waits until no download of the step is under way, as long as the bytes of one keep coming.
     pub(crate) async fn finish_downloads(&mut self) -> Part<()> {
         loop {
-            let under_way = self.seen.activity.downloads.iter().filter(|one| one.fact.end.is_none());
-            let Some(last) = under_way.map(|one| one.came_at).max() else { return Ok(()) };
-            let by = (last + PATIENCE).min(self.answer_by());
+            let until = self.watch.downloads.of_step().filter_map(|one| one.awaited_until(PATIENCE)).max();
+            let Some(by) = until.map(|until| until.min(self.answer_by())) else { return Ok(()) };
             if Instant::now() >= by {
                 return Ok(());
             }
@@ -86,7 +71,7 @@ impl Run<'_> {
     }
 
     async fn next_of_browser(&mut self, by: Instant) -> Part<()> {
-        match tokio::time::timeout_at(by.into(), self.browser_lane.next()).await {
+        match tokio::time::timeout_at(by.into(), self.watch.lane.next()).await {
             Ok(None) => Err(gone_stop(GoneReason::BrowserGone, Stage::Postcondition)),
             Ok(event) => self.note_browser(event, Stage::Postcondition),
             Err(_) => Ok(()),
@@ -95,30 +80,39 @@ impl Run<'_> {
 
     /// Stores the files that are complete.
     pub(crate) async fn keep_downloads<A: ArtifactSink>(&mut self, artifacts: &A) -> Result<(), ExecutorError> {
-        let Some(folder) = self.options.download_dir.clone() else { return Ok(()) };
-        for one in &mut self.seen.activity.downloads {
-            if one.fact.end != Some(DownloadEnd::Completed) || !is_guid(&one.guid) {
-                continue;
-            }
-            let path = folder.join(&one.guid);
-            let read = tokio::task::spawn_blocking(move || {
-                let is_small = std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= KEPT);
-                let bytes = is_small.then(|| std::fs::read(&path).ok()).flatten()?;
-                // The artifact stands for it from here on.
-                let _ = std::fs::remove_file(&path);
-                Some(bytes)
-            });
-            // A file that was removed meanwhile does not fail the step.
-            let Ok(Some(bytes)) = read.await else { continue };
-            let stored = artifacts
-                .store(ArtifactKind::Download, "application/octet-stream", bytes)
-                .await
-                .map_err(|error| ExecutorError::Artifact(Box::new(error)))?;
-            one.fact.sha256 = Some(stored.sha256.clone());
-            self.evidence.artifacts.push(stored);
-        }
+        let stored = keep(&mut self.watch.downloads, self.options.download_dir.as_deref(), artifacts).await?;
+        self.evidence.artifacts.extend(stored);
         Ok(())
     }
+}
+
+/// Moves complete files from the browser's folder to the artifacts, where they are found by their digests.
+pub(crate) async fn keep<A: ArtifactSink>(
+    downloads: &mut Downloads,
+    folder: Option<&Path>,
+    artifacts: &A,
+) -> Result<Vec<ArtifactRef>, ExecutorError> {
+    let mut kept = Vec::new();
+    let Some(folder) = folder else { return Ok(kept) };
+    for one in downloads.complete().filter(|one| is_guid(&one.guid)) {
+        let path = folder.join(&one.guid);
+        let read = tokio::task::spawn_blocking(move || {
+            let is_small = std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= KEPT);
+            let bytes = is_small.then(|| std::fs::read(&path).ok()).flatten()?;
+            // The artifact stands for it from here on.
+            let _ = std::fs::remove_file(&path);
+            Some(bytes)
+        });
+        // A file that was removed meanwhile does not fail the step.
+        let Ok(Some(bytes)) = read.await else { continue };
+        let stored = artifacts
+            .store(ArtifactKind::Download, "application/octet-stream", bytes)
+            .await
+            .map_err(|error| ExecutorError::Artifact(Box::new(error)))?;
+        one.fact.sha256 = Some(stored.sha256.clone());
+        kept.push(stored);
+    }
+    Ok(kept)
 }
 
 fn is_guid(text: &str) -> bool {

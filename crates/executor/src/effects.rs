@@ -13,7 +13,7 @@ use cuebook_probe::ProbeError;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
-use crate::activity::LONGEST;
+use crate::activity::{Activity, LONGEST};
 use crate::run::Run;
 use crate::script::{FrameSummary, Watched};
 
@@ -26,7 +26,8 @@ impl Run<'_> {
     /// Ends all watching, opens all guards and returns what was seen. Runs after a deadline too: it sends no input.
     pub(crate) async fn disarm(&mut self) -> Option<EffectRecord> {
         let is_unwatched = self.looking.watching().is_none() && self.seen.watchers.is_empty();
-        if is_unwatched && self.seen.activity.answered.is_empty() && !self.seen.activity.has_come() {
+        let late = self.late();
+        if is_unwatched && late.is_empty() && self.seen.activity.answered.is_empty() && !self.has_come() {
             return None;
         }
         let by = std::time::Instant::now() + PATIENCE;
@@ -54,7 +55,7 @@ impl Run<'_> {
                 summaries.extend(watched.summary.map(|summary| (frame, summary)));
             }
         }
-        let mut record = self.record(&summaries);
+        let mut record = EffectRecord { late, ..self.record(&summaries) };
         let alerts = if record.new_document && !self.opens() { self.alerts(by).await } else { Vec::new() };
         let room = MAX_NOTABLE.saturating_sub(record.problems.len());
         let alert = |message: String| Problem { kind: ProblemKind::Alert, message: cut(&message, 300) };
@@ -68,6 +69,12 @@ impl Run<'_> {
         self.seen.activity.effect |=
             takes_focus || record.url_after.is_some() || summaries.iter().any(|(_, summary)| summary.effect);
         Some(record)
+    }
+
+    /// Whether anything came that a step which only waits or reads would not look for.
+    fn has_come(&self) -> bool {
+        let Activity { new_tabs, dialogs, .. } = &self.seen.activity;
+        !(new_tabs.is_empty() && dialogs.is_empty()) || self.watch.downloads.of_step().next().is_some()
     }
 
     /// Whether the step opens a page by itself.

@@ -9,18 +9,21 @@ use cuebook_cdp::{Browser, Page, TargetId};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::ledger::Ledger;
+use cuebook_grammar::ledger::downloads::Download;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome};
 use cuebook_grammar::plan::BoundStep;
-use cuebook_grammar::seam::{ArtifactSink, Denials, EffectGate, Executor, NoDenials, Redactor, SecretSource};
+use cuebook_grammar::seam::{ArtifactSink, Denials, EffectGate, Executor, Finished, NoDenials, Redactor, SecretSource};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{ARIA, Probe, ProbeError};
 use tracing::Instrument as _;
 
+use crate::downloads::keep;
 use crate::error::ExecutorError;
 use crate::facts::Gathered;
 use crate::gate::Holder;
 use crate::input::devices::Flight;
+use crate::late::Watch;
 use crate::ledger::Readings;
 use crate::network::Network;
 use crate::options::{ExecutorOptions, PeopleInput};
@@ -51,6 +54,7 @@ pub struct LiveExecutor<S, A> {
     traffic: HashMap<TargetId, Network>,
     flights: HashMap<TargetId, Flight>,
     holder: Option<Holder>,
+    watch: Option<Watch>,
     ledger: Ledger,
     has_run: bool,
 }
@@ -92,6 +96,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
             traffic: HashMap::new(),
             flights: HashMap::new(),
             holder: None,
+            watch: None,
             ledger: Ledger::default(),
             has_run: false,
         }
@@ -115,6 +120,23 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
     #[must_use]
     pub const fn options(&self) -> &ExecutorOptions {
         &self.options
+    }
+
+    /// Waits for the downloads of the run, as long as bytes of them keep coming, and keeps their files. Returns one that is
+    /// not complete, in words.
+    async fn finish_downloads(&mut self, page: &Page, deadline: Deadline) -> Result<Option<String>, ExecutorError> {
+        let Some(watch) = &mut self.watch else { return Ok(None) };
+        watch.catch_up(&self.browser, page);
+        let patience = self.options.step_timeout;
+        while let Some(by) = watch.downloads.all().filter_map(|one| one.awaited_until(patience)).max() {
+            let by = by.min(deadline.instant());
+            match tokio::time::timeout_at(by.into(), watch.lane.next()).await {
+                Ok(Some(event)) => watch.note(&self.browser, page, event),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        keep(&mut watch.downloads, self.options.download_dir.as_deref(), &self.artifacts).await?;
+        Ok(watch.downloads.all().find(|one| one.fact.end.is_none()).map(Download::in_words))
     }
 
     async fn probe(&mut self, page: &PageId, until: Instant) -> Part<Probe> {
@@ -182,7 +204,8 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         let now = Instant::now();
         let span = step.timeout().unwrap_or(self.options.step_timeout);
         let until = deadline.within(now, span).instant();
-        let lanes = self.browser.events();
+        let browser = self.browser.clone();
+        self.watch.get_or_insert_with(|| Watch::new(browser.events()));
         let ready = match Holder::begin(&mut self.holder, &self.browser, step).await {
             Ok(()) => self.probe(page, until).await,
             Err(stop) => Err(stop),
@@ -202,6 +225,9 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         network.settle();
         let flight = || Flight::new(tokio::runtime::Handle::current());
         let flight = self.flights.entry(tab.target_id().clone()).or_insert_with(flight).clone();
+        let watch = self.watch.get_or_insert_with(|| Watch::new(browser.events()));
+        watch.catch_up(&browser, &tab);
+        watch.downloads.begin();
         let gathered = Gathered::new(Vec::new(), self.digest.clone(), tab.url());
         let seen = Seen::new(gathered, network, self.denials.position());
         let run = Run {
@@ -210,7 +236,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             has_entered_secret: &self.has_entered_secret,
             browser: &self.browser,
             lane: tab.events(),
-            browser_lane: lanes,
+            watch,
             tabs: self.browser.pages_beside(&tab),
             page: tab,
             probe,
@@ -234,32 +260,39 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         run.run(&self.secrets, &self.artifacts, is_first).instrument(span).await
     }
 
-    async fn finish(&mut self, page: &PageId, deadline: Deadline) -> Result<Option<Box<StepFailure>>, ExecutorError> {
+    async fn finish(&mut self, page: &PageId, deadline: Deadline) -> Result<Finished, ExecutorError> {
         let until = deadline.within(Instant::now(), self.options.step_timeout).instant();
         let target = TargetId::from(page.as_str());
-        if let Some((network, page)) = self.traffic.get(&target).zip(self.browser.page(&target)) {
-            let mut open = network.open(&page);
-            while !open.is_empty() && Instant::now() < until {
+        let mut finished = Finished::default();
+        if let Some((network, page)) = self.traffic.get(&target).cloned().zip(self.browser.page(&target)) {
+            let mut open = network.of_run(&page, |requests| requests.open());
+            while open.is_some() && Instant::now() < until {
                 tokio::time::sleep(POLL).await;
-                open = network.open(&page);
+                open = network.of_run(&page, |requests| requests.open());
             }
-            if let Some(request) = open.first() {
-                let message = format!("{}; it may still take effect", request.in_words());
-                return Ok(Some(Box::new(StepFailure::new(Stage::Postcondition, Cause::EffectPending, message))));
-            }
-            if let Some(request) = network.refused().first() {
-                let message = format!("after its step had ended, {}", request.in_words());
-                let mut failure = StepFailure::new(Stage::Postcondition, Cause::HttpError, message);
-                failure.facts.status = request.status;
-                return Ok(Some(Box::new(failure)));
-            }
+            let unfinished = self.finish_downloads(&page, deadline).await?;
+            finished.late = self.watch.as_mut().map(Watch::take_late).unwrap_or_default();
+            let (refused, late) =
+                network.of_run(&page, |requests| (requests.refused().first().cloned(), requests.take_late()));
+            finished.late.requests = late;
+            finished.against =
+                if let Some(pending) = open.map(|open| open + "; it may still take effect").or(unfinished) {
+                    Some(StepFailure::new(Stage::Postcondition, Cause::EffectPending, pending))
+                } else {
+                    refused.map(|request| {
+                        let message = format!("after its step had ended, {}", request.in_words());
+                        let mut failure = StepFailure::new(Stage::Postcondition, Cause::HttpError, message);
+                        failure.facts.status = request.status;
+                        failure
+                    })
+                }
+                .map(Box::new);
         }
-        let Some(probe) =
-            self.probes.get(&target).filter(|probe| !probe.page().closed() && probe.page().dialog().is_none())
-        else {
-            return Ok(None);
-        };
-        let readings = Readings::take(&mut self.ledger, probe, until).await;
-        Ok(readings.lost(&self.ledger, None).map(Box::new))
+        let probe = self.probes.get(&target).filter(|probe| !probe.page().closed() && probe.page().dialog().is_none());
+        if let Some(probe) = probe.filter(|_| finished.against.is_none()) {
+            let readings = Readings::take(&mut self.ledger, probe, until).await;
+            finished.against = readings.lost(&self.ledger, None).map(Box::new);
+        }
+        Ok(finished)
     }
 }

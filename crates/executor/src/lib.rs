@@ -67,6 +67,7 @@ mod facts;
 mod gate;
 mod hit_target;
 mod input;
+mod late;
 mod ledger;
 mod meant;
 mod network;

@@ -4,7 +4,8 @@
 //! polling before a step are known. Bodies are never fetched. Costs one event on the wire for each stage of a request;
 //! between two steps they wait in a bounded queue.
 //!
-//! Beyond its step, a request that changes something is remembered until it is answered: it belongs to the run.
+//! Beyond its step, a request that changes something is remembered until it is answered: it belongs to the run
+//! ([`Requests`]).
 //!
 //! Invariants:
 //! - Conditions are judged on requests that began after the input.
@@ -20,6 +21,7 @@ use cuebook_cdp::wire::network::{LoadingFailed, LoadingFinished, RequestWillBeSe
 use cuebook_cdp::{Delivery, Domain, DomainGuard, EventQueue, Page, RawEvent};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::facts::RequestFact;
+use cuebook_grammar::ledger::requests::{Leaving, Requests};
 use cuebook_grammar::render::cut;
 use httpdate::parse_http_date;
 use serde::Deserialize;
@@ -43,8 +45,6 @@ const MAX_ADDRESSES: usize = 500;
 const POLLED: u32 = 3;
 /// A request from before the step that is open for this long is a stream.
 const STREAM: Duration = Duration::from_secs(2);
-/// A request belongs to a step that sent input at most this long before.
-const CAUSED: Duration = Duration::from_secs(2);
 /// How long a page gets to react to an answer.
 const REACTION: Duration = Duration::from_millis(150);
 
@@ -71,50 +71,7 @@ struct Traffic {
     polled: BTreeSet<String>,
     last_activity: Instant,
     idle: Option<bool>,
-    run: OfRun,
-}
-
-/// Requests that steps caused and that change something, whatever became of their steps.
-#[derive(Default)]
-struct OfRun {
-    /// When a step last sent input; `None` before the first one.
-    input_at: Option<Instant>,
-    /// Whether that step is under way.
-    in_step: bool,
-    /// By request, with the document that sent it; empty for workers.
-    open: BTreeMap<String, (String, RequestFact)>,
-    /// Those that were refused once their step had ended, and that no step has been told of.
-    refused: Vec<RequestFact>,
-    /// Addresses that the page requests by itself.
-    own: BTreeSet<String>,
-}
-
-impl OfRun {
-    fn sent(&mut self, sent: &RequestWillBeSent<'_>, address: &str, fact: &RequestFact) {
-        let is_caused = self.in_step || self.input_at.is_some_and(|at| at.elapsed() < CAUSED);
-        if !is_caused || self.input_at.is_none() {
-            if self.own.len() < MAX_ADDRESSES {
-                self.own.insert(address.to_owned());
-            }
-            return;
-        }
-        let changes = !matches!(fact.method.as_str(), "GET" | "HEAD" | "OPTIONS");
-        let is_call = matches!(&*sent.kind, "XHR" | "Fetch");
-        if changes && is_call && !self.own.contains(address) && self.open.len() < MAX_REQUESTS {
-            self.open.insert(sent.request_id.to_string(), (sent.loader_id.to_string(), fact.clone()));
-        }
-    }
-
-    fn ended(&mut self, id: &str, end: impl FnOnce(&mut RequestFact)) {
-        let Some((_, mut fact)) = self.open.remove(id) else { return };
-        end(&mut fact);
-        // What the page itself cancelled, or left with its document, was refused by nobody.
-        let is_cancelled =
-            fact.failure.as_deref().is_some_and(|why| why.contains("ERR_ABORTED") || why.contains("ERR_BLOCKED"));
-        if !self.in_step && fact.is_problem() && !is_cancelled && self.refused.len() < MAX_ERRORS {
-            self.refused.push(fact);
-        }
-    }
+    run: Requests,
 }
 
 /// A request since the input.
@@ -177,7 +134,7 @@ impl Network {
             polled: BTreeSet::new(),
             last_activity: Instant::now(),
             idle: None,
-            run: OfRun::default(),
+            run: Requests::default(),
         })))
     }
 
@@ -200,45 +157,28 @@ impl Network {
         traffic.begin();
     }
 
-    /// From now on, requests belong to the step.
-    pub(crate) fn begin(&self) {
+    /// From now on, requests belong to the step; see [`Requests::begin`].
+    pub(crate) fn begin(&self, by: Option<String>) {
         let mut traffic = self.traffic();
         traffic.drain();
         traffic.begin();
-        traffic.run.in_step = true;
+        traffic.run.begin(by);
     }
 
-    /// The step ends; whether it `acted`. `shows`: a condition that it stated came true, so what was refused before it is
-    /// known and was reckoned with.
+    /// The step ends; see [`Requests::end`].
     pub(crate) fn end(&self, acted: bool, shows: bool) {
         let mut traffic = self.traffic();
         traffic.drain();
-        traffic.run.in_step = false;
-        if acted {
-            traffic.run.input_at = Some(Instant::now());
-        }
-        if shows {
-            traffic.run.refused.clear();
-        }
+        traffic.run.end(Instant::now(), acted, shows);
     }
 
-    /// Requests of earlier steps that change something and are not answered. Those of documents that the tab has left are
-    /// cancelled, which Chrome does not always report.
-    pub(crate) fn open(&self, page: &Page) -> Vec<RequestFact> {
+    /// The requests of earlier steps, as far as the wire has reported them, for documents that the tab still shows.
+    pub(crate) fn of_run<T>(&self, page: &Page, ask: impl FnOnce(&mut Requests) -> T) -> T {
         let mut traffic = self.traffic();
         traffic.drain();
         let frames = page.frames();
-        let is_there =
-            |document: &str| document.is_empty() || frames.iter().any(|one| one.document.as_str() == document);
-        traffic.run.open.retain(|_, (document, _)| is_there(document));
-        traffic.run.open.values().map(|(_, fact)| fact.clone()).collect()
-    }
-
-    /// Requests of earlier steps that were refused once those had ended.
-    pub(crate) fn refused(&self) -> Vec<RequestFact> {
-        let mut traffic = self.traffic();
-        traffic.drain();
-        traffic.run.refused.clone()
+        traffic.run.keep(|document| frames.iter().any(|one| one.document.as_str() == document));
+        ask(&mut traffic.run)
     }
 
     /// All requests since the input.
@@ -273,11 +213,12 @@ impl Network {
         (!is_open).then(|| traffic.answered.map_or(begun, |answered| answered + REACTION))
     }
 
-    /// Whether a request of the step that changes something is not answered.
-    pub(crate) fn awaits_answer(&self) -> bool {
+    /// A request of the step that is not answered: one that changes something, if there is one.
+    pub(crate) fn unanswered(&self) -> Option<RequestFact> {
         let traffic = self.traffic();
-        let changes = |fact: &RequestFact| !matches!(fact.method.as_str(), "GET" | "HEAD" | "OPTIONS");
-        traffic.of_step().any(|sent| !sent.is_answered && changes(&sent.fact))
+        let mut open = traffic.of_step().filter(|sent| !sent.is_answered).map(|sent| &sent.fact);
+        let first = open.next()?;
+        Some(std::iter::once(first).chain(open).find(|fact| fact.changes()).unwrap_or(first).clone())
     }
 
     /// Errors that the browser reported since the input.
@@ -411,7 +352,10 @@ impl Traffic {
         let method = cut(&sent.request.method, 20);
         let fact = RequestFact { method, url, status: None, failure: None, retry_after_ms: None, duration_ms: None };
         if !is_polling {
-            self.run.sent(sent, &address, &fact);
+            let is_call = matches!(&*sent.kind, "XHR" | "Fetch");
+            let (id, document) = (&*sent.request_id, &*sent.loader_id);
+            let leaving = Leaving { id, document, address: &address, is_call, fact: &fact };
+            self.run.sent(&leaving, Instant::now());
         }
         if self.asked.len() < MAX_ADDRESSES || self.asked.contains_key(&address) {
             let times = self.asked.entry(address).or_default();

@@ -288,7 +288,7 @@ impl Run<'_> {
         }
         self.ask_slow().await?;
         let watching = self.begin_watching();
-        self.seen.network.begin();
+        self.seen.network.begin((!self.opens()).then(|| self.called()));
         self.seen.denied_from = self.denials.position();
         Ok(watching)
     }
@@ -506,7 +506,7 @@ impl Run<'_> {
                     tokio::select! {
                         biased;
                         event = self.lane.next() => self.note(event, Stage::Postcondition)?,
-                        event = self.browser_lane.next() => self.note_browser(event, Stage::Postcondition)?,
+                        event = self.watch.lane.next() => self.note_browser(event, Stage::Postcondition)?,
                         held = Holder::next(self.holder) => drop(self.judge(held).await?),
                         () = tokio::time::sleep_until(by.into()) => {}
                     }
@@ -530,7 +530,7 @@ impl Run<'_> {
             tokio::select! {
                 biased;
                 event = self.lane.next() => self.note(event, Stage::Postcondition)?,
-                event = self.browser_lane.next() => self.note_browser(event, Stage::Postcondition)?,
+                event = self.watch.lane.next() => self.note_browser(event, Stage::Postcondition)?,
                 held = Holder::next(self.holder) => {
                     let span = self.judge(held).await?;
                     lingers_by += span;
@@ -723,12 +723,12 @@ impl Run<'_> {
     }
 
     /// When the time of a condition is over. It stops while the step navigates, and starts again with the new
-    /// document; and while a request of the step that changes something is not answered.
+    /// document; and while a request of the step, or a frame that it loads, is not answered.
     fn until_of(&self, one: &Awaited) -> Instant {
         let Some(span) = one.span else { return one.until };
         if one.held_at.is_none()
             && !matches!(one.condition, Condition::AnyEffect(_))
-            && (self.seen.network.awaits_answer() || (is_of_download(&one.condition) && self.is_downloading()))
+            && (self.seen.network.unanswered().is_some() || (is_of_download(&one.condition) && self.is_downloading()))
         {
             return self.answer_by();
         }

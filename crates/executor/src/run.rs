@@ -9,8 +9,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{
-    Browser, BrowserEvent, BrowserEvents, DialogAnswer, DialogKind, FrameId, GoneReason, OpenDialog, Page, PageEvent,
-    PageEvents, TargetId,
+    Browser, BrowserEvent, DialogAnswer, DialogKind, FrameId, GoneReason, OpenDialog, Page, PageEvent, PageEvents,
+    TargetId,
 };
 use cuebook_grammar::action::Action;
 use cuebook_grammar::facts::{ElementFacts, EventFacts};
@@ -27,6 +27,7 @@ use futures_util::FutureExt as _;
 use crate::activity::{LONGEST, dialog_fact};
 use crate::gate::{Held, Holder};
 use crate::input::devices::{Armed, Flight, Sent};
+use crate::late::{Watch, end_of};
 use crate::options::{BeforeUnload, ExecutorOptions};
 use crate::redaction::scrub_text;
 use crate::seen::Seen;
@@ -90,7 +91,7 @@ pub(crate) struct Run<'a> {
     pub(crate) ground: &'a Observation,
     pub(crate) until: Instant,
     pub(crate) lane: PageEvents,
-    pub(crate) browser_lane: BrowserEvents,
+    pub(crate) watch: &'a mut Watch,
     pub(crate) evidence: Evidence,
     pub(crate) seen: Seen,
     /// What the run entered before this step.
@@ -112,7 +113,7 @@ impl Run<'_> {
             tokio::select! {
                 biased;
                 event = self.lane.next() => self.note(event, stage)?,
-                event = self.browser_lane.next() => self.note_browser(event, stage)?,
+                event = self.watch.lane.next() => self.note_browser(event, stage)?,
                 held = Holder::next(self.holder) => drop(self.judge(held).await?),
                 value = &mut work => return Ok(value),
                 () = tokio::time::sleep_until(self.until.into()) => return Err(out_of_time(stage)),
@@ -288,7 +289,7 @@ impl Run<'_> {
                 self.download_started(guid, &url, &suggested_filename, &frame);
             }
             Some(BrowserEvent::DownloadProgress { guid, state, received, .. }) => {
-                self.download_went_on(&guid, state, received);
+                self.watch.downloads.went_on(&guid, end_of(state), received, Instant::now());
             }
             Some(BrowserEvent::PageClosed { page }) => self.tab_closed(&page),
             Some(BrowserEvent::PageRefused { opener, .. }) if opener == *self.page.target_id() => {
@@ -329,18 +330,19 @@ impl Run<'_> {
     /// The events so far, as conditions are judged on them.
     pub(crate) fn events(&self) -> EventFacts {
         let new_tabs: Vec<String> = self.seen.activity.new_tabs.iter().map(|page| cut(&page.url(), LONGEST)).collect();
+        let downloads = self.downloads();
         let any = self.seen.activity.effect
             || self.seen.activity.new_document
             || self.seen.activity.leaving.is_some()
             || !self.seen.activity.dialogs.is_empty()
-            || !self.seen.activity.downloads.is_empty()
+            || !downloads.is_empty()
             || !self.seen.activity.closed_tabs.is_empty()
             || !new_tabs.is_empty();
         EventFacts {
             network_idle: self.seen.network.idle_fact(),
             requests: self.seen.network.facts().into_iter().map(|request| self.without_proxy(request)).collect(),
             dialogs: self.seen.activity.dialogs.clone(),
-            downloads: self.downloads(),
+            downloads,
             new_tabs,
             any_effect: Some(any),
         }

@@ -78,7 +78,7 @@ impl Run<'_> {
             if ended.is_ok() {
                 let settled = self.await_post(&mut awaited).await;
                 ended = self.unless_closed(settled);
-                if ended.is_ok() && !self.seen.activity.downloads.is_empty() {
+                if ended.is_ok() {
                     ended = self.finish_downloads().await;
                 }
                 if ended.is_ok() && self.seen.activity.new_document && !self.opens() {
@@ -442,7 +442,9 @@ impl Run<'_> {
             return StepFailure::new(Stage::Postcondition, cause, "expected a postcondition to hold");
         };
         let mut failure = unmet(self.step, Stage::Postcondition, cause, &judged.condition, facts.clone());
+        let open = self.seen.network.unanswered().map(|request| self.without_proxy(request).in_words());
         let problems = self.evidence.effects.as_ref().map(EffectRecord::problems_in_words).unwrap_or_default();
+        let problems: Vec<String> = problems.into_iter().chain(open).collect();
         if !problems.is_empty() {
             let words = format!("; {}", problems.join("; "));
             failure.message.push_str(&words);

@@ -251,8 +251,9 @@ structs! {
     MutationSummary { added, removed, attributes, texts, notable, background, }
     EffectRecord {
         url_before, url_after, new_document, mutations, target_changed, focus, target_focused, states, scrolled, requests,
-        denied, problems, console_errors, dialogs, downloads, new_tabs, closed_tabs, refused_tabs,
+        denied, problems, console_errors, dialogs, downloads, new_tabs, closed_tabs, refused_tabs, late,
     }
+    Late { requests, downloads, new_tabs, }
     DeniedRequest { listener, sequence, ts_ms, method, host, port, rule, url, }
     Problem { kind, message, }
     ArtifactRef { kind, sha256, media_type, bytes, path, }
@@ -280,7 +281,7 @@ structs! {
     Usage { planner_calls, input_tokens, output_tokens, }
     RunReport {
         schema_version = version(REPORT_VERSION), run_id, run_dir, result, error = Just(None), answer, steps, usage,
-        enforcement, isolation, enforcement_note,
+        enforcement, isolation, enforcement_note, late,
     }
 }
 

@@ -238,6 +238,12 @@ impl RequestFact {
         failed || self.status.is_some_and(|status| status >= 400)
     }
 
+    /// Whether its method may change something: any but `GET`, `HEAD` and `OPTIONS`.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        !matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+    }
+
     /// The path of its URL, without host, query and fragment.
     #[must_use]
     pub fn path(&self) -> &str {
@@ -302,6 +308,20 @@ pub struct DownloadFact {
     /// SHA-256 of the file, hexadecimal, if it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
+}
+
+impl DownloadFact {
+    /// In words: `download of "a.csv" complete, 120 bytes`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let end = match (self.end, self.bytes) {
+            (Some(DownloadEnd::Completed), Some(bytes)) => format!("complete, {bytes} bytes"),
+            (Some(DownloadEnd::Completed), None) => "complete".to_owned(),
+            (Some(DownloadEnd::Canceled), _) => "cancelled".to_owned(),
+            (None, _) => "not complete yet".to_owned(),
+        };
+        format!("download of {:?} {end}", self.filename)
+    }
 }
 
 /// How a download ended.

@@ -3,6 +3,12 @@
 //! Pure: readings of fields go in, losses come out. Invariants:
 //! - A value is compared as it was entered ([`is_same_entry`]); what is sensitive is compared by digest.
 //! - A press may use up what was entered before it, as a chat does that sends its text. Nothing else may.
+//!
+//! What steps set going beyond their end is in [`downloads`] and [`requests`]: events and their times go in, what is open
+//! and what came late comes out.
+
+pub mod downloads;
+pub mod requests;
 
 use crate::action::Action;
 use crate::entry::{continues_entry, is_same_entry};

@@ -13,6 +13,7 @@ use crate::facts::{DialogFact, DownloadFact, Facts, RequestFact};
 use crate::geometry::Rect;
 use crate::id::{PageId, TargetRef};
 use crate::policy::Rule;
+use crate::render::cut;
 use crate::verdict::Verdict;
 use crate::wire::{is_default, words};
 
@@ -249,6 +250,40 @@ pub struct EffectRecord {
     /// Tabs that were closed at once, because pages had opened as many as may be open.
     #[serde(skip_serializing_if = "is_default")]
     pub refused_tabs: u32,
+    /// Consequences of earlier steps that came once these had ended.
+    #[serde(skip_serializing_if = "Late::is_empty")]
+    pub late: Late,
+}
+
+/// Consequences of steps that came once these had ended: after the last record, and before this one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Late {
+    /// Requests that change something and were refused: they failed, or their status is 400 or more; the first ten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestFact>,
+    /// Downloads that ended, or that began without a step.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub downloads: Vec<DownloadFact>,
+    /// URLs of new tabs, the first ten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub new_tabs: Vec<String>,
+}
+
+impl Late {
+    /// Whether nothing came late.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+
+    /// In words, one for each.
+    pub fn in_words(&self) -> impl Iterator<Item = String> {
+        let requests = self.requests.iter().map(RequestFact::in_words);
+        let downloads = self.downloads.iter().map(DownloadFact::in_words);
+        let tabs = self.new_tabs.iter().map(|url| format!("a tab opened: {}", cut(url, 200)));
+        requests.chain(downloads).chain(tabs)
+    }
 }
 
 /// A request that the proxy denied: nothing of it was sent.
@@ -323,6 +358,7 @@ impl EffectRecord {
             console_errors: Vec::new(),
             problems: Vec::new(),
             target_focused: false,
+            late: Late::default(),
             mutations: MutationSummary { background: 0, ..self.mutations.clone() },
             ..self.clone()
         };
@@ -361,10 +397,12 @@ pub fn remark(
     let nothing = if focused { "no effect seen beyond the focus" } else { "no effect seen" };
     let nothing = no_observed_effect.then(|| nothing.to_owned());
     let problems = (!problems.is_empty()).then(|| format!("but {}", problems.join("; ")));
+    let late: Vec<String> = effects.iter().flat_map(|effects| effects.late.in_words()).collect();
+    let late = (!late.is_empty()).then(|| format!("meanwhile, of an earlier step: {}", late.join("; ")));
     let mut stated = post.iter().filter(|judged| !judged.default).peekable();
     let is_empty_proof = no_observed_effect && stated.peek().is_some() && stated.all(|judged| judged.vacuous);
     let empty_proof = is_empty_proof.then(|| "what was stated held before and proves nothing".to_owned());
-    let parts: Vec<String> = nothing.into_iter().chain(empty_proof).chain(problems).collect();
+    let parts: Vec<String> = nothing.into_iter().chain(empty_proof).chain(problems).chain(late).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 

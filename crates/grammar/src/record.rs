@@ -16,7 +16,7 @@ use crate::effect::EffectClass;
 use crate::facts::Facts;
 use crate::id::{ObservationId, RunId, TargetRef};
 use crate::locator::Locator;
-use crate::outcome::{ArtifactRef, Cause, EffectRecord, FailureFacts, Judged, Stage, Timings};
+use crate::outcome::{ArtifactRef, Cause, EffectRecord, FailureFacts, Judged, Late, Stage, Timings};
 use crate::planning::PlanningCall;
 use crate::risk::RiskClass;
 use crate::step::Step;
@@ -24,7 +24,7 @@ use crate::wire::ShortText;
 
 /// The version of the record format. The major version is raised when an older reader would misread a
 /// record, the minor version when a field is added.
-pub const RECORD_VERSION: &str = "1.7";
+pub const RECORD_VERSION: &str = "1.8";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, RECORD_VERSION)
@@ -365,6 +365,9 @@ pub struct RunEnd {
     /// How the planner ended its task, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
+    /// Consequences of its steps that came after the last record.
+    #[serde(default, skip_serializing_if = "Late::is_empty")]
+    pub late: Late,
 }
 
 /// The step by which a planner ended its task: `finish` or `fail`.

@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::outcome::{Cause, EffectRecord, Judged};
+use crate::outcome::{Cause, EffectRecord, Judged, Late};
 use crate::plan::{Violation, ViolationCode};
 pub use crate::record::RunResult;
 use crate::record::{Failure, StepOrigin, StepRecord, StepResult};
 use crate::step::Step;
 
 /// The version of the report format, raised by the same rule as that of the record.
-pub const REPORT_VERSION: &str = "1.4";
+pub const REPORT_VERSION: &str = "1.5";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, REPORT_VERSION)
@@ -268,6 +268,9 @@ pub struct RunReport {
     /// Why it is not `egress`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforcement_note: Option<String>,
+    /// Consequences of its steps that came after the last of them had ended.
+    #[serde(default, skip_serializing_if = "Late::is_empty")]
+    pub late: Late,
 }
 
 impl RunReport {
@@ -286,6 +289,7 @@ impl RunReport {
             enforcement: "navigation".to_owned(),
             isolation: None,
             enforcement_note: None,
+            late: Late::default(),
         }
     }
 

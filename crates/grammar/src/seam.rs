@@ -21,7 +21,7 @@ use crate::action::{FindElements, ResolveSelector, SearchPage};
 use crate::deadline::Deadline;
 use crate::id::{CandidateId, CredentialRef, PageId, RunId};
 use crate::observation::{Observation, Scope};
-use crate::outcome::{ArtifactRef, Cause, DeniedRequest, Judged, Stage, StepFailure, StepOutcome};
+use crate::outcome::{ArtifactRef, Cause, DeniedRequest, Judged, Late, Stage, StepFailure, StepOutcome};
 use crate::plan::{BoundStep, PlanDraft};
 use crate::planning::PlanningCall;
 use crate::policy::{Policy, RegisteredAction};
@@ -466,15 +466,24 @@ pub trait Executor: Send {
         deadline: Deadline,
     ) -> impl Future<Output = Result<StepOutcome, Self::Error>> + Send;
 
-    /// Before a run ends well: what its steps entered is compared once more, and their requests that change something are
-    /// waited for. Returns what speaks against the end; `None` if nothing does.
+    /// Before a run ends well: what its steps entered is compared once more, and their requests that change something, and
+    /// their downloads, are waited for.
     fn finish(
         &mut self,
         _page: &PageId,
         _deadline: Deadline,
-    ) -> impl Future<Output = Result<Option<Box<StepFailure>>, Self::Error>> + Send {
-        async { Ok(None) }
+    ) -> impl Future<Output = Result<Finished, Self::Error>> + Send {
+        async { Ok(Finished::default()) }
     }
+}
+
+/// How the steps of a run look once more at its end.
+#[derive(Clone, Debug, Default)]
+pub struct Finished {
+    /// Reason against a good end; `None` if there is none.
+    pub against: Option<Box<StepFailure>>,
+    /// Consequences of the steps that no record has.
+    pub late: Late,
 }
 
 /// Performs actions outside the page: registered actions, `fetch`, files, shell.

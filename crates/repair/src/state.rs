@@ -5,7 +5,7 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::{ObservationId, PageId};
 use cuebook_grammar::observation::{Observation, Scope};
-use cuebook_grammar::outcome::StepSuccess;
+use cuebook_grammar::outcome::{Late, StepSuccess};
 use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::record::Conclusion;
 use cuebook_grammar::report::{StepReport, Usage};
@@ -21,6 +21,15 @@ use crate::stuck::StuckDetector;
 pub(crate) struct Ground {
     pub(crate) observation: Observation,
     pub(crate) is_current: bool,
+}
+
+/// Facts of the end of a run, for its log.
+#[derive(Default)]
+pub(crate) struct Ending {
+    /// The step by which the planner ended the task.
+    pub(crate) conclusion: Option<Conclusion>,
+    /// Consequences of the steps after the last of them.
+    pub(crate) late: Late,
 }
 
 /// The state of a run.
@@ -60,8 +69,7 @@ pub(crate) struct Run {
     pub(crate) planner_state: Option<Value>,
     /// What the planner wants to read again, redacted.
     pub(crate) memory: Option<String>,
-    /// The step by which the planner ended the task.
-    pub(crate) conclusion: Option<Conclusion>,
+    pub(crate) ending: Ending,
     /// Questions that a person agreed to ahead, for a whole plan.
     pub(crate) agreed: Vec<String>,
     pub(crate) deadline: Deadline,

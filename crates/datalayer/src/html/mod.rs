@@ -120,6 +120,9 @@ fn head(run: &Run, Beside { report, comparison }: Beside<'_>) -> Markup {
                     (counted(run.calls.len(), "call")) ", " (counted(tokens.sum::<u64>(), "token"))
                 }
             }
+            @for line in report.iter().flat_map(|report| report.late.in_words()) {
+                dt { "After the last step" } dd { (line) }
+            }
             @if let Some(report) = report {
                 dt { "Origins enforced on" } dd {
                     (report.enforcement)

@@ -170,6 +170,7 @@ fn effect(effects: &EffectRecord) -> Markup {
     lines.extend(effects.closed_tabs.iter().map(|url| format!("closed tab: {url}")));
     lines.extend(effects.denied.iter().map(cuebook_grammar::outcome::DeniedRequest::in_words));
     lines.extend(effects.problems_in_words());
+    lines.extend(effects.late.in_words().map(|line| format!("of an earlier step: {line}")));
     html! {
         @if !lines.is_empty() {
             h4 { "Effects" }

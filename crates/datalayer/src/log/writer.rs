@@ -333,7 +333,7 @@ mod tests {
     }
 
     fn end() -> RunEnd {
-        RunEnd { run_id: RunId::new("r1"), ts_ms: 1, result: RunResult::Ok, conclusion: None }
+        RunEnd { run_id: RunId::new("r1"), ts_ms: 1, result: RunResult::Ok, conclusion: None, late: Default::default() }
     }
 
     #[tokio::test]

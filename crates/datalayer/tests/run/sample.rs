@@ -28,7 +28,7 @@ pub(crate) fn header() -> RunHeader {
 }
 
 pub(crate) fn end() -> RunEnd {
-    RunEnd { run_id: RunId::new("r1"), ts_ms: 9, result: RunResult::Ok, conclusion: None }
+    RunEnd { run_id: RunId::new("r1"), ts_ms: 9, result: RunResult::Ok, conclusion: None, late: Default::default() }
 }
 
 pub(crate) fn step() -> Step {

@@ -9,13 +9,22 @@ import { follow } from "./watch.js";
 
 let meant = [];
 const before = {};
+/** Whether the document changed since the targets were set, and since what surrounds them was looked at last. */
 let stirred = false;
+let isNews = false;
 const stirring = new MutationObserver(() => {
-  stirred = true;
+  stirred = isNews = true;
 });
 const hasStirred = () => {
-  stirred ||= stirring.takeRecords().length > 0;
+  if (stirring.takeRecords().length) stirred = isNews = true;
   return stirred;
+};
+/** Whether the document changed since this was asked last: a key that changes nothing around its field costs nothing. */
+const hasNews = () => {
+  hasStirred();
+  const was = isNews;
+  isNews = false;
+  return was;
 };
 /** An element in words, with its context. */
 export const describeMeaning = (found) => {
@@ -90,7 +99,7 @@ const find = (wanted) => {
 export const mean = (list) =>
   cb.beforeArrival(before, () => {
     stirring.disconnect();
-    stirred = false;
+    stirred = isNews = false;
     meant = [];
     const found = [];
     for (const wanted of list) {
@@ -135,7 +144,7 @@ export const changedMeaning = () => cb.once(firstChange) && cb.onArrival(before,
  */
 export const changedItems = () => {
   const wanted = meant.find(({ lasts }) => lasts);
-  const found = wanted && hasStirred() && element(wanted.id);
+  const found = wanted && hasNews() && element(wanted.id);
   if (!found) return null;
   const names = itemsAround(found);
   const entered = cb.collapse(cb.valueOf(fieldOf(found)) ?? "");
@@ -147,7 +156,7 @@ export const changedItems = () => {
 /** The page's own listeners have run on an event of ours: what they changed is their answer to it. */
 export const acceptItems = () => {
   const wanted = meant.find(({ lasts }) => lasts);
-  const found = wanted && hasStirred() && element(wanted.id);
+  const found = wanted && hasNews() && element(wanted.id);
   if (found) wanted.items = itemsAround(found);
 };
 /** All that an element means but for what the pointer brought: a key to compare. */

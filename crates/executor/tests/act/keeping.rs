@@ -1,16 +1,24 @@
 //! What a run entered is still there before later input, and before the run ends.
 
+use std::time::Duration;
+
+use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::facts::DownloadEnd;
 use cuebook_grammar::outcome::{Cause, StepFailure};
-use cuebook_grammar::seam::Executor as _;
+use cuebook_grammar::seam::{ArtifactKind, Executor as _, Finished};
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, css_of, failed, lab, soon, succeeded};
+use crate::lab::{Lab, css_of, failed, lab, lab_with, soon, succeeded};
 
-async fn end(lab: &mut Lab) -> Option<Box<StepFailure>> {
+async fn finish(lab: &mut Lab) -> Finished {
     let page = lab.page.clone();
     lab.executor.finish(&page, Deadline::at(soon())).await.unwrap()
+}
+
+async fn end(lab: &mut Lab) -> Option<Box<StepFailure>> {
+    finish(lab).await.against
 }
 
 fn it() -> Value {
@@ -94,9 +102,84 @@ async fn a_run_waits_for_what_it_changes_and_hears_that_it_was_refused() {
     lab.eval("new Promise((resolve) => setTimeout(resolve, 400))").await;
     let tab = lab.page.clone();
     let soon = Deadline::after(std::time::Instant::now(), std::time::Duration::from_millis(300));
-    let failure = lab.executor.finish(&tab, soon).await.unwrap().unwrap();
+    let failure = lab.executor.finish(&tab, soon).await.unwrap().against.unwrap();
     assert_eq!(failure.cause, Cause::EffectPending);
-    assert!(failure.message.contains("POST /never"), "{}", failure.message);
+    assert!(failure.message.starts_with("POST /never, which `click css=\"#go\"` sent"), "{}", failure.message);
+}
+
+/// A button whose consequences come 300 ms after it was pressed.
+fn later(work: &str) -> String {
+    format!(
+        "<button id=go onclick=\"document.title = 'Working'; setTimeout(() => {{ {work} }}, 300)\">Go</button>\
+         <button id=next onclick=\"document.title = 'Next'\">Next</button>"
+    )
+}
+
+const EXPORT: &str = "const a = document.createElement('a'); a.download = 'table.csv'; \
+    a.href = window.URL.createObjectURL(new Blob(['a,b'])); a.click();";
+
+#[tokio::test]
+async fn what_comes_after_a_step_is_in_the_next_record() {
+    let work = format!("{EXPORT} fetch('/refused', {{method: 'POST'}}); window.open('/tab')");
+    let pages = [("/", later(&work)), ("/refused", "STATUS 500\nno".to_owned()), ("/tab", "tab".to_owned())];
+    let pages: Vec<(&str, &str)> = pages.iter().map(|(path, page)| (*path, page.as_str())).collect();
+    let mut lab = lab(&pages).await;
+    let first = succeeded(lab.click("#go").await).evidence.effects.unwrap();
+    assert!(first.late.is_empty() && first.downloads.is_empty(), "{first:?}");
+    lab.eval("new Promise((resolve) => setTimeout(resolve, 800))").await;
+    let late = succeeded(lab.click("#next").await).evidence.effects.unwrap().late;
+    assert_eq!(late.downloads.len(), 1, "{late:?}");
+    let download = &late.downloads[0];
+    assert_eq!((download.filename.as_str(), download.end), ("table.csv", Some(DownloadEnd::Completed)));
+    assert!(download.sha256.is_some(), "{download:?}");
+    assert_eq!(late.requests.first().and_then(|request| request.status), Some(500), "{late:?}");
+    assert!(late.new_tabs.first().is_some_and(|url| url.ends_with("/tab")), "{late:?}");
+    let again = succeeded(lab.click("#next").await).evidence.effects.unwrap_or_default();
+    assert!(again.late.is_empty(), "told once");
+}
+
+#[tokio::test]
+async fn a_download_that_begins_after_the_last_step_is_kept() {
+    let mut lab = lab(&[("/", &later(EXPORT))]).await;
+    succeeded(lab.click("#go").await);
+    lab.eval("new Promise((resolve) => setTimeout(resolve, 500))").await;
+    let ended = finish(&mut lab).await;
+    assert_eq!(ended.against.map(|failure| failure.message), None);
+    assert_eq!(ended.late.downloads.len(), 1);
+    assert!(ended.late.downloads[0].sha256.is_some(), "{:?}", ended.late);
+    let kept = lab.shelf.0.lock().unwrap();
+    assert!(kept.iter().any(|(kind, bytes)| *kind == ArtifactKind::Download && bytes == b"a,b"));
+}
+
+#[tokio::test]
+async fn a_step_that_waits_sees_a_download_that_began_before_it() {
+    let mut lab = lab(&[("/", &later(EXPORT))]).await;
+    succeeded(lab.click("#go").await);
+    lab.eval("new Promise((resolve) => setTimeout(resolve, 500))").await;
+    let waits = json!({"type": "waitFor", "condition": {"kind": "downloadCompleted", "filename": "table"}});
+    succeeded(lab.step(json!({}), waits).await);
+}
+
+#[tokio::test]
+async fn a_run_does_not_end_well_while_a_download_is_under_way() {
+    let body = format!("{}NEVER", "begin".repeat(2_000));
+    let mut lab = lab(&[("/", "<a id=go href='/slow.bin'>Get</a>"), ("/slow.bin", &body)]).await;
+    succeeded(lab.click("#go").await);
+    let tab = lab.page.clone();
+    let soon = Deadline::after(std::time::Instant::now(), std::time::Duration::from_millis(300));
+    let ended = lab.executor.finish(&tab, soon).await.unwrap();
+    let failure = ended.against.unwrap();
+    assert_eq!(failure.cause, Cause::EffectPending);
+    assert!(failure.message.contains("slow.bin"), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn a_condition_waits_for_the_answer_that_it_depends_on() {
+    let page = "<button id=go onclick=\"fetch('/slow').then(() => { document.title = 'Done' })\">Go</button>";
+    let options = ExecutorOptions { post_timeout: Duration::from_millis(300), ..ExecutorOptions::default() };
+    let mut lab = lab_with(&[("/", page), ("/slow", "WAIT 900\nok")], options).await;
+    let done = json!({"type": "click", "targetRef": "it", "post": [{"kind": "titleMatches", "pattern": "Done"}]});
+    succeeded(lab.step(json!({"it": css_of("#go")}), done).await);
 }
 
 #[tokio::test]

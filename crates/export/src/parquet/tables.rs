@@ -37,7 +37,7 @@ rows! { pub(super),
         url_after: Option<String>, new_document: bool, added: i64, removed: i64, attributes_changed: i64,
         texts_changed: i64, states: Vec<String>, problems: Vec<ProblemRow>, console_errors: Vec<String>,
         dialogs: Vec<DialogRow>, downloads: Vec<DownloadRow>, new_tabs: Vec<String>, artifacts: Vec<ArtifactRow>,
-        data_json: Option<String>,
+        data_json: Option<String>, late_json: Option<String>,
     }
     /// A target as it was when its step was decided.
     TargetRow {
@@ -217,6 +217,7 @@ impl StepRow {
                 })
                 .collect(),
             data_json: record.data.as_ref().map(json),
+            late_json: (!effects.late.is_empty()).then(|| json(&effects.late)),
         }
     }
 }

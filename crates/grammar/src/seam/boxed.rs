@@ -19,13 +19,13 @@ use std::fmt;
 pub use super::BoxFuture;
 use super::{
     ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding,
-    Image, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Repair, RepairBudget, RepairCase,
+    Finished, Image, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Repair, RepairBudget, RepairCase,
     RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog, StepTicket,
 };
 use crate::deadline::Deadline;
 use crate::id::{CredentialRef, PageId, RunId};
 use crate::observation::{Observation, Scope};
-use crate::outcome::{ArtifactRef, Cause, StepFailure, StepOutcome};
+use crate::outcome::{ArtifactRef, Cause, StepOutcome};
 use crate::plan::BoundStep;
 use crate::policy::RegisteredAction;
 use crate::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
@@ -138,7 +138,7 @@ boxed! {
             [&mut], page: [&] PageId, step: [&] BoundStep, ground: [&] Observation, gate: [&mut] dyn EffectGate,
             deadline: [] Deadline
         ) -> StepOutcome;
-        fn finish([&mut], page: [&] PageId, deadline: [] Deadline) -> Option<Box<StepFailure>>;
+        fn finish([&mut], page: [&] PageId, deadline: [] Deadline) -> Finished;
     }
     BoxedActionHandler for ActionHandler: Send {
         sync fn actions() -> Vec<RegisteredAction>;

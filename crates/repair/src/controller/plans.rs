@@ -105,11 +105,13 @@ impl<S: Seams> Controller<S> {
         }
     }
 
-    /// What speaks against a good end of the run: a value that was lost, a request that is open or was refused late.
-    pub(super) async fn finish(&mut self, run: &Run) -> Result<Option<Box<StepFailure>>, Stop> {
+    /// Reason against a good end of the run: a value that was lost, a request or a download that is open, a request that was
+    /// refused late.
+    pub(super) async fn finish(&mut self, run: &mut Run) -> Result<Option<Box<StepFailure>>, Stop> {
         let finishing = self.layers.executor().finish(&run.page, run.deadline);
-        let failure = self.interrupt.guard(finishing).await?.map_err(Stop::broken(ErrorCode::ExecutorBroken))?;
-        Ok(failure.map(|mut failure| {
+        let finished = self.interrupt.guard(finishing).await?.map_err(Stop::broken(ErrorCode::ExecutorBroken))?;
+        run.ending.late = finished.late;
+        Ok(finished.against.map(|mut failure| {
             failure.message = self.redactor.redact(&failure.message).into_owned();
             failure
         }))
@@ -428,7 +430,7 @@ impl<S: Seams> Controller<S> {
         let ends = matches!(checked.step.action, Action::Finish(_) | Action::Fail(_));
         if ends && matches!(run.request.work, Work::Task(_)) {
             let observation = run.kept.filter(|_| index == 0);
-            run.conclusion = Some(Conclusion { step: self.clean(checked.step.clone())?, observation });
+            run.ending.conclusion = Some(Conclusion { step: self.clean(checked.step.clone())?, observation });
         }
         match &checked.step.action {
             Action::Finish(finish) => {

@@ -25,7 +25,7 @@ use crate::lineage::Lineage;
 use crate::pace::Pace;
 use crate::recording;
 use crate::request::{Interrupt, Listener, RunRequest, Work};
-use crate::state::{Ground, Run};
+use crate::state::{Ending, Ground, Run};
 use crate::stuck::StuckDetector;
 use crate::task_words;
 
@@ -165,7 +165,7 @@ impl<S: Seams> Controller<S> {
                 of_plan: None,
                 planner_state: None,
                 memory: None,
-                conclusion: None,
+                ending: Ending::default(),
                 agreed: Vec::new(),
                 deadline,
             };
@@ -194,7 +194,8 @@ impl<S: Seams> Controller<S> {
             run_id: run.request.run_id.clone(),
             ts_ms: recording::now_ms(),
             result,
-            conclusion: run.conclusion.clone(),
+            conclusion: run.ending.conclusion.clone(),
+            late: redacted(run.ending.late.clone(), self.redactor.as_ref()).unwrap_or_default(),
         };
         if let Err(error) = self.layers.log().close(&end).await {
             debug!(%error, "the log could not be closed");
@@ -211,6 +212,7 @@ impl<S: Seams> Controller<S> {
             enforcement: "navigation".to_owned(),
             isolation: None,
             enforcement_note: None,
+            late: run.ending.late,
         };
         // Once more: a secret may have been learned after the step that its echo is from.
         redacted(report, self.redactor.as_ref()).unwrap_or_else(|error| {

@@ -14,8 +14,8 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::{
-    Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding, HistoryEntry, Left, PageModeler, PlanReply,
-    PlanRequest, PlanSink, Planner, Query, Redactor, StepLog, StepTicket, Stuck,
+    Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding, Finished, HistoryEntry, Left, PageModeler,
+    PlanReply, PlanRequest, PlanSink, Planner, Query, Redactor, StepLog, StepTicket, Stuck,
 };
 use cuebook_grammar::secret::DigestKey;
 use serde_json::{Value, json};
@@ -456,9 +456,10 @@ impl Executor for FakeExecutor {
         }
     }
 
-    async fn finish(&mut self, _: &PageId, _: Deadline) -> Result<Option<Box<StepFailure>>, Broken> {
+    async fn finish(&mut self, _: &PageId, _: Deadline) -> Result<Finished, Broken> {
         let against = lock(&self.shop).speaks_against_end.take();
-        Ok(against.map(|cause| Box::new(StepFailure::new(Stage::Postcondition, cause, "it was dropped"))))
+        let against = against.map(|cause| Box::new(StepFailure::new(Stage::Postcondition, cause, "it was dropped")));
+        Ok(Finished { against, ..Finished::default() })
     }
 }
 
