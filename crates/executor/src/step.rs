@@ -296,11 +296,9 @@ impl Run<'_> {
                 self.awaits(as_entered(&stated.condition, entered), stated.is_default)
             })
             .chain(own.map(|condition| match self.step.action() {
-                Action::WaitFor(_) => Awaited {
-                    until: self.waits_until(condition),
-                    span: None,
-                    ..self.awaits(condition.clone(), false)
-                },
+                Action::WaitFor(_) => {
+                    Awaited { until: self.waits_until(condition), span: None, ..self.awaits(condition.clone(), false) }
+                }
                 _ => self.awaits(condition.clone(), false),
             }))
             .chain(self.proves_nothing().then(|| self.awaits(Condition::AnyEffect(Nothing {}), true)))

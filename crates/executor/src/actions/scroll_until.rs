@@ -127,7 +127,8 @@ impl Run<'_> {
                 Ok(Acted { data: Some(data), ..acted })
             }
             Err(Stop::Failed(mut failure)) => {
-                let is_about_way = !matches!(failure.stage, Stage::Actionability) && failure.cause != Cause::TargetAmbiguous;
+                let is_about_way =
+                    !matches!(failure.stage, Stage::Actionability) && failure.cause != Cause::TargetAmbiguous;
                 if is_about_way && self.looking.has_acted() {
                     let words = journey.in_words(direction, action.container.is_some());
                     failure.message.push_str(&format!("; {words}"));
@@ -163,7 +164,7 @@ impl Run<'_> {
         match (absent, &action.condition) {
             (None, Some(condition)) => {
                 let (facts, _) = self.judge_now(std::slice::from_ref(condition)).await?;
-                let failure = unmet(self.step, Stage::Act, Cause::PostconditionFailed, condition, facts);
+                let failure = unmet(self.step, Stage::Postcondition, Cause::PostconditionFailed, condition, facts);
                 Err(failure.into())
             }
             (absent, _) => Err(absent.unwrap_or_else(|| self.removed())),
@@ -171,11 +172,7 @@ impl Run<'_> {
     }
 
     /// Looks once: what the verb ends with, or why it is not there yet; `None` for a condition that does not hold.
-    async fn sought(
-        &mut self,
-        action: &ScrollUntil,
-        awaited: &mut [Awaited],
-    ) -> Part<Result<Acted, Option<Stop>>> {
+    async fn sought(&mut self, action: &ScrollUntil, awaited: &mut [Awaited]) -> Part<Result<Acted, Option<Stop>>> {
         let Some(target) = action.sought() else {
             self.look_again(awaited).await?;
             let holds = awaited.iter().all(|one| one.held_at.is_some());
