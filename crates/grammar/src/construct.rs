@@ -18,8 +18,7 @@
 use serde_json::Value;
 
 use crate::action::{
-    Action, Call, Click, DragTo, Finish, Hover, Navigate, OptionChoices, Press, ScrollUntil, Select, SetValue,
-    TypeText,
+    Action, Call, Click, DragTo, Finish, Hover, Navigate, OptionChoices, Press, ScrollUntil, Select, SetValue, TypeText,
 };
 use crate::condition::{Condition, UrlChanges};
 use crate::id::{CredentialRef, TargetRef};
