@@ -35,7 +35,7 @@ fn a_row_that_a_list_has_not_drawn_is_scrolled_for() -> Result<()> {
     let repairs = report["steps"].as_array().into_iter().flatten().filter(|step| step["origin"] == "repair");
     let first = repairs.map(|step| (&step["action"]["type"], &step["action"]["explanation"])).next();
     let why = json!("repair 1 of step 1, which failed: targetNotFound; rung: scroll");
-    assert_eq!(first, Some((&json!("scroll"), &why)), "{report:#}");
+    assert_eq!(first, Some((&json!("scrollUntil"), &why)), "{report:#}");
     Ok(())
 }
 

@@ -161,6 +161,11 @@ pub(crate) fn describe(step: &Step, target: Option<&str>) -> String {
     match &step.action {
         Action::Navigate(navigate) => format!("{verb} {}", navigate.url),
         Action::WaitFor(wait) => format!("{verb} {}", wait.condition.tag()),
+        Action::ScrollUntil(search) => match (&search.text, &search.condition) {
+            (Some(text), _) => format!("{verb} {:?}", text.as_str()),
+            (_, Some(condition)) => format!("{verb} {}", condition.tag()),
+            _ => object,
+        },
         Action::Press(press) => format!("{object} {}", press.keys),
         _ => object,
     }

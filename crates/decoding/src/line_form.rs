@@ -21,6 +21,7 @@ pub(super) const fn positional(verb: ActionKind) -> &'static [&'static str] {
         Kind::WaitFor | Kind::Assert => &["condition"],
         Kind::WaitForIdle => &["quietMs"],
         Kind::Scroll => &["direction"],
+        Kind::ScrollUntil => &["text"],
         Kind::SwitchTab | Kind::CloseTab => &["tab"],
         Kind::Type => &["targetRef", "text"],
         Kind::SetValue => &["targetRef", "value"],
@@ -95,6 +96,7 @@ pub(super) fn is_bare_member(name: &str) -> bool {
     matches!(
         name,
         "targetRef"
+            | "container"
             | "to"
             | "target"
             | "direction"

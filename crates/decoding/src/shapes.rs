@@ -39,6 +39,7 @@ pub(super) enum Page {
 /// Members of actions and steps that no model writes, and why.
 pub const UNWRITTEN: &[(&str, &str, &str)] = &[
     ("navigate", "status", "for operators who expect an error"),
+    ("scrollUntil", "targetRef", "what was observed is there: `scroll` brings it into view"),
     ("hover", "modifiers", "for operators"),
     ("type", "delayMs", "a repair's to choose"),
     ("dragTo", "durationMs", "a repair's to choose"),
@@ -310,6 +311,16 @@ impl Shaper<'_> {
                 lists.extend(on(any.clone(), vec![optional("direction", direction)]));
                 lists.extend(on(any, vec![distance("deltaY")]));
                 lists
+            }
+            Kind::ScrollUntil => {
+                let directions = optional("direction", words(["up", "down", "left", "right"]));
+                let container = self.pools.any.clone().map(|pool| optional("container", pool));
+                let text = Node::Text(Text::Free { min: 1, max: caps.words });
+                let sought = [member("text", text), member("condition", self.condition(Stated::Now))];
+                let ways = sought.map(|sought| {
+                    std::iter::once(sought).chain(container.clone()).chain([directions.clone()]).collect()
+                });
+                ways.into()
             }
             Kind::SwitchTab | Kind::CloseTab => {
                 let open = i64::try_from(self.ground.observation.tabs.len()).unwrap_or(i64::MAX).min(100);
@@ -682,6 +693,7 @@ pub(super) const fn description(kind: ActionKind) -> &'static str {
         Kind::WaitFor => "Wait until a condition holds",
         Kind::WaitForIdle => "Wait until the page is quiet",
         Kind::Scroll => "Scroll the page, or a target into view",
+        Kind::ScrollUntil => "Scroll on, as far as there is more, until a text is there or a condition holds",
         Kind::SwitchTab => "Make another tab the current one",
         Kind::CloseTab => "Close a tab",
         Kind::Click => "Click a target",

@@ -9,7 +9,7 @@ pub(crate) const SHARED: &[(&str, &[ActionKind])] = &[
     ("dialog", &[Kind::AcceptDialog, Kind::DismissDialog]),
     ("gesture", &[Kind::Hover, Kind::Focus, Kind::SelectText, Kind::LongPress, Kind::Clear]),
     ("toggle", &[Kind::Check, Kind::Uncheck]),
-    ("wait", &[Kind::WaitFor, Kind::WaitForIdle, Kind::Assert]),
+    ("wait", &[Kind::WaitFor, Kind::WaitForIdle, Kind::Assert, Kind::ScrollUntil]),
     ("look", &[Kind::Extract, Kind::Snapshot, Kind::Screenshot, Kind::GetDom]),
     ("search", &[Kind::SearchPage, Kind::FindElements, Kind::ResolveSelector]),
     ("atPoint", &[Kind::ClickPoint, Kind::LongPressPoint, Kind::DragPoints]),

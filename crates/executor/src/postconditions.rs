@@ -298,14 +298,23 @@ impl Run<'_> {
         let mut gathered = Gathered::new(Vec::new(), self.probe.digest_key().clone(), self.page.url());
         std::mem::swap(&mut gathered, &mut self.seen.gathered);
         self.seen.gathered.ask(questions);
-        let result = self.sample_into().await;
+        let result = self.sample_into(Stage::Precondition).await;
         std::mem::swap(&mut gathered, &mut self.seen.gathered);
         result?;
         gathered.push(0);
         Ok(gathered.facts(EventFacts::default()))
     }
 
-    async fn sample_into(&mut self) -> Part<()> {
+    /// Samples the watched page once more, and judges what is awaited.
+    pub(crate) async fn look_again(&mut self, awaited: &mut [Awaited]) -> Part<()> {
+        self.sample_into(Stage::Act).await?;
+        self.sampled();
+        self.quiet(awaited);
+        self.weigh(awaited);
+        Ok(())
+    }
+
+    async fn sample_into(&mut self, stage: Stage) -> Part<()> {
         self.name_frames();
         let plan = WatchPlan { main: None, ..self.watch_plan() };
         let (probe, until) = (self.probe.clone(), self.until);
@@ -323,14 +332,14 @@ impl Run<'_> {
                 (frame, sample)
             }
         }));
-        for (frame, sample) in self.race(Stage::Precondition, answers).await? {
+        for (frame, sample) in self.race(stage, answers).await? {
             match sample {
                 Ok(Some(sample)) => {
                     let is_main = self.is_main(&frame);
                     self.seen.gathered.record(frame.as_str(), is_main, sample);
                 }
                 Ok(None) | Err(ProbeError::Gone) => {}
-                Err(error) => match probe_stop(error, Stage::Precondition) {
+                Err(error) => match probe_stop(error, stage) {
                     Stop::Failed(_) if !self.is_main(&frame) => {}
                     stop => return Err(stop),
                 },

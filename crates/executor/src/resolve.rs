@@ -4,8 +4,9 @@
 //! - An observed candidate is the element that was observed, or the step fails: never another one.
 //! - A declared locator means one element, or the step fails.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use cuebook_grammar::action::Action;
 use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::ElementFacts;
@@ -17,6 +18,7 @@ use cuebook_grammar::render::cut;
 use cuebook_grammar::secret::FactText;
 use cuebook_grammar::text_match::collapse_white_space;
 use cuebook_probe::{Ask, Match, ProbeError};
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::retry::Tries;
@@ -27,6 +29,8 @@ use crate::stop::{Part, Stop, probe_stop};
 
 /// The most matches that a failure names.
 const NAMED: usize = 10;
+/// Time to look where else a missing target may be.
+const HINTING: Duration = Duration::from_millis(300);
 
 impl Run<'_> {
     /// Finds the element of `target`, waiting for declared ones until `by`.
@@ -73,11 +77,24 @@ impl Run<'_> {
                 continue;
             }
             if is_over {
-                return Err(failure);
+                return Err(self.with_hint(failure).await?);
             }
             looked = looked.saturating_add(1);
             self.pause(Stage::Resolve, tries.rest()).await?;
         }
+    }
+
+    /// A missing target, with where else it may be. A verb that looks there itself says so itself.
+    async fn with_hint(&mut self, stop: Stop) -> Part<Stop> {
+        let looks_on = matches!(self.step.action(), Action::ScrollUntil(_));
+        let Stop::Failed(mut failure) = stop else { return Ok(stop) };
+        if failure.cause == Cause::TargetNotFound && !looks_on {
+            let (probe, frame, by) = (self.probe.clone(), self.page.main_frame().id, self.within(HINTING));
+            let asking = async move { probe.world(&frame, by).await?.call("(cb) => cb.act.beyond()", &[], by).await };
+            let beyond: Result<Beyond, ProbeError> = self.race(Stage::Resolve, asking).await?;
+            failure.message.push_str(&beyond.map(|beyond| beyond.in_words()).unwrap_or_default());
+        }
+        Ok(Stop::Failed(failure))
     }
 
     async fn resolve_observed(&mut self, target: &TargetRef, candidate: &Candidate) -> Part<Resolved> {
@@ -149,6 +166,35 @@ impl Run<'_> {
             }
         }
         Err(several.unwrap_or_else(|| stale(target, candidate, None)))
+    }
+}
+
+/// What of the page and its panes lies below what is in view.
+#[derive(Deserialize)]
+struct Beyond {
+    /// The most first.
+    below: Vec<Below>,
+    scrolled: bool,
+}
+
+#[derive(Deserialize)]
+struct Below {
+    name: String,
+    pixels: f64,
+}
+
+impl Beyond {
+    fn in_words(&self) -> String {
+        let named = self.below.iter().take(2).map(|below| format!("{} px of {}", below.pixels, cut(&below.name, 60)));
+        let named: Vec<String> = named.collect();
+        match (named.is_empty(), self.scrolled) {
+            (false, _) => {
+                let named = named.join(" and ");
+                format!("; {named} lie below what is in view: a `scrollUntil` step looks there")
+            }
+            (true, true) => "; it is scrolled to the end".to_owned(),
+            (true, false) => String::new(),
+        }
     }
 }
 

@@ -287,7 +287,7 @@ impl Run<'_> {
     }
 
     fn awaited(&self, entered: Option<&Entered>) -> Vec<Awaited> {
-        let own = self.step.action().condition().filter(|_| matches!(self.step.action(), Action::WaitFor(_)));
+        let own = self.step.action().condition().filter(|_| !matches!(self.step.action(), Action::Assert(_)));
         self.step
             .post()
             .iter()
@@ -295,10 +295,11 @@ impl Run<'_> {
                 let entered = entered.filter(|_| stated.is_default);
                 self.awaits(as_entered(&stated.condition, entered), stated.is_default)
             })
-            .chain(own.map(|condition| Awaited {
-                until: self.waits_until(condition),
-                span: None,
-                ..self.awaits(condition.clone(), false)
+            .chain(own.map(|condition| match self.step.action() {
+                Action::WaitFor(_) => {
+                    Awaited { until: self.waits_until(condition), span: None, ..self.awaits(condition.clone(), false) }
+                }
+                _ => self.awaits(condition.clone(), false),
             }))
             .chain(self.proves_nothing().then(|| self.awaits(Condition::AnyEffect(Nothing {}), true)))
             .collect()

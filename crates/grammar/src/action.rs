@@ -114,6 +114,8 @@ actions! {
     WaitForIdle(WaitForIdle) = "waitForIdle", Executor, ReadOnly;
     /// Scrolls the page, a container, or a target into view.
     Scroll(Scroll) = "scroll", Executor, ReadOnly, Optional(Read);
+    /// Scrolls on until something is there, or a condition holds.
+    ScrollUntil(ScrollUntil) = "scrollUntil", Executor, ReadOnly, Optional(Read);
     /// Makes another tab the current one.
     SwitchTab(SwitchTab) = "switchTab", Executor, ReadOnly;
     /// Closes a tab.
@@ -252,6 +254,7 @@ impl Action {
         match self {
             Self::DragTo(a) => vec![&a.target_ref, &a.to],
             Self::FindElements(a) => a.within.iter().collect(),
+            Self::ScrollUntil(a) => a.target_ref.iter().chain(&a.container).collect(),
             other => other.target().into_iter().collect(),
         }
     }
@@ -262,6 +265,7 @@ impl Action {
         match self {
             Self::WaitFor(a) => Some(&a.condition),
             Self::Assert(a) => Some(&a.condition),
+            Self::ScrollUntil(a) => a.condition.as_ref(),
             _ => None,
         }
     }
@@ -296,6 +300,12 @@ impl Action {
             Self::FindElements(a) => a.within = a.within.as_ref().map(rewrite),
             Self::WaitFor(a) => a.condition.retarget(rewrite),
             Self::Assert(a) => a.condition.retarget(rewrite),
+            Self::ScrollUntil(a) => {
+                a.container = a.container.as_ref().map(rewrite);
+                if let Some(condition) = &mut a.condition {
+                    condition.retarget(rewrite);
+                }
+            }
             _ => {}
         }
     }

@@ -17,7 +17,7 @@ pub use crate::generate::{Generate, any};
 
 use crate::action::*;
 use crate::candidate::{
-    Activation, Candidate, ControlKind, Fingerprint, NameSource, Occlusion, Placement, SelectOption, SentField,
+    Activation, Bounds, Candidate, ControlKind, Fingerprint, NameSource, Occlusion, Placement, SelectOption, SentField,
 };
 use crate::condition::{Aspect, Scalar, TextOf};
 use crate::effect::EffectClass;
@@ -224,13 +224,15 @@ structs! {
     Activation { method, url, sends, button, icon, access_key, }
     Occlusion { ratio, by, }
     Fingerprint { role, name, test_id, context, path, frame, }
+    Bounds { max_length, accept, position, set_size, }
     Candidate {
-        id, role, name, name_source, context, ambiguous, description, states, control, value, options, label, placeholder,
+        id, role, name, name_source, context, ambiguous, description, states, control, value, bounds, options, label, placeholder,
         test_id, destination, form, activation, surroundings, rect, placement, occlusion, scroll_container, frame, depth, locators, fingerprint,
         node = Just(None), about = Just(None),
     }
     Viewport { width, height, scroll_x, scroll_y, page_width, page_height, device_pixel_ratio, }
     ScrolledPart { container, frame, x, y, }
+    Pane { container, frame, above, below, left, right, }
     FrameSummary { parent, url, origin, name, out_of_process, omitted, }
     TabSummary { page, url, title, current, }
     Landmark { summary, frame, }
@@ -241,8 +243,8 @@ structs! {
     TextLine { kind, level, cells, more, before, frame, placement, behind, }
     Delta { since, came, went, changed, }
     Observation {
-        schema_version = version(OBSERVATION_VERSION), id, page, scope, url, title, status, viewport, scrolled, frames,
-        candidates,
+        schema_version = version(OBSERVATION_VERSION), id, page, scope, url, title, status, viewport, scrolled, panes,
+        frames, candidates,
         recent, texts, sketch, dialog, tabs, truncated, delta, meanings = Just(BTreeMap::new()), fingerprint,
     }
 

@@ -215,6 +215,24 @@ pub struct Activation {
     pub access_key: Option<String>,
 }
 
+/// What a field takes, and where an item stands in its list, where the markup says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Bounds {
+    /// The most characters of its value: `maxlength`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u32>,
+    /// The kinds of files, as `accept` lists them; at most 200 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept: Option<String>,
+    /// 1-based place in a list of which not all need be drawn: `aria-posinset`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<u32>,
+    /// The size of that list: `aria-setsize`; absent where the page does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set_size: Option<u32>,
+}
+
 /// Something on the page that a step may act on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -246,6 +264,9 @@ pub struct Candidate {
     /// The live value; redacted in password-like fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<FactText>,
+    /// What it takes, and where it stands in its list.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub bounds: Bounds,
     /// The options of a native `select`, the first 100.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<SelectOption>,

@@ -18,7 +18,7 @@
 use serde_json::Value;
 
 use crate::action::{
-    Action, Call, Click, DragTo, Finish, Hover, Navigate, OptionChoices, Press, Select, SetValue, TypeText,
+    Action, Call, Click, DragTo, Finish, Hover, Navigate, OptionChoices, Press, ScrollUntil, Select, SetValue, TypeText,
 };
 use crate::condition::{Condition, UrlChanges};
 use crate::id::{CredentialRef, TargetRef};
@@ -87,6 +87,20 @@ impl Press {
     #[must_use]
     pub fn keys(keys: &str) -> Self {
         Self { target_ref: None, keys: ShortText::cut(keys) }
+    }
+}
+
+impl ScrollUntil {
+    /// Scrolls on until the target is there.
+    #[must_use]
+    pub fn sees(target: impl Into<TargetRef>) -> Self {
+        Self { target_ref: Some(target.into()), text: None, condition: None, container: None, direction: None }
+    }
+
+    /// Scrolls on until the condition holds.
+    #[must_use]
+    pub const fn holds(condition: Condition) -> Self {
+        Self { target_ref: None, text: None, condition: Some(condition), container: None, direction: None }
     }
 }
 

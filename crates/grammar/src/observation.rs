@@ -16,7 +16,7 @@ use crate::wire::{is_default, words};
 
 /// The version of the observation's wire format. The major version is raised when an
 /// older reader would misread a document, the minor version when a field is added.
-pub const OBSERVATION_VERSION: &str = "1.4";
+pub const OBSERVATION_VERSION: &str = "1.5";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, OBSERVATION_VERSION)
@@ -67,6 +67,30 @@ pub struct ScrolledPart {
     pub x: i64,
     /// CSS pixels from its top.
     pub y: i64,
+}
+
+/// A pane in view that has more than it shows: a scroll container, or the document of a frame. In CSS pixels.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Pane {
+    /// The container, such as `div#list`; empty for the document of a frame.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub container: String,
+    /// 0-based index of its frame.
+    #[serde(skip_serializing_if = "is_default")]
+    pub frame: u32,
+    /// Content above what it shows.
+    #[serde(skip_serializing_if = "is_default")]
+    pub above: u32,
+    /// Content below what it shows.
+    #[serde(skip_serializing_if = "is_default")]
+    pub below: u32,
+    /// Content to the left of what it shows.
+    #[serde(skip_serializing_if = "is_default")]
+    pub left: u32,
+    /// Content to the right of what it shows.
+    #[serde(skip_serializing_if = "is_default")]
+    pub right: u32,
 }
 
 /// One frame of the page.
@@ -296,6 +320,9 @@ pub struct Observation {
     /// What is scrolled besides the page: at most 20 scroll containers and frames that are not at their start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scrolled: Vec<ScrolledPart>,
+    /// What scrolls besides the page and has more than it shows: at most 10 panes in view, outer ones first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub panes: Vec<Pane>,
     /// The frames, parents before children; the first is the main frame.
     pub frames: Vec<FrameSummary>,
     /// The candidates, in the order in which they are read.
@@ -331,6 +358,23 @@ pub struct Observation {
     pub fingerprint: String,
 }
 
+impl Observation {
+    /// A candidate that a pane holds, which names the pane in a step; `None` where it holds none, or another pane is
+    /// called the same.
+    #[must_use]
+    pub fn in_pane(&self, pane: &Pane) -> Option<CandidateId> {
+        let is_called = |other: &&Pane| other.container == pane.container && other.frame == pane.frame;
+        if pane.container.is_empty() || self.panes.iter().filter(is_called).count() > 1 {
+            return None;
+        }
+        let holds = |it: &&Candidate| {
+            it.frame == pane.frame && it.scroll_container.as_ref() == Some(&pane.container) && !it.ambiguous
+        };
+        let held = self.candidates.iter().filter(holds);
+        held.min_by_key(|it| it.placement == Placement::OffView).map(|it| it.id)
+    }
+}
+
 impl Truncation {
     /// What lies beyond what was observed, in words: `39850 controls`. `None` where nothing that could be acted on does.
     #[must_use]
@@ -358,6 +402,7 @@ impl Observation {
             status: None,
             viewport: Viewport::default(),
             scrolled: Vec::new(),
+            panes: Vec::new(),
             frames: Vec::new(),
             candidates: Vec::new(),
             recent: Vec::new(),

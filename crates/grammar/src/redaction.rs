@@ -33,6 +33,9 @@ impl Step {
         match &mut step.action {
             Action::WaitFor(action) => action.condition = action.condition.redacted(is_sensitive, key),
             Action::Assert(action) => action.condition = action.condition.redacted(is_sensitive, key),
+            Action::ScrollUntil(action) => {
+                action.condition = action.condition.as_ref().map(|condition| condition.redacted(is_sensitive, key));
+            }
             _ => {}
         }
         for condition in step.pre.iter_mut().chain(&mut step.post) {

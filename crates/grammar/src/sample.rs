@@ -5,7 +5,7 @@
 //! `expanded`, `collapsed`, `popup`, `password`, `multiline`, `multi`, `readonly`, `required`, `date`, `file`. Ids count
 //! from c1. A line `heading Orders` is a heading of the page; `alert …` and `status …` are texts that it announces.
 
-use crate::candidate::{Activation, Candidate, ControlKind, Fingerprint, SelectOption};
+use crate::candidate::{Activation, Bounds, Candidate, ControlKind, Fingerprint, SelectOption};
 use crate::facts::{States, Toggle};
 use crate::id::{CandidateId, ObservationId, PageId};
 use crate::observation::{FrameSummary, Heading, LiveText, Observation, Sketch, Viewport};
@@ -139,6 +139,7 @@ fn candidate(id: u32, line: &str) -> Candidate {
         states,
         control,
         value: part(&line, "value").map(FactText::Clear),
+        bounds: Bounds::default(),
         options: options.collect(),
         label: part(&line, "label"),
         placeholder: part(&line, "placeholder"),

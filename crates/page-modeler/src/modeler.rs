@@ -299,6 +299,7 @@ impl LivePageModeler {
                 status: main.map(|walk| walk.status).filter(|status| *status != 0),
                 viewport: captured.viewport(),
                 scrolled: captured.scrolled(),
+                panes: captured.panes(),
                 frames: summaries,
                 candidates: found,
                 recent: Vec::new(),

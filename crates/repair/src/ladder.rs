@@ -8,7 +8,7 @@
 //! - A target that was found by its position and then moved is not looked up again: another element may have the
 //!   position.
 
-use cuebook_grammar::action::{self, Action, Click, Direction, SetValue};
+use cuebook_grammar::action::{self, Action, Click, SetValue};
 use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::Sample;
@@ -82,7 +82,8 @@ impl Ladder {
 }
 
 const SETTLE: (Rung, Way) = (Rung::Wait, |_, _| Some(Repair::Insert(vec![settle_step()])));
-const SCROLL_ON: (Rung, Way) = (Rung::Scroll, |_, observation| scroll_on(observation));
+const SCROLL_ON: (Rung, Way) = (Rung::Scroll, scroll_on_for_target);
+const SCROLL_FOR: (Rung, Way) = (Rung::Scroll, scroll_on_for_precondition);
 const SCROLL_TO: (Rung, Way) = (Rung::Scroll, |case, _| scroll_to_target(case));
 const FOLLOW: (Rung, Way) = (Rung::Fingerprint, retarget);
 const LOCATORS: (Rung, Way) = (Rung::Locators, by_other_locators);
@@ -108,6 +109,10 @@ fn ways(case: &RepairCase<'_>) -> Vec<(Rung, Way)> {
     let attempt = case.attempt;
     match (case.failure.cause, attempt) {
         (Cause::TargetStale | Cause::NotStable, _) if is_by_position(case) => vec![],
+        // It looked to the end already, and waited there.
+        (Cause::TargetNotFound | Cause::TargetStale, _) if matches!(case.step.action(), Action::ScrollUntil(_)) => {
+            vec![FOLLOW, LOCATORS]
+        }
         // What a list has not rendered yet. An observed target was there once, so it is looked for first.
         (Cause::TargetNotFound | Cause::TargetStale, 0..=2) if is_declared(case) => match (case.failure.cause, attempt)
         {
@@ -128,8 +133,8 @@ fn ways(case: &RepairCase<'_>) -> Vec<(Rung, Way)> {
         (Cause::Covered, 0) => vec![DISMISS, SETTLE],
         (Cause::Covered, _) => vec![DISMISS],
         (Cause::PreconditionFailed, 0) => vec![SCROLL_TO, SETTLE],
-        (Cause::PreconditionFailed, 1) if is_declared(case) => vec![DISMISS, SCROLL_ON, SETTLE],
-        (Cause::PreconditionFailed, 2) if is_declared(case) => vec![DISMISS, SCROLL_ON],
+        (Cause::PreconditionFailed, 1) if is_declared(case) => vec![DISMISS, SCROLL_FOR, SETTLE],
+        (Cause::PreconditionFailed, 2) if is_declared(case) => vec![DISMISS],
         (Cause::PreconditionFailed, 1) => vec![DISMISS, SETTLE],
         (Cause::InputLost, _) => vec![REENTER],
         (Cause::PostconditionFailed, 0) if is_idle(case) => vec![HOLD],
@@ -149,23 +154,37 @@ fn is_declared(case: &RepairCase<'_>) -> bool {
     matches!(case.step.main_target(), Some((_, BoundTarget::Declared(_))))
 }
 
-/// Scrolls on: the page while there is more of it, else the one container that what is in view scrolls in.
-fn scroll_on(observation: &Observation) -> Option<Repair> {
+/// Whether the page or a pane has more below what it shows, and whether it was scrolled.
+fn scroll_state(observation: &Observation) -> (bool, bool) {
     let view = &observation.viewport;
-    let target_ref = match view.scroll_y + view.height + 1.0 < view.page_height {
-        true => None,
-        false => {
-            let in_view = observation.candidates.iter().filter(|candidate| candidate.placement == Placement::InView);
-            let mut inside = in_view.filter_map(|it| Some((it.scroll_container.as_ref()?, it.id)));
-            let (container, id) = inside.next()?;
-            if inside.any(|(other, _)| other != container) {
-                return None;
-            }
-            Some(TargetRef::from(id))
-        }
-    };
-    let scroll = action::Scroll { target_ref, direction: Some(Direction::Down), delta_y: None, delta_x: None };
-    Some(Repair::Insert(vec![Step::from(Action::Scroll(scroll)), settle_step()]))
+    let has_more = view.scroll_y + view.height + 1.0 < view.page_height;
+    let panes = &observation.panes;
+    (
+        has_more || panes.iter().any(|pane| pane.below > 1),
+        view.scroll_y > 1.0 || panes.iter().any(|pane| pane.above > 1),
+    )
+}
+
+/// Scrolls on until a declared target is there. One search goes to the end, so another one follows it only where it had
+/// nothing to scroll.
+fn scroll_on_for_target(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
+    let (name, _) = case.step.main_target()?;
+    let (has_more, is_scrolled) = scroll_state(observation);
+    (has_more && (case.attempt == 0 || !is_scrolled)).then(|| search(action::ScrollUntil::sees(name.clone())))
+}
+
+/// Scrolls on until the precondition holds that did not.
+fn scroll_on_for_precondition(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
+    let failed = case.failure.evidence.pre.iter().position(|judged| !judged.verdict.holds())?;
+    let condition = case.step.step().pre.get(failed)?.clone();
+    scroll_state(observation).0.then(|| search(action::ScrollUntil::holds(condition)))
+}
+
+/// Pages that load as they are scrolled need longer than a step has by default.
+fn search(until: action::ScrollUntil) -> Repair {
+    let mut step = Step::from(Action::ScrollUntil(until));
+    step.timeout_ms = Some(Millis::clamped(30_000));
+    Repair::Insert(vec![step])
 }
 
 fn settle_step() -> Step {
@@ -485,11 +504,14 @@ pub(crate) const fn cause_of(code: ViolationCode) -> Cause {
 mod tests {
     use super::*;
     use cuebook_grammar::candidate::Occlusion;
+    use cuebook_grammar::condition::Condition;
     use cuebook_grammar::geometry::Rect;
     use cuebook_grammar::id::PageId;
-    use cuebook_grammar::outcome::{Stage, StepFailure};
+    use cuebook_grammar::observation::Pane;
+    use cuebook_grammar::outcome::{Judged, Stage, StepFailure};
     use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
     use cuebook_grammar::policy::Policy;
+    use cuebook_grammar::verdict::Verdict;
     use serde_json::{Value, json};
 
     fn page(candidates: &[(&str, &str, &str)]) -> Observation {
@@ -668,31 +690,67 @@ mod tests {
         assert_eq!(repair.bind(0, &page).unwrap().author(), Author::Controller, "no consent that the plan had");
     }
 
+    fn declared(page: &Observation, more: Value) -> BoundStep {
+        let mut step = json!({ "type": "click", "targetRef": "row" });
+        step.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let draft = json!({
+            "version": "1.0",
+            "candidates": { "row": { "strategy": "text", "text": "Row 80" } },
+            "steps": [step]
+        });
+        let policy = Policy::default().starting_at("https://shop.test/").unwrap();
+        PlanDraft::read_value(draft, Author::Operator).unwrap().check(page, &policy).unwrap().bind(0, page).unwrap()
+    }
+
+    fn search_of(repair: &Repair) -> Option<&action::ScrollUntil> {
+        let Repair::Insert(steps) = repair else { return None };
+        let Action::ScrollUntil(search) = &steps.first()?.action else { return None };
+        assert!(steps[0].timeout_ms.is_some());
+        Some(search)
+    }
+
     #[test]
     fn what_is_not_rendered_yet_is_scrolled_for_while_there_is_more_of_the_page() {
         let mut page = page(&[]);
         (page.viewport.height, page.viewport.page_height) = (600.0, 2_000.0);
-        let declared = |page: &Observation| {
-            let draft = json!({
-                "version": "1.0",
-                "candidates": { "row": { "strategy": "text", "text": "Row 80" } },
-                "steps": [{ "type": "click", "targetRef": "row" }]
-            });
-            let policy = Policy::default().starting_at("https://shop.test/").unwrap();
-            PlanDraft::read_value(draft, Author::Operator).unwrap().check(page, &policy).unwrap().bind(0, page).unwrap()
-        };
-        let step = declared(&page);
-        for attempt in 0..3 {
-            let Repair::Insert(steps) = next(&step, Cause::TargetNotFound, false, attempt, &page) else {
-                panic!("expected a scroll")
-            };
-            assert!(matches!(&steps[0].action, Action::Scroll(scroll) if scroll.target_ref.is_none()));
-        }
+        let step = declared(&page, json!({}));
+        let after = |attempt, page: &Observation| next(&step, Cause::TargetNotFound, false, attempt, page);
+        let repair = after(0, &page);
+        let target = search_of(&repair).and_then(|search| search.target_ref.as_ref());
+        assert_eq!(target.map(ToString::to_string).as_deref(), Some("row"));
+        assert!(search_of(&after(1, &page)).is_some(), "nothing was scrolled yet");
+        page.viewport.scroll_y = 700.0;
+        assert!(search_of(&after(0, &page)).is_some());
+        assert_eq!(after(1, &page), Repair::Reobserve(Scope::Full), "it was searched as long as there was time");
         page.viewport.scroll_y = 1_400.0;
-        let Repair::Insert(steps) = next(&step, Cause::TargetNotFound, false, 0, &page) else {
-            panic!("expected a wait")
-        };
+        let Repair::Insert(steps) = after(0, &page) else { panic!("expected a wait") };
         assert!(matches!(steps[0].action, Action::WaitForIdle(_)), "the end of the page");
+        page.panes = vec![Pane { container: "div#list".to_owned(), below: 300, ..Pane::default() }];
+        assert!(search_of(&after(0, &page)).is_some(), "a pane has more");
+        let own = bound(&page, json!({ "type": "scrollUntil", "text": "Row 80" }));
+        assert_eq!(next(&own, Cause::TargetNotFound, true, 0, &page), Repair::Abandon, "it looked itself");
+    }
+
+    #[test]
+    fn a_precondition_that_does_not_hold_yet_is_scrolled_for() {
+        let mut page = page(&[]);
+        (page.viewport.height, page.viewport.page_height) = (600.0, 2_000.0);
+        let pre = json!([{ "kind": "titleMatches", "pattern": "shop" }, { "kind": "exists", "target": "row" }]);
+        let step = declared(&page, json!({ "pre": pre }));
+        let judged = |condition: &Condition, verdict| Judged {
+            condition: condition.clone(),
+            verdict,
+            vacuous: false,
+            default: false,
+            latency_ms: None,
+        };
+        let mut failure = StepFailure::new(Stage::Precondition, Cause::PreconditionFailed, "test");
+        let stated = &step.step().pre;
+        failure.evidence.pre = vec![judged(&stated[0], Verdict::Holds), judged(&stated[1], Verdict::Fails)];
+        let budget = RepairBudget { step_attempts_left: 3, run_repairs_left: 3, can_replan: false };
+        let case = RepairCase { step: &step, failure: &failure, attempt: 1 };
+        let repair = Ladder::default().next(&case, &page, &budget);
+        assert_eq!(search_of(&repair).and_then(|search| search.condition.as_ref()), Some(&stated[1]));
     }
 
     #[test]

@@ -134,6 +134,7 @@ fn exact(page: &Observation) -> u64 {
     seen.delta = None;
     seen.recent.clear();
     seen.scrolled.clear();
+    seen.panes.clear();
     (seen.viewport.scroll_x, seen.viewport.scroll_y) = (0.0, 0.0);
     for candidate in &mut seen.candidates {
         candidate.id = CandidateId(0);

@@ -120,6 +120,7 @@ fn candidate(state: &mut State, thing: Thing, row: usize) -> Candidate {
         states: States { editable: thing.is_field(), required: thing.is_field(), ..States::default() },
         control: thing.control(),
         value,
+        bounds: Default::default(),
         options: Vec::new(),
         label: None,
         placeholder: None,

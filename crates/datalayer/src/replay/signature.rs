@@ -49,11 +49,7 @@ impl Signature {
         };
         let broken = if failure.cause == Cause::EffectUnknown { Verdict::Unknown } else { Verdict::Fails };
         let judged = judged.iter().filter(|judged| judged.verdict == broken).map(|judged| &judged.condition);
-        let own = match &record.action.action {
-            Action::Assert(assert) => Some(&assert.condition),
-            Action::WaitFor(wait) => Some(&wait.condition),
-            _ => None,
-        };
+        let own = record.action.action.condition();
         let problems = record.effects.iter().flat_map(|effects| &effects.problems);
         Some(Self {
             verb: record.action.action.kind().meta().name,

@@ -121,13 +121,16 @@ fn thought_and_action_read_with_bare_numbers_and_without_a_closing_tag() {
 
 #[test]
 fn lines_read_with_thoughts_and_conditions() {
-    let text = "# Log in.\nsetValue(@c1,\"ada\")\nclick(c3, count=2) if enabled(c3) => urlChanges(\"/dashboard\")\n\nscroll(down)\nwaitFor(not(visible(c9)))\nselect(c4,[\"Red\",\"Blue\"])";
+    let text = "# Log in.\nsetValue(@c1,\"ada\")\nclick(c3, count=2) if enabled(c3) => urlChanges(\"/dashboard\")\n\nscroll(down)\nwaitFor(not(visible(c9)))\nscrollUntil(\"Row 80\",container=c5)\nscrollUntil(condition=elementTextContains(c5,\"Row 80\"),direction=up)\nselect(c4,[\"Red\",\"Blue\"])";
     let expected = json!([
         { "type": "setValue", "targetRef": "c1", "value": "ada" },
         { "type": "click", "targetRef": "c3", "count": 2, "pre": [{ "kind": "enabled", "target": "c3" }],
           "post": [{ "kind": "urlChanges", "to": "/dashboard" }] },
         { "type": "scroll", "direction": "down" },
         { "type": "waitFor", "condition": { "kind": "not", "condition": { "kind": "visible", "target": "c9" } } },
+        { "type": "scrollUntil", "text": "Row 80", "container": "c5" },
+        { "type": "scrollUntil", "direction": "up",
+          "condition": { "kind": "elementTextContains", "target": "c5", "text": "Row 80" } },
         { "type": "select", "targetRef": "c4", "option": ["Red", "Blue"] },
     ]);
     let draft = read(text, Author::Model).unwrap();

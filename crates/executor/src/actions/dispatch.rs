@@ -38,6 +38,7 @@ impl Run<'_> {
         match step.action() {
             Action::WaitForIdle(action) => self.wait_for_idle(action).await,
             Action::Scroll(action) => self.scroll(action).await,
+            Action::ScrollUntil(action) => self.scroll_until(action).await,
             Action::SwitchTab(action) => self.switch_tab(action.tab).await,
             Action::CloseTab(action) => self.close_tab(action.tab).await,
             Action::Click(action) => self.click(action).await,

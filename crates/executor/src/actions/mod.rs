@@ -15,6 +15,7 @@ mod pointer;
 mod press;
 mod screenshot;
 mod scroll;
+mod scroll_until;
 mod select;
 mod set_value;
 mod tab;

@@ -7,5 +7,6 @@ import "./summary.js";
 import "./watch.js";
 import "./meant.js";
 import "./enter.js";
+import "./scroll.js";
 import "./held.js";
 export { act } from "./reads.js";

@@ -19,6 +19,12 @@ const clientTop = getter(Element.prototype, "clientTop");
 const sameBox = (a, b) => a.x === b.x && a.y === b.y && a.width === b.width && a.height === b.height;
 const inView = (point) =>
   point.x >= 0 && point.y >= 0 && point.x < globalThis.innerWidth && point.y < globalThis.innerHeight;
+/** Whether no pane that an element lies in cuts a point of it off. */
+const isShownAt = (found, { x, y }) => {
+  if (!cb.scrollerOf(found)) return true;
+  const { x: left, y: top, width, height } = cb.clippedBox(found);
+  return x >= left && y >= top && x <= left + width && y <= top + height;
+};
 /** A part of a fragment that lies in the viewport. */
 const clipToView = ({ left, top, right, bottom }) => {
   const x = Math.max(0, left);
@@ -79,7 +85,10 @@ const tryPoints = (found, need, effort) => {
     need.within ? reaches(found, hit) : receives(found, hit) && !(need.drag && draggableWithin(found, hit));
   for (const point of pointsOn(found, need.position, effort)) {
     if (!inView(point)) continue;
-    if (!need.hit) return { point };
+    if (!need.hit) {
+      if (effort === "any" || isShownAt(found, point)) return { point };
+      continue;
+    }
     const hit = hitAt(point.x, point.y);
     if (takes(hit)) {
       if (need.within || !pointedWithin(found, hit)) return { point };

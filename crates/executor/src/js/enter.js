@@ -9,6 +9,7 @@ import {
   activeElement, closestInteractive, describe, editable, element, fieldOf, frame, originOf, reaches,
 } from "./common.js";
 import { scrollOffset, scrollToOffset } from "./actionable.js";
+import { clientHeight } from "./scroll.js";
 import { isLate } from "./gesture.js";
 import { changedMeaning } from "./meant.js";
 import { watching } from "./watch.js";
@@ -397,55 +398,6 @@ act.read = (id, what) => {
     (isField ? textIn(target) : target instanceof HTMLElement ? innerText(target) : cb.textOf(target)) ?? ""
   ).trim();
   return { sensitive: sensitive && isField, text: cb.cut(text, limit), length: text.length };
-};
-const clientWidth = getter(Element.prototype, "clientWidth");
-const clientHeight = getter(Element.prototype, "clientHeight");
-const scrollWidth = getter(Element.prototype, "scrollWidth");
-const scrollHeight = getter(Element.prototype, "scrollHeight");
-const scrollByOffset = method(Element.prototype, "scrollBy");
-const holdsMore = (found) => scrollHeight(found) > clientHeight(found) || scrollWidth(found) > clientWidth(found);
-/** What scrolls in the view, short of the page; the largest first. Many applications scroll a pane only. */
-const panes = () => {
-  const found = new Set();
-  for (const x of [1, 3, 5])
-    for (const y of [1, 3, 5]) {
-      const hit = cb.elementAt((globalThis.innerWidth * x) / 6, (globalThis.innerHeight * y) / 6);
-      if (hit && cb.lookOf(hit).scrolls && cb.overflows(hit)) found.add(hit);
-      else if (hit) found.add(cb.scrollerOf(hit));
-    }
-  const size = (pane) => clientWidth(pane) * clientHeight(pane);
-  return Array.from(found)
-    .filter((pane) => pane)
-    .sort((a, b) => size(b) - size(a));
-};
-/** Scrolls what `id` names, the page, or, where the page cannot move any further, the largest pane that can. */
-act.scrollBy = (id, how) => {
-  const target = id === null ? (scrollingElement(document) ?? rootElement(document)) : element(id);
-  if (!target || isLate()) return null;
-  watching?.begin();
-  if (id === null) return { moved: moveBy(target, how) || panes().some((pane) => moveBy(pane, how)) };
-  const scroller = holdsMore(target) ? target : (cb.scrollerOf(target) ?? scrollingElement(document) ?? target);
-  return { moved: moveBy(scroller, how) };
-};
-const moveBy = (scroller, how) => {
-  const before = [scrollOffset.left(scroller), scrollOffset.top(scroller)];
-  const page = scroller === scrollingElement(document);
-  const width = page ? globalThis.innerWidth : clientWidth(scroller);
-  const height = page ? globalThis.innerHeight : clientHeight(scroller);
-  const far = 0.85;
-  const delta = { up: [0, -far * height], down: [0, far * height], left: [-far * width, 0], right: [far * width, 0] }[
-    how.direction
-  ];
-  const options = { behavior: "instant" };
-  if (how.direction === "top") scrollToOffset(scroller, { top: 0, ...options });
-  else if (how.direction === "bottom") scrollToOffset(scroller, { top: scrollHeight(scroller), ...options });
-  else
-    scrollByOffset(scroller, {
-      left: (delta?.[0] ?? 0) + (how.x ?? 0),
-      top: (delta?.[1] ?? 0) + (how.y ?? 0),
-      ...options,
-    });
-  return scrollOffset.left(scroller) !== before[0] || scrollOffset.top(scroller) !== before[1];
 };
 /** What files given to a target go to: the file field, or the target itself. */
 act.taker = (id) => {

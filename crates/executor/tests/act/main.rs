@@ -29,6 +29,7 @@ mod navigation;
 mod pointing;
 mod races;
 mod reading;
+mod searching;
 mod secrets;
 mod selecting;
 mod stages;

@@ -216,6 +216,15 @@ impl Spec {
                     page(format!("mouse.wheel({x}, {y})"))
                 }
             },
+            Action::ScrollUntil(a) => {
+                let (across, down) = wheel(a.direction.unwrap_or(Direction::Down));
+                let sought = a.sought().and_then(|of| target(record, &of));
+                sought.map_or(Written::Missing, |target| {
+                    let turn = format!("await page.mouse.wheel({across}, {down});");
+                    let look = format!("await expect({target}).toBeInViewport({{ timeout: 500 }});");
+                    Written::Line(format!("await expect(async () => {{ {turn} {look} }}).toPass();"))
+                })
+            }
             Action::Click(a) => {
                 let button = a.button.filter(|button| *button != MouseButton::Left).map(|button| json!(button));
                 let count = a.count.as_ref().map(|count| json!(count));

@@ -10,11 +10,12 @@ use super::statuses::Statuses;
 use crate::condition::Condition;
 use crate::geometry::{Point, ViewportSize};
 use crate::id::{CredentialRef, TargetRef};
+use crate::locator::{ByText, Locator, Strategy};
 use crate::observation::Scope;
 use crate::secret::WireText;
-use crate::text_match::Pattern;
+use crate::text_match::{Pattern, TextPattern};
 use crate::wire::{
-    ClickCount, Count, LongText, Millis, Object, Pixels, SelectorText, ShortText, UrlText, bodies, words,
+    ClickCount, Count, LongText, Millis, Nth, Object, Pixels, SelectorText, ShortText, UrlText, bodies, words,
 };
 
 bodies! {
@@ -52,6 +53,20 @@ bodies! {
         delta_y?: Pixels,
         /// By this distance; positive is right.
         delta_x?: Pixels,
+    }
+    /// Scrolls on by most of a view at a time, while there is more: until what is looked for is there, which is exactly
+    /// one of `targetRef`, `text` and `condition`.
+    ScrollUntil {
+        /// Scrolled into view once it is there.
+        target_ref?: TargetRef,
+        /// The first visible element with this text, in any letter case; scrolled into view once it is there.
+        text?: ShortText,
+        /// Holds in the end.
+        condition?: Condition,
+        /// What scrolls, or anything in it; what may hold the target unless stated.
+        container?: TargetRef,
+        /// Down unless stated; not to the top or the bottom at once.
+        direction?: Direction,
     }
     /// Another tab.
     SwitchTab {
@@ -354,6 +369,25 @@ pub enum Modifier {
     Shift,
     /// Command on macOS, Control elsewhere.
     ControlOrMeta,
+}
+
+impl ScrollUntil {
+    /// The name in a step's conditions and facts of what has the text that is looked for.
+    pub const TEXT: &str = "_text";
+
+    /// What is looked for, where that is a target or a text.
+    #[must_use]
+    pub fn sought(&self) -> Option<TargetRef> {
+        self.target_ref.clone().or_else(|| self.text.as_ref().map(|_| Self::TEXT.into()))
+    }
+
+    /// How the text is found that is looked for.
+    #[must_use]
+    pub fn text_locator(&self) -> Option<Locator> {
+        let text = TextPattern::Literal(self.text.clone()?);
+        let by = Strategy::Text(ByText { text, exact: Some(false) });
+        Some(Locator { visible: Some(true), nth: Some(Nth::clamped(0)), ..Locator::from(by) })
+    }
 }
 
 impl From<OnTarget> for SetChecked {

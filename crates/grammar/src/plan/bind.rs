@@ -169,7 +169,15 @@ impl Plan {
         }
         let mut names: Vec<&TargetRef> = step.targets();
         names.extend(checked.post.iter().flat_map(|stated| stated.condition.targets()));
+        if let Action::ScrollUntil(search) = &step.action
+            && let (Some(name), Some(locator)) = (search.sought(), search.text_locator())
+        {
+            targets.insert(name, BoundTarget::Declared(locator));
+        }
         for name in names {
+            if targets.contains_key(name) {
+                continue;
+            }
             if let Some(locator) = self.candidates.get(name) {
                 targets.insert(name.clone(), BoundTarget::Declared(locator.clone()));
                 continue;

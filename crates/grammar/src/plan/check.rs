@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::action::{Action, ActionKind, Click, Extract, ExtractKind, Owner, SetChecked, TargetNeed};
+use crate::action::{
+    Action, ActionKind, Click, Direction, Extract, ExtractKind, Owner, ScrollUntil, SetChecked, TargetNeed,
+};
 use crate::condition::{self, Condition, Nothing, SelectedValues, UrlChanges, Valued};
 use crate::effect::EffectClass;
 use crate::id::TargetRef;
@@ -191,6 +193,10 @@ impl PlanDraft {
                 let message = "expected ids of observed candidates only, saw a declared locator".to_owned();
                 violations.push(Violation::new(ViolationCode::DeclaredByModel, &path, message));
             }
+            if name.as_str() == ScrollUntil::TEXT {
+                let message = "expected another name: this one stands for the text of a `scrollUntil`";
+                violations.push(Violation::new(ViolationCode::InvalidLocator, &path, message));
+            }
             if let Err(error) = locator.validate() {
                 violations.push(Violation::new(ViolationCode::InvalidLocator, path, error.to_string()));
             }
@@ -262,8 +268,12 @@ impl StepCheck<'_> {
         }
         if let Some(condition) = step.action.condition() {
             self.condition("condition", condition);
-            if matches!(step.action, Action::Assert(_)) {
-                self.without_limit("the condition of an `assert`", "condition", condition);
+            match step.action {
+                Action::Assert(_) => self.without_limit("the condition of an `assert`", "condition", condition),
+                Action::ScrollUntil(_) => {
+                    self.without_limit("the condition of a `scrollUntil`, between its moves,", "condition", condition);
+                }
+                _ => {}
             }
         }
     }
@@ -383,6 +393,11 @@ impl StepCheck<'_> {
                     "expected a target, a direction or a distance, saw none",
                 );
             }
+            Action::Scroll(a) if a.direction.is_some() && (a.delta_x.is_some() || a.delta_y.is_some()) => {
+                let message = "expected a `direction` or a distance (`deltaX`, `deltaY`), saw both";
+                self.report(ViolationCode::InvalidArgument, "direction", message);
+            }
+            Action::ScrollUntil(a) => self.search(a),
             Action::SwitchTab(a) if !is_operator => self.tab(Some(a.tab.get())),
             Action::CloseTab(a) if !is_operator => self.tab(a.tab.map(crate::wire::Count::get)),
             Action::Call(call) if self.policy.registered(&call.name).is_none() => {
@@ -455,6 +470,22 @@ impl StepCheck<'_> {
             let seen = if has_first { "both" } else { "neither" };
             let message = format!("expected `{first}` or `{second}`, saw {seen}");
             self.report(ViolationCode::InvalidArgument, "", message);
+        }
+    }
+
+    fn search(&mut self, search: &ScrollUntil) {
+        let stated = [search.target_ref.is_some(), search.text.is_some(), search.condition.is_some()];
+        let count = stated.into_iter().filter(|is_stated| *is_stated).count();
+        if count != 1 {
+            let message = format!("expected one of `targetRef`, `text` and `condition`, saw {count}");
+            self.report(ViolationCode::InvalidArgument, "", message);
+        }
+        if search.text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            self.report(ViolationCode::InvalidArgument, "text", "expected a text to look for, saw a blank one");
+        }
+        if matches!(search.direction, Some(Direction::Top | Direction::Bottom)) {
+            let message = "expected `up`, `down`, `left` or `right`: what is looked for may lie on the way to the end";
+            self.report(ViolationCode::InvalidArgument, "direction", message);
         }
     }
 
@@ -635,6 +666,9 @@ fn default_post(action: &Action) -> Option<Condition> {
         }
         Action::Uncheck(a) => {
             Some(Condition::Checked(condition::Checked { target: a.target_ref.clone(), checked: Some(false) }))
+        }
+        Action::ScrollUntil(a) => {
+            a.sought().map(|target| Condition::InViewport(condition::InViewport { target, ratio: None }))
         }
         other => {
             let meta = other.kind().meta();

@@ -240,7 +240,9 @@ pub(super) mod lenient {
                     match name.as_str() {
                         "args" | "schema" | "headers" => {}
                         "to" if is_condition => {}
-                        "target" | "targetRef" | "to" | "within" if member.is_string() => plain_reference(member),
+                        "target" | "targetRef" | "to" | "within" | "container" if member.is_string() => {
+                            plain_reference(member)
+                        }
                         _ => deep(member),
                     }
                 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::action::Action;
+use crate::action::{Action, ScrollUntil};
 use crate::condition::Condition;
-use crate::id::PageId;
+use crate::id::{PageId, TargetRef};
 use crate::observation::{FrameSummary, Observation};
-use crate::plan::{Author, Plan, PlanDraft, ViolationCode, Violations};
+use crate::plan::{Author, BoundTarget, Plan, PlanDraft, ViolationCode, Violations};
 use crate::policy::{Consent, Policy};
 
 fn candidate(id: &str, role: &str, name: &str, control: &str, more: &Value) -> Value {
@@ -84,6 +84,17 @@ fn each_fault_has_its_code() {
         (json!([{ "type": "select", "targetRef": "c3", "option": 1 }]), &[]),
         (json!([{ "type": "type", "targetRef": "c2" }]), &[V::InvalidArgument]),
         (json!([{ "type": "scroll" }]), &[V::InvalidArgument]),
+        (json!([{ "type": "scroll", "direction": "down", "deltaY": 100 }]), &[V::InvalidArgument]),
+        (json!([{ "type": "scrollUntil" }]), &[V::InvalidArgument]),
+        (json!([{ "type": "scrollUntil", "text": " " }]), &[V::InvalidArgument]),
+        (json!([{ "type": "scrollUntil", "text": "Row", "targetRef": "c1" }]), &[V::InvalidArgument]),
+        (json!([{ "type": "scrollUntil", "text": "Row", "direction": "bottom" }]), &[V::InvalidArgument]),
+        (json!([{ "type": "scrollUntil", "text": "Row", "container": "c99" }]), &[V::UnknownTarget]),
+        (json!([{ "type": "scrollUntil", "condition": { "kind": "visible", "target": "c99" } }]), &[V::UnknownTarget]),
+        (
+            json!([{ "type": "scrollUntil", "condition": { "kind": "networkIdle", "timeoutMs": 9 } }]),
+            &[V::InvalidCondition],
+        ),
         (json!([{ "type": "navigate", "url": "nowhere" }]), &[V::InvalidArgument]),
         (json!([{ "type": "navigate", "url": "https://evil.test/" }]), &[V::PolicyBlocked]),
         (json!([{ "type": "click", "targetRef": "c6" }]), &[V::PolicyBlocked]),
@@ -201,6 +212,22 @@ fn a_state_changing_step_never_lacks_a_postcondition() {
         [Some("anyEffect"), Some("valueContains"), Some("selectedValues"), Some("checked"), Some("anyEffect"), None]
     );
     assert!(plan.steps().iter().flat_map(|step| &step.post).all(|post| post.is_default));
+}
+
+#[test]
+fn a_text_that_is_scrolled_for_is_found_by_a_locator_of_its_own() {
+    let step = json!({ "type": "scrollUntil", "text": "Row 80", "container": "c1" });
+    let plan = check(Author::Model, &json!({ "version": "1.0", "steps": [step] })).unwrap();
+    let bound = plan.bind(0, &page()).unwrap();
+    let name: TargetRef = ScrollUntil::TEXT.into();
+    let BoundTarget::Declared(locator) = &bound.targets()[&name] else { panic!("expected a locator") };
+    assert_eq!(locator.to_string(), "text=\"Row 80\" visible=true nth=0");
+    let post = &bound.post()[0];
+    assert!(post.is_default && post.condition.tag() == "inViewport" && post.condition.target() == Some(&name));
+    assert!(bound.targets()[&"c1".into()].candidate().is_some());
+    let taken = json!({ "version": "1.0", "candidates": { "_text": { "strategy": "css", "selector": "p" } },
+        "steps": [{ "type": "goBack" }] });
+    assert_eq!(check(Author::Operator, &taken).unwrap_err()[0].code, ViolationCode::InvalidLocator);
 }
 
 #[test]

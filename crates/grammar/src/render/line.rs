@@ -241,6 +241,21 @@ fn flags(candidate: &Candidate, is_new: bool) -> Vec<String> {
     flag(states.selected == Some(true), "selected");
     flag(states.expanded == Some(true), "expanded");
     flag(states.expanded == Some(false), "collapsed");
+    let bounds = &candidate.bounds;
+    if let Some(position) = bounds.position {
+        words.push(bounds.set_size.map_or_else(|| position.to_string(), |all| format!("{position} of {all}")));
+    }
+    if let Some(most) = bounds.max_length {
+        words.push(format!("max {most}"));
+    }
+    if let Some(kinds) = &bounds.accept {
+        words.push(format!("accept={}", quoted(kinds, 60)));
+    }
+    let mut flag = |on: bool, word: &str| {
+        if on {
+            words.push(word.to_owned());
+        }
+    };
     flag(is_new, "new");
     flag(candidate.ambiguous, "ambiguous");
     flag(candidate.control == ControlKind::Password, "password");

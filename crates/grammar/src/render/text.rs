@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use crate::candidate::Placement;
 use crate::id::CandidateId;
-use crate::observation::{Challenge, Observation, Scope, TextKind, TextLine, TextPart};
+use crate::observation::{Challenge, Observation, Pane, Scope, TextKind, TextLine, TextPart};
 
 use super::budget::{estimate_tokens, kept, within};
 use super::escape::quoted;
@@ -182,6 +182,26 @@ fn is_telling(summary: &str) -> bool {
     !summary.contains(": 0 ") && !["div: ", "ul: ", "ol: "].iter().any(|nameless| summary.starts_with(nameless))
 }
 
+/// Panes that are named.
+const PANES: usize = 5;
+
+/// `pane "div#list" of [c7]: 300 px above, 1551 px below`: what a pane holds beyond what it shows.
+fn pane_line(observation: &Observation, pane: &Pane) -> String {
+    let mut out = match pane.container.as_str() {
+        "" => format!("pane of frame {}", quoted(frame_title(observation, pane.frame), 60)),
+        container => format!("pane {}", quoted(container, 60)),
+    };
+    if let Some(id) = observation.in_pane(pane) {
+        let _ = write!(out, " of [{id}]");
+    }
+    let sides =
+        [(pane.above, "above"), (pane.below, "below"), (pane.left, "on the left"), (pane.right, "on the right")];
+    let more = sides.into_iter().filter(|(pixels, _)| *pixels > 0);
+    let more: Vec<String> = more.map(|(pixels, side)| format!("{pixels} px {side}")).collect();
+    let _ = write!(out, ": {}", more.join(", "));
+    out
+}
+
 /// Candidates before and after one that may name what it stands in.
 const NEAR: usize = 6;
 
@@ -248,6 +268,9 @@ fn whole_header(observation: &Observation) -> String {
         let _ = writeln!(out, "scrolled {:.0} px, {below:.0} px below", viewport.scroll_y);
     } else if below > 1.0 && observation.scope == Scope::View {
         let _ = writeln!(out, "{below:.0} px below");
+    }
+    for pane in observation.panes.iter().take(PANES) {
+        let _ = writeln!(out, "{}", pane_line(observation, pane));
     }
     for live in observation.sketch.live.iter().take(reading::LIVE) {
         let _ = writeln!(

@@ -1,7 +1,7 @@
 //! What the wire reports about a tab: its frames, walked and placed.
 
 use cuebook_grammar::locator::Locator;
-use cuebook_grammar::observation::{FrameSummary, ScrolledPart, Truncation, Viewport};
+use cuebook_grammar::observation::{FrameSummary, Pane, ScrolledPart, Truncation, Viewport};
 use cuebook_probe::{Placement, ProbeWorld};
 
 use super::answer::Renamed;
@@ -46,6 +46,9 @@ pub(crate) struct Captured {
 /// The most scrolled parts that an observation holds.
 const SCROLLED_MAX: usize = 20;
 
+/// The most panes that an observation holds.
+const PANES_MAX: usize = 10;
+
 #[expect(clippy::cast_possible_truncation, reason = "pixels of a page; what is beyond saturates")]
 fn whole(pixels: f64) -> i64 {
     pixels.round() as i64
@@ -72,4 +75,29 @@ impl Captured {
         });
         parts.take(SCROLLED_MAX).collect()
     }
+
+    /// What scrolls besides the page and has more than it shows: frames before what scrolls in them.
+    pub(crate) fn panes(&self) -> Vec<Pane> {
+        let panes = self.frames.iter().flat_map(|frame| {
+            let own = (frame.index != 0).then(|| pane_of(frame.index, &frame.walk.viewport)).flatten();
+            let within = frame.walk.panes.iter().map(|pane| Pane { frame: frame.index, ..pane.clone() });
+            own.into_iter().chain(within)
+        });
+        panes.take(PANES_MAX).collect()
+    }
+}
+
+/// The document of a frame as a pane; `None` if it shows all that it has.
+fn pane_of(frame: u32, view: &Viewport) -> Option<Pane> {
+    let more = |pixels: f64| u32::try_from(whole(pixels)).unwrap_or_default();
+    let pane = Pane {
+        container: String::new(),
+        frame,
+        above: more(view.scroll_y),
+        below: more(view.page_height - view.height - view.scroll_y),
+        left: more(view.scroll_x),
+        right: more(view.page_width - view.width - view.scroll_x),
+    };
+    let all = Pane { frame, ..Pane::default() };
+    (pane != all).then_some(pane)
 }

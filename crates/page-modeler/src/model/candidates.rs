@@ -248,6 +248,7 @@ fn candidate(
         states: row.states.clone(),
         control: row.control,
         value,
+        bounds: row.bounds.clone(),
         options: row.options.clone(),
         label: text(&label, NAME_LIMIT),
         placeholder: text(&row.placeholder, NAME_LIMIT),

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cuebook_grammar::candidate::{Activation, ControlKind, Occlusion, OwnPart, SelectOption};
+use cuebook_grammar::candidate::{Activation, Bounds, ControlKind, Occlusion, OwnPart, SelectOption};
 use cuebook_grammar::facts::States;
 use cuebook_grammar::geometry::Rect;
-use cuebook_grammar::observation::{Challenge, Heading, LiveText, ScrolledPart, Viewport};
+use cuebook_grammar::observation::{Challenge, Heading, LiveText, Pane, ScrolledPart, Viewport};
 use cuebook_grammar::role::Role;
 use serde::Deserialize;
 
@@ -48,6 +48,8 @@ pub struct Row {
     pub value: Option<String>,
     /// The value must not be recorded.
     pub sensitive: bool,
+    /// What it takes, and where it stands in its list.
+    pub bounds: Bounds,
     /// The options of a native select.
     pub options: Vec<SelectOption>,
     /// The texts of its labels.
@@ -165,6 +167,8 @@ pub struct FrameWalk {
     pub landmarks: Vec<String>,
     /// Scroll containers that are not at their start.
     pub scrolled: Vec<ScrolledPart>,
+    /// Scroll containers in view that have more than they show.
+    pub panes: Vec<Pane>,
     /// Alerts and the like.
     pub live: Vec<LiveText>,
     /// Elements that might hold a closed shadow root.

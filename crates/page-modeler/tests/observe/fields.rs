@@ -171,3 +171,31 @@ async fn a_name_is_spelt_as_it_is_written_wherever_it_stands() {
     assert_eq!(names(&second), names(&first));
     assert_eq!(second.candidates[1].id, first.candidates[1].id);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_markup_states_of_a_field_or_an_item_is_a_state_of_it() {
+    let long = "x".repeat(300);
+    let page = format!(
+        "<input aria-label=Code maxlength=20><textarea aria-label=Note maxlength=500></textarea>
+         <input aria-label=Any maxlength=-3><input type=number aria-label=Sum maxlength=3>
+         <input type=file aria-label=Scan accept='.pdf, image/*'><input type=file aria-label=Long accept='{long}'>
+         <ul role=listbox><li role=option tabindex=0 aria-posinset=12 aria-setsize=340>Twelfth</li>
+         <li role=option tabindex=0 aria-posinset=13 aria-setsize=-1>Endless</li>
+         <li role=option tabindex=0 aria-posinset=1e99>Odd</li></ul>"
+    );
+    let mut stage = Stage::on(&page).await;
+    let seen = stage.observe(Scope::View).await;
+    let bounds = |name: &str| named(&seen, name).bounds.clone();
+    assert_eq!([bounds("Code").max_length, bounds("Note").max_length], [Some(20), Some(500)]);
+    assert_eq!([bounds("Any"), bounds("Sum"), bounds("Odd")], [(); 3].map(|()| Default::default()));
+    assert_eq!(bounds("Scan").accept.as_deref(), Some(".pdf, image/*"));
+    assert!(bounds("Long").accept.is_some_and(|kinds| kinds.chars().count() <= 201));
+    assert_eq!((bounds("Twelfth").position, bounds("Twelfth").set_size), (Some(12), Some(340)));
+    assert_eq!((bounds("Endless").position, bounds("Endless").set_size), (Some(13), None));
+    let text = cuebook_grammar::render::text(&seen, &Default::default());
+    for said in ["[max 20]", "[max 500]", "[accept=\".pdf, image/*\"]", "[12 of 340]", "[13]"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    stage.page_script("document.querySelector('[role=option]').setAttribute('aria-posinset', '11'); 0").await;
+    assert_eq!(named(&stage.observe(Scope::View).await, "Twelfth").bounds.position, Some(11));
+}

@@ -40,6 +40,45 @@ async fn where_containers_and_frames_are_scrolled_to_is_observed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn panes_in_view_say_what_they_do_not_show() {
+    let mut stage = Stage::on(
+        "<style>div, pre { height:100px; overflow:auto; margin:0 }</style>
+         <div id=list><button>Row</button><p style='height:379px;margin:0'></p></div>
+         <pre id=wide style='width:200px;height:auto'><i style='display:block;width:500px'>Log</i></pre>
+         <div id=fits></div><iframe srcdoc='<body style=margin:0><p style=height:2000px;margin:0>' height=150></iframe>
+         <p style='height:3000px'></p><div id=below><p style='height:400px'></p></div>",
+    )
+    .await;
+    stage
+        .page_script(
+            "list.querySelector('button').style.cssText = 'display:block;height:21px'; list.scrollTop = 120; 0",
+        )
+        .await;
+    let seen = stage.observe(Scope::View).await;
+    let panes: Vec<_> = seen.panes.iter().map(|it| (it.container.as_str(), it.frame, it.above, it.below)).collect();
+    assert_eq!(panes, [("div#list", 0, 120, 180), ("pre#wide", 0, 0, 0), ("", 1, 0, 1850)]);
+    assert_eq!((seen.panes[1].left, seen.panes[1].right), (0, 300));
+    assert_eq!(seen.in_pane(&seen.panes[0]), Some(named(&seen, "Row").id));
+    let text = cuebook_grammar::render::text(&seen, &Default::default());
+    let line = format!("pane \"div#list\" of [{}]: 120 px above, 180 px below", named(&seen, "Row").id);
+    assert!(text.contains(&line), "{text}");
+    stage.page_script("list.scrollTop = 0; list.lastElementChild.style.height = '100px'; 0").await;
+    let seen = stage.observe(Scope::View).await;
+    assert_eq!((seen.panes[0].above, seen.panes[0].below), (0, 21));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_most_ten_panes_are_named() {
+    let mut stage = Stage::on(
+        "<script>for (let n = 0; n < 40; n++) document.write(
+        `<div style='height:9px;overflow:auto'><p style='height:99px'>`)</script>",
+    )
+    .await;
+    let seen = stage.observe(Scope::View).await;
+    assert!(!seen.panes.is_empty() && seen.panes.len() <= 10, "{:?}", seen.panes);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_below_the_fold_is_counted_in_a_view_and_offered_in_full() {
     let mut stage = Stage::on("<button>First</button><div style='height:4000px'></div><button>Last</button>").await;
     assert_eq!(lines_of(&stage.observe(Scope::Full).await), ["button \"First\"", "button \"Last\" off view"]);

@@ -1,10 +1,10 @@
 // @ts-check
 // The core: what the layers call in a page, and what their scripts import.
 export {
-  attr, attributeNames, bodyElement, boundingRect, byId, characterData, childrenOf, closest, collapse,
-  composedParentOf, contains, cut, elementAt, elementChildren, everyElement, firstChild, focusedIn, hasAttribute,
-  hostOf, idOf, isConnected, isElement, lookOf, matches, namespace, newRange, nextSibling, nodeType, notedRoots,
-  noteRoot, once, pageScroller, parentNode, parentOf, queryAll, registerClosedRoot, rootElement, rootNode,
+  attr, attributeNames, bodyElement, boundingRect, byId, characterData, childrenOf, clientHeight, clientWidth, closest,
+  collapse, composedParentOf, contains, cut, elementAt, elementChildren, everyElement, firstChild, focusedIn,
+  hasAttribute, hostOf, idOf, isConnected, isElement, lookOf, matches, namespace, newRange, nextSibling, nodeType,
+  notedRoots, noteRoot, once, pageScroller, parentNode, parentOf, queryAll, registerClosedRoot, rootElement, rootNode,
   scrolledTo, scrollHeight, scrollWidth, shadowOf, styleOf, tagOf, textContent, typeOf,
 } from "./tree.js";
 export { controlsOf, defaultButtonOf, formOf, requestOf, scriptedRequest } from "./activation.js";

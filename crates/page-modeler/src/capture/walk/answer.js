@@ -79,6 +79,7 @@ const answer = (options, { run, unwalked }) => {
     headings: run.headings,
     landmarks: run.landmarks,
     scrolled: run.scrolled,
+    panes: run.panes,
     live: run.live,
     suspects: run.suspects,
     secrets: run.secrets,

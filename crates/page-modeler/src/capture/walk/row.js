@@ -13,6 +13,22 @@ import { aboutOf, iconOf, ligaturesOf } from "./context.js";
 
 const FIELDS = new Set("text password multiline select check number range color file dateTime richText".split(" "));
 
+const TYPED = new Set(["text", "password", "multiline"]);
+/** What a field takes, and where an item stands in its list, as far as the markup says so. */
+const boundsOf = (element, control) => {
+  const bounds = {};
+  const count = (key, name) => {
+    const stated = (attr(element, name) ?? "").trim();
+    if (/^[0-9]{1,9}$/.test(stated)) bounds[key] = Number(stated);
+  };
+  if (TYPED.has(control)) count("maxLength", "maxlength");
+  const accept = control === "file" ? shortText(attr(element, "accept") ?? "", 200) : "";
+  if (accept) bounds.accept = accept;
+  count("position", "aria-posinset");
+  if (bounds.position) count("setSize", "aria-setsize");
+  return bounds;
+};
+
 export const rowOf = (run, info, stand) => {
   const { element, tag, role, reason } = info;
   const row = {
@@ -63,6 +79,8 @@ export const rowOf = (run, info, stand) => {
   if (labels.length) row.labels = labels.slice(0, 3).map((text) => cut(text, 200));
   put("placeholder", shortText(attr(element, "placeholder") ?? "", 200));
   put("alt", shortText(attr(element, "alt") ?? "", 200));
+  const bounds = boundsOf(element, row.control);
+  if (Object.keys(bounds).length) row.bounds = bounds;
   put("testId", info.testId);
   if (tag === "a" || tag === "area") {
     put("destination", cut(cb.destinationOf(element), 2000));

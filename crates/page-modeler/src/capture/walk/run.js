@@ -14,7 +14,7 @@ import { itemsOf, LANDMARKS, summaryOf } from "./sketch.js";
 import { activationOf, askedAround, asks } from "./activation.js";
 import { rowOf } from "./row.js";
 
-const LIMITS = { landmarks: 40, headings: 40, scrolled: 20, panes: 200, live: 20, suspects: 300 };
+const LIMITS = { landmarks: 40, headings: 40, scrolled: 20, panes: 200, shownPanes: 10, live: 20, suspects: 300 };
 const TIME_CHECK = 255;
 const isMereScroller = (element) =>
   roleOf(element) === "generic" && lookOf(element).scrolls && !attr(element, "aria-label");
@@ -228,6 +228,18 @@ const notePane = (run, element) => {
   if (memory.panes.length < LIMITS.panes) memory.panes.push({ element, x, y });
   if ((x || y) && run.scrolled.length < LIMITS.scrolled) run.scrolled.push({ container: describe(element), x, y });
 };
+/** What a pane in view has beyond each of its edges. */
+const showPane = (run, info) => {
+  if (run.panes.length >= LIMITS.shownPanes || !touches(info, run.view) || !cb.isVisible(info.element)) return;
+  const { element } = info;
+  const { x, y } = cb.scrolledTo(element);
+  const beyond = (whole, view, from) => Math.max(0, Math.round(whole - view - Math.abs(from)));
+  const [above, left] = [Math.abs(y), Math.abs(x)];
+  const below = beyond(cb.scrollHeight(element), cb.clientHeight(element), y);
+  const right = beyond(cb.scrollWidth(element), cb.clientWidth(element), x);
+  const sides = x < 0 ? { left: right, right: left } : { left, right };
+  run.panes.push({ container: info.scroller, above, below, ...sides });
+};
 const visit = (run, info) => {
   const { element, tag, parent } = info;
   info.within = parent ? parent.within : -1;
@@ -301,6 +313,7 @@ const visit = (run, info) => {
   if (tag !== "textarea" && isScroller(info)) {
     info.scroller = describe(element);
     notePane(run, element);
+    showPane(run, info);
   }
 };
 
@@ -327,6 +340,7 @@ export const walkOver = (options, began) => {
     headings: [],
     landmarks: [],
     scrolled: [],
+    panes: [],
     live: [],
     suspects: [],
     secrets: [],

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::{ObservationId, PageId, RunId};
-use cuebook_grammar::observation::{Challenge, Observation, Scope};
+use cuebook_grammar::observation::{Challenge, Observation, Pane, Scope};
 use cuebook_grammar::outcome::{Cause, EffectRecord, Stage, StepFailure, StepOutcome, StepSuccess};
 use cuebook_grammar::plan::{Author, BoundStep, PlanDraft, Violation, ViolationCode};
 use cuebook_grammar::planning::{CallEnd, PlanningCall};
@@ -64,6 +64,8 @@ type Acts = Box<dyn FnMut(&BoundStep, &mut Shop) -> StepOutcome + Send>;
 pub(super) struct Shop {
     /// Candidates: id, role, name, and whether they are in view.
     pub(super) candidates: Vec<(u32, &'static str, &'static str, bool)>,
+    /// Panes: pixels above and below what they show.
+    pub(super) panes: Vec<(u32, u32)>,
     pub(super) url: String,
     pub(super) fingerprint: String,
     looks: u64,
@@ -108,6 +110,7 @@ impl Trial {
     pub(super) fn new(candidates: &[(u32, &'static str, &'static str)]) -> Self {
         let shop = Shop {
             candidates: candidates.iter().map(|(id, role, name)| (*id, *role, *name, true)).collect(),
+            panes: Vec::new(),
             url: SHOP.to_owned(),
             fingerprint: "shop".to_owned(),
             looks: 0,
@@ -169,10 +172,11 @@ impl Trial {
         self.work(Work::Plan(Box::new(draft(steps, Author::Operator)))).await
     }
 
-    /// `exec` of these steps, which may name the declared button `save`.
+    /// `exec` of these steps, which may name the declared buttons `save` and `other`.
     pub(super) async fn exec_declared(self, steps: Value) -> (RunReport, Arc<Mutex<Shop>>) {
         let save = json!({ "strategy": "byRole", "role": "button", "name": "Next" });
-        let plan = json!({ "version": "1.0", "candidates": { "save": save }, "steps": steps });
+        let other = json!({ "strategy": "byRole", "role": "option", "name": "Row 80" });
+        let plan = json!({ "version": "1.0", "candidates": { "save": save, "other": other }, "steps": steps });
         self.work(Work::Plan(Box::new(PlanDraft::read_value(plan, Author::Operator).unwrap()))).await
     }
 
@@ -259,6 +263,8 @@ impl Shop {
         if self.challenges.len() > 1 {
             self.challenges.pop_front();
         }
+        let pane = |(above, below): &(u32, u32)| Pane { above: *above, below: *below, ..Pane::default() };
+        page.panes = self.panes.iter().map(pane).collect();
         page.fingerprint.clone_from(&self.fingerprint);
         let seen = self.candidates.iter().filter(|(_, _, _, in_view)| *in_view || scope == Scope::Full);
         let candidates: Vec<Value> = seen

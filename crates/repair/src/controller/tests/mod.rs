@@ -435,6 +435,30 @@ async fn a_challenge_without_end_ends() {
 }
 
 #[tokio::test]
+async fn a_target_that_a_list_has_not_drawn_is_searched_for_once_and_to_the_end() {
+    let finds = |is_there: bool| {
+        let stage = Fake::new(&[SAVE]).acting(move |step, shop| match step.action().kind() {
+            ActionKind::ScrollUntil => {
+                shop.panes = vec![(700, if is_there { 300 } else { 0 })];
+                let end = || failed(Stage::Resolve, Cause::TargetNotFound);
+                if is_there { done() } else { end() }
+            }
+            ActionKind::Click if shop.panes == [(700, 300)] => done(),
+            ActionKind::Click => failed(Stage::Resolve, Cause::TargetNotFound),
+            _ => done(),
+        });
+        stage.shop().panes = vec![(0, 900)];
+        stage.exec_declared(json!([click_on("other")]))
+    };
+    let (report, shop) = finds(true).await;
+    assert_eq!(report.result, RunResult::Ok, "{report:#?}");
+    assert_eq!(lock(&shop).attempts(), ["0.1 click targetNotFound", "1.1 scrollUntil ok", "0.2 click ok"]);
+    let (report, shop) = finds(false).await;
+    assert_eq!(report.error.unwrap().code, ErrorCode::TargetNotFound);
+    assert_eq!(lock(&shop).acted().iter().filter(|line| line.starts_with("scrollUntil")).count(), 1);
+}
+
+#[tokio::test]
 async fn drafts_that_keep_failing_the_check_end_the_run_with_what_is_wrong() {
     let (report, shop) = Fake::new(&[SAVE]).planning(|_| plan(json!([click(9)]))).run().await;
     assert_eq!(report.result, RunResult::Failed);
