@@ -16,7 +16,8 @@ use serde_json::{Map, json};
 #[derive(Debug, Parser)]
 #[command(name = "cuebook-hostile")]
 struct Arguments {
-    /// A kind of pages: late, meaning, ticking, nested, empty, vanishing, answers; may be repeated; all unless stated
+    /// A kind of pages: late, meaning, ticking, nested, empty, vanishing, answers, ids, downloads; may be
+    /// repeated; all unless stated
     #[arg(long)]
     kind: Vec<Kind>,
     /// Only cases of this name; may be repeated

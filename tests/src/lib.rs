@@ -182,9 +182,10 @@ pub fn cuebook(args: &[&str]) -> Result<Ended> {
 /// # Errors
 /// If it is not built.
 pub fn command() -> Result<Command> {
-    // Beside the test binary's folder: target/<profile>/deps/all-…
+    // target/<profile>/deps/all-… or target/<profile>/cuebook-hostile
     let here = std::env::current_exe()?;
-    let built = here.ancestors().nth(2).map(|folder| folder.join(format!("cuebook{}", std::env::consts::EXE_SUFFIX)));
+    let mut folders = here.ancestors().skip(1).filter(|folder| !folder.ends_with("deps"));
+    let built = folders.next().map(|folder| folder.join(format!("cuebook{}", std::env::consts::EXE_SUFFIX)));
     let built = built.context("the test binary lies in no target folder")?;
     ensure!(built.is_file(), "expected {} (cargo build -p cuebook-cli makes it)", built.display());
     let mut command = Command::new(built);

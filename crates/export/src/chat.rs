@@ -1,8 +1,10 @@
-//! Training data: chats in which a step is the call of a tool.
+//! Training data: chats in which a model answers with steps.
 //!
 //! Invariants:
-//! - An example is a page, a task and one step that worked on that page, in a run that ended well. Targets are ids of
-//!   candidates of the page.
+//! - An example is a page, a task and what worked on that page, in a run that ended well. Targets are ids of candidates
+//!   of the page.
+//! - A call of a model of which every step worked is one example, as it was sent and answered. What a model did not plan,
+//!   or not as well, has an example for each step: the step as the call of a tool.
 //! - A step with text that was redacted in the log is no example, and neither is one of a run without a task.
 //! - The page of an example has its text as it was then: text that was read earlier counts until a step changed some.
 //! - What the assistant says is the planner's. What the controller notes of its repairs is none of it.
@@ -14,8 +16,10 @@ use std::sync::LazyLock;
 use cuebook_grammar::action::{Action, Owner};
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::{Observation, TextLine};
+use cuebook_grammar::planning::{CallEnd, MAX_CALL_TEXT, MessageRole, PlanningCall};
 use cuebook_grammar::record::{RunHeader, RunResult, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::render::{TextOptions, text};
+use cuebook_grammar::secret::MASK;
 use cuebook_grammar::step::Step;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -131,6 +135,12 @@ struct Message {
     tool_calls: Vec<ToolCall>,
 }
 
+impl Message {
+    const fn said(role: &'static str, content: String) -> Self {
+        Self { role, content: Some(content), tool_calls: Vec::new() }
+    }
+}
+
 #[derive(Clone, Serialize)]
 struct ToolCall {
     id: &'static str,
@@ -226,8 +236,7 @@ impl Story {
             request.push_str(&format!("\nDone:\n- {}\n", self.done.join("\n- ")));
         }
         request.push_str(&format!("\nPage:\n{}", text(page, &TextOptions::default())));
-        let said = |role, content: String| Message { role, content: Some(content), tool_calls: Vec::new() };
-        vec![said("system", SYSTEM.to_owned()), said("user", request)]
+        vec![Message::said("system", SYSTEM.to_owned()), Message::said("user", request)]
     }
 }
 
@@ -288,7 +297,7 @@ fn write_tools(out: &mut Out<'_>) -> Result<(), ExportError> {
     out.file(TOOLS_FILE, &text)
 }
 
-/// The messages of an example, if the entry is one.
+/// The messages of an example of one step, if the entry is one.
 fn example(story: &Story, run: &Run, seen: &Seen, pages: &Pages) -> Result<Option<Vec<Message>>, ExportError> {
     if run.result != Some(RunResult::Ok) {
         return Ok(None);
@@ -310,17 +319,129 @@ fn example(story: &Story, run: &Run, seen: &Seen, pages: &Pages) -> Result<Optio
     Ok(Some(story.prompt(&of).into_iter().chain([call]).collect()))
 }
 
+/// The messages of an example, and its first step.
+struct Taken {
+    messages: Vec<Message>,
+    /// `None` for the end of the task.
+    step_index: Option<u32>,
+}
+
+/// A call of a model, and what came of its steps so far.
+struct Planned {
+    index: u32,
+    call: Option<PlanningCall>,
+    /// A step that failed, if only at first.
+    has_failed: bool,
+    first: Option<u32>,
+    has_ended_task: bool,
+    /// The examples of its steps, one by one.
+    steps: Vec<Taken>,
+}
+
+impl Planned {
+    const fn new(index: u32) -> Self {
+        Self { index, call: None, has_failed: false, first: None, has_ended_task: false, steps: Vec::new() }
+    }
+
+    /// The call as one example, or its steps.
+    fn taken(self) -> Vec<Taken> {
+        let has_worked = !self.has_failed && (self.first.is_some() || self.has_ended_task);
+        match self.call.filter(|_| has_worked).and_then(as_sent) {
+            Some(messages) => vec![Taken { messages, step_index: self.first }],
+            None => self.steps,
+        }
+    }
+}
+
+/// What the model was sent first, and its answer. `None` if a part of either was cut or removed, and for calls without a
+/// plan.
+fn as_sent(call: PlanningCall) -> Option<Vec<Message>> {
+    let is_whole = |text: &str| !text.is_empty() && text.chars().nth(MAX_CALL_TEXT - 1).is_none();
+    if call.end != CallEnd::Accepted || call.output.contains(MASK) {
+        return None;
+    }
+    // Answers that were no plans, and what was said of them, are nothing to learn.
+    let asked = call.input.into_iter().map_while(|message| match message.role {
+        MessageRole::System => Some(Message::said("system", message.text)),
+        MessageRole::User => Some(Message::said("user", message.text)),
+        _ => None,
+    });
+    let messages: Vec<Message> = asked.chain([Message::said("assistant", call.output)]).collect();
+    let are_whole = messages.iter().all(|message| message.content.as_deref().is_some_and(is_whole));
+    (messages.len() > 1 && are_whole).then_some(messages)
+}
+
+/// The examples of a run, as they become complete.
+#[derive(Default)]
+struct Lessons {
+    story: Story,
+    open: Option<Planned>,
+}
+
+impl Lessons {
+    fn take(&mut self, run: &Run, seen: &Seen, pages: &Pages) -> Result<Vec<Taken>, ExportError> {
+        let mut taken = Vec::new();
+        let messages = example(&self.story, run, seen, pages)?;
+        match seen {
+            Seen::Header(_) => self.open = None,
+            Seen::Planning(record) if self.counts(run) => {
+                taken.extend(self.turn(Some(record.planning_index)));
+                if let Some(open) = &mut self.open {
+                    open.call = Some(record.call.clone());
+                }
+            }
+            Seen::Step(record) if self.counts(run) => {
+                taken.extend(self.turn(record.planning));
+                let one = messages.map(|messages| Taken { messages, step_index: Some(record.step_index) });
+                match &mut self.open {
+                    Some(open) => {
+                        open.has_failed |= record.result != StepResult::Ok;
+                        open.first.get_or_insert(record.step_index);
+                        open.steps.extend(one);
+                    }
+                    None => taken.extend(one),
+                }
+            }
+            Seen::End(end) => {
+                let one = messages.map(|messages| Taken { messages, step_index: None });
+                match &mut self.open {
+                    Some(open) => {
+                        open.has_ended_task = end.conclusion.is_some();
+                        open.steps.extend(one);
+                    }
+                    None => taken.extend(one),
+                }
+                taken.extend(self.turn(None));
+            }
+            _ => {}
+        }
+        self.story.take(seen, pages);
+        Ok(taken)
+    }
+
+    fn counts(&self, run: &Run) -> bool {
+        run.result == Some(RunResult::Ok) && !self.story.task().trim().is_empty()
+    }
+
+    /// Goes on to a call, or to what no model planned. Returns the examples of the call before.
+    fn turn(&mut self, to: Option<u32>) -> Vec<Taken> {
+        if self.open.as_ref().map(|open| open.index) == to {
+            return Vec::new();
+        }
+        std::mem::replace(&mut self.open, to.map(Planned::new)).map(Planned::taken).unwrap_or_default()
+    }
+}
+
 /// The format `sft`.
 #[derive(Default)]
-pub(crate) struct Examples(Story);
+pub(crate) struct Examples(Lessons);
 
 impl Lines for Examples {
     fn take(&mut self, run: &Run, seen: Seen, pages: &Pages, out: &mut Out<'_>) -> Result<(), ExportError> {
-        if let Some(messages) = example(&self.0, run, &seen, pages)? {
+        for Taken { messages, .. } in self.0.take(run, &seen, pages)? {
             out.line(&Example { messages })?;
             write_tools(out)?;
         }
-        self.0.take(&seen, pages);
         Ok(())
     }
 }
@@ -412,19 +533,15 @@ struct Row<'a> {
 /// The format `hf`.
 #[derive(Default)]
 pub(crate) struct Dataset {
-    story: Story,
+    lessons: Lessons,
     counts: [u64; 3],
 }
 
 impl Lines for Dataset {
     fn take(&mut self, run: &Run, seen: Seen, pages: &Pages, out: &mut Out<'_>) -> Result<(), ExportError> {
-        if let Some(messages) = example(&self.story, run, &seen, pages)? {
-            let (site, task) = (self.story.site(), self.story.task());
+        for Taken { messages, step_index } in self.lessons.take(run, &seen, pages)? {
+            let (site, task) = (self.lessons.story.site(), self.lessons.story.task());
             let split = split(&site, task);
-            let step_index = match &seen {
-                Seen::Step(record) => Some(record.step_index),
-                _ => None,
-            };
             let row = Row { messages, site: &site, task, run_id: &run.id, step_index };
             write_tools(out)?;
             for (at, (name, count)) in SPLITS.iter().zip(&mut self.counts).enumerate() {
@@ -434,7 +551,6 @@ impl Lines for Dataset {
                 }
             }
         }
-        self.story.take(&seen, pages);
         Ok(())
     }
 
@@ -457,12 +573,13 @@ fn card(counts: [u64; 3], redaction: &str) -> String {
          configs:\n  - config_name: default\n    data_files:\n{files}\
          ---\n\n\
          # Steps in web pages\n\n\
-         Each row is a page, a task and the step that worked there, as a chat with one tool call. It was recorded by\n\
-         Cuebook, which checked the step's conditions in the browser, in a run that ended well.\n\n\
+         Each row is a page, a task and what worked there, as a chat: the answer of the model that planned it, or one\n\
+         step as a tool call. It was recorded by Cuebook, which checked the steps' conditions in the browser, in a run\n\
+         that ended well.\n\n\
          | split | rows |\n|---|---|\n{table}\n\
          All runs of one task on one site are in one split. `tools.json` defines the tools of all rows.\n\n\
          | column | holds |\n|---|---|\n\
-         | `messages` | system, user and assistant; the assistant's `tool_calls` have JSON text as `arguments` |\n\
+         | `messages` | system, user and assistant; `tool_calls` of the assistant have JSON text as `arguments` |\n\
                   | `site`, `task` | what the split is made by |\n\
          | `run_id`, `step_index` | where the step is in the logs |\n\n\
          Redaction profile: `{redaction}`. Pages may be under the rights of their owners.\n"

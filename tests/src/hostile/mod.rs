@@ -1,8 +1,11 @@
 //! Hostile pages, with the page as the oracle: what it did, and what was said of it.
 //!
 //! A trial is one step on one page, through the whole loop: observe, plan, check, act, repair. The page keeps its own
-//! account. `cargo xtask soak --hostile N` runs many; a few run with the tests.
+//! account. `cargo xtask soak --hostile N` runs many; a few run with the tests. Two kinds are trials of commands.
 
+mod commands;
+mod downloads;
+mod ids;
 mod link;
 mod pages;
 mod server;
@@ -64,7 +67,7 @@ impl Trials {
     /// If a page cannot be read, or no browser started.
     pub async fn run(&self) -> Result<BTreeMap<&'static str, Tally>> {
         let mut work = Vec::new();
-        for &kind in &self.kinds {
+        for &kind in self.kinds.iter().filter(|kind| !kind.is_of_commands()) {
             let mut all = cases(&self.folder, kind)?;
             all.retain(|(case, _)| self.names.is_empty() || self.names.contains(&case.name));
             ensure!(!all.is_empty(), "expected cases of {}", kind.name());
@@ -77,9 +80,17 @@ impl Trials {
             let over = Arc::clone(&over);
             std::thread::spawn(move || while !over.load(Ordering::Relaxed) {});
         }
-        let done = self.share(Arc::new(work)).await;
+        let done = self.shared(Arc::new(work)).await;
         over.store(true, Ordering::Relaxed);
         done
+    }
+
+    async fn shared(&self, work: Arc<Vec<(Case, String)>>) -> Result<BTreeMap<&'static str, Tally>> {
+        let mut all = if work.is_empty() { BTreeMap::new() } else { self.share(work).await? };
+        for &kind in self.kinds.iter().filter(|kind| kind.is_of_commands()) {
+            all.insert(kind.name(), commands::run(self, kind).await?);
+        }
+        Ok(all)
     }
 
     async fn share(&self, work: Arc<Vec<(Case, String)>>) -> Result<BTreeMap<&'static str, Tally>> {
@@ -117,7 +128,8 @@ impl Trials {
                 Ok(Err(error)) => format!("{error:#}"),
                 Err(_) => format!("no end within {} s", TRIAL_LIMIT.as_secs()),
             };
-            tallies.entry(case.kind.name()).or_default().broken(case, moment, &broken);
+            let name = format!("{}/{} {moment}", case.kind.name(), case.name);
+            tallies.entry(case.kind.name()).or_default().broken(&name, &broken);
             std::mem::replace(&mut stage, open().await?).close().await;
         }
         stage.close().await;

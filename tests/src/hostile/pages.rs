@@ -29,14 +29,27 @@ pub enum Kind {
     Vanishing,
     /// The page answers our own input.
     Answers,
+    /// A plan file names ids, and the page changes between the commands.
+    Ids,
+    /// Pages that let files be downloaded, or almost.
+    Downloads,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Late, Self::Meaning, Self::Ticking, Self::Nested, Self::Empty, Self::Vanishing, Self::Answers];
+    pub const ALL: [Self; 9] = [
+        Self::Late,
+        Self::Meaning,
+        Self::Ticking,
+        Self::Nested,
+        Self::Empty,
+        Self::Vanishing,
+        Self::Answers,
+        Self::Ids,
+        Self::Downloads,
+    ];
 
-    /// The name of its file.
+    /// Its name, and that of its file of pages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,6 +60,8 @@ impl Kind {
             Self::Empty => "empty",
             Self::Vanishing => "vanishing",
             Self::Answers => "answers",
+            Self::Ids => "ids",
+            Self::Downloads => "downloads",
         }
     }
 
@@ -56,13 +71,18 @@ impl Kind {
             Self::Late => &["deadline", "stall", "stallPress", "busy", "interrupt", "none"],
             Self::Meaning => &["now", "soon", "frame", "over", "move", "scroll"],
             Self::Ticking => &["none", "scroll"],
-            Self::Nested | Self::Empty | Self::Vanishing | Self::Answers => &["none"],
+            _ => &["none"],
         }
     }
 
     /// Whether the pages do nothing that a step may fail for.
     const fn is_benign(self) -> bool {
         matches!(self, Self::Ticking | Self::Vanishing | Self::Answers)
+    }
+
+    /// Whether its trials are commands on a server of their own, and not steps on pages from a file.
+    pub(crate) const fn is_of_commands(self) -> bool {
+        matches!(self, Self::Ids | Self::Downloads)
     }
 
     /// Whether a person comes after the step, and must be heard.
@@ -142,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_page_has_a_header_and_a_name_of_its_own() {
-        for kind in Kind::ALL {
+        for kind in Kind::ALL.into_iter().filter(|kind| !kind.is_of_commands()) {
             let all = cases(&pages_folder(), kind).unwrap();
             let mut names: Vec<String> = all.iter().map(|(case, moment)| format!("{} {moment}", case.name)).collect();
             names.sort();

@@ -39,6 +39,17 @@ pub struct Tally {
     pub examples: Vec<String>,
 }
 
+/// What became of a trial of commands, and what was said and seen.
+#[derive(Debug)]
+pub(crate) enum Came {
+    Done,
+    Stopped,
+    Wrong(String),
+    FalseSuccess(String),
+    Double(String),
+    Needless(String),
+}
+
 /// Examples of each case and fault.
 const EXAMPLES: usize = 3;
 
@@ -116,10 +127,25 @@ impl Tally {
         }
     }
 
-    pub(crate) fn broken(&mut self, case: &Case, moment: &str, why: &str) {
+    /// Counts a trial of commands.
+    pub(crate) fn came(&mut self, name: &str, came: Came) {
+        self.trials += 1;
+        let (counter, what, why) = match came {
+            Came::Done => return self.done += 1,
+            Came::Stopped => return self.stopped += 1,
+            Came::Wrong(why) => (&mut self.wrong, "wrong", why),
+            Came::FalseSuccess(why) => (&mut self.false_success, "false success", why),
+            Came::Double(why) => (&mut self.double, "double", why),
+            Came::Needless(why) => (&mut self.needless, "needless", why),
+        };
+        *counter += 1;
+        self.example(format!("{name}: {what} — {why}"));
+    }
+
+    pub(crate) fn broken(&mut self, name: &str, why: &str) {
         self.trials += 1;
         self.broken += 1;
-        self.example(format!("{}/{} {moment}: broken — {why}", case.kind.name(), case.name));
+        self.example(format!("{name}: broken — {why}"));
     }
 
     fn example(&mut self, example: String) {

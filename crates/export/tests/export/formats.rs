@@ -6,6 +6,7 @@ use std::io::{Cursor, Read as _};
 use std::path::Path;
 
 use cuebook_export::{Format, Redaction};
+use cuebook_grammar::secret::MASK;
 use serde_json::{Value, json};
 use zip::ZipArchive;
 
@@ -105,6 +106,42 @@ fn the_end_of_a_task_is_an_example_and_a_run_without_a_task_has_none() {
         entry
     });
     assert_eq!(untold, Vec::<Value>::new());
+}
+
+#[test]
+fn a_call_whose_steps_all_worked_is_an_example_as_it_was_sent_and_answered() {
+    let answered = |planned_repair: bool, output: &str| {
+        examples_of(|mut entry| {
+            if entry["entry"] == "planning" {
+                let call = entry["call"].as_object_mut().unwrap();
+                call.insert("end".to_owned(), json!("accepted"));
+                call.insert("output".to_owned(), json!(output));
+                let message = |role: &str, text: &str| json!({ "role": role, "text": text });
+                let again = [message("assistant", "no plan"), message("user", "again")];
+                let asked = [message("system", "You plan."), message("user", "Task\nLog in")];
+                call.insert("input".to_owned(), asked.into_iter().chain(again).collect());
+            }
+            if entry["result"] == "failed" || (entry["origin"] == "repair" && planned_repair) {
+                entry["planning"] = json!(1);
+            } else if entry["origin"] == "repair" {
+                entry.as_object_mut().unwrap().remove("planning");
+            }
+            entry
+        })
+    };
+    let contents = |example: &Value| -> Vec<Value> {
+        example["messages"].as_array().unwrap().iter().map(|message| message["content"].clone()).collect()
+    };
+    let examples = answered(false, "type(c1,\"ann\")");
+    assert_eq!(contents(&examples[0]), ["You plan.", "Task\nLog in", "type(c1,\"ann\")"]);
+    let (name, _) = called(&examples[1]["messages"][2]);
+    assert_eq!((examples.len(), name.as_str()), (2, "click"), "what no model planned is a tool call: {examples:#?}");
+
+    let after_failure = answered(true, "type(c1,\"ann\")");
+    assert_eq!(after_failure.len(), 2, "a call with a step that failed has its steps: {after_failure:#?}");
+    assert_eq!(called(&after_failure[1]["messages"][2]).0, "click");
+    let hidden = answered(false, &format!("type(c1,\"{MASK}\")"));
+    assert_eq!(called(&hidden[0]["messages"][2]).0, "type", "an answer that lacks a part is none: {hidden:#?}");
 }
 
 #[test]
