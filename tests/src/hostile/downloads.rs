@@ -36,7 +36,7 @@ enum Want {
     Lost,
     /// Nothing: no download began.
     Nothing,
-    /// One file where the run still goes on when the download begins, 2 s after the step.
+    /// One file where a step waits beyond its beginning, 2 s after the click.
     KeptIfWaiting,
 }
 
@@ -292,7 +292,7 @@ impl Server {
         let outside = std::fs::read_dir(&folder)?.count() - usize::from(into.exists());
         ensure!(outside == 2, "a file lies beside the directory");
         let want = match case.want {
-            Want::KeptIfWaiting if then == Then::Waiting => Want::Kept(1),
+            Want::KeptIfWaiting if matches!(then, Then::Waiting | Then::Stated) => Want::Kept(1),
             Want::KeptIfWaiting => Want::Nothing,
             want => want,
         };
