@@ -135,6 +135,14 @@ fn a_server_that_is_not_reached_fails_as_without_the_proxy() -> Result<()> {
         let message = ended.json()?["error"]["message"].as_str().unwrap_or_default().to_owned();
         assert!(ended.code == 1 && message.contains(error) && message.contains(origin), "{url}: {message}");
     }
+    let script = format!("fetch('http://{closed}/', {{ mode: 'no-cors' }}).catch((error) => error.name)");
+    let plan = json!({ "version": "1.0", "steps": [{ "type": "evaluate", "script": script }] });
+    let flags = ["--allow", &format!("http://{closed}"), "--profile", "unleashed", "--no-repair"];
+    let report = shop.exec("/login", &plan, &flags)?.json()?;
+    let step = &report["steps"][1];
+    assert_eq!(step["data"], "TypeError", "{report:#}");
+    let logged = step["effects"]["consoleErrors"].to_string();
+    assert!(logged.contains("net::ERR_CONNECTION_REFUSED") && !logged.contains("EMPTY_RESPONSE"), "{report:#}");
     Ok(())
 }
 

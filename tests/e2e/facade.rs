@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context as _, Result};
 use cuebook::grammar::seam::boxed::BoxedPlanner;
 use cuebook::grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
-use cuebook::grammar::{deadline::Deadline, id::CandidateId};
+use cuebook::grammar::{deadline::Deadline, id::CandidateId, record::StepOrigin, report::ErrorCode, wire::Millis};
 use cuebook::prelude::*;
 use cuebook_tests::Shop;
 
@@ -83,6 +83,47 @@ async fn ids_tab_and_policy_go_on_from_run_to_run_and_each_run_has_a_folder() ->
     let refused = agent.act(Navigate::to("https://elsewhere.test/")).await;
     assert_eq!(refused.result, RunResult::Blocked, "{refused:?}");
     assert_eq!(std::fs::read_dir(runs.path())?.count(), 4);
+    agent.close().await?;
+    Ok(())
+}
+
+/// A page that opens a modal dialog when it is asked to. Its title says what was pressed.
+const MODAL: &str = "<!doctype html><title>none</title><button onclick='d.showModal()'>Ask</button>\
+    <button id=save onclick='document.title += \" saved\"'>Save</button>\
+    <dialog id=d aria-label='Keep draft?'><button onclick='document.title += \" cancelled\"; d.close()'>Cancel</button>\
+    </dialog>";
+
+/// Why each click of a run was made.
+fn clicks(report: &RunReport) -> Vec<StepOrigin> {
+    let clicks = report.steps.iter().filter(|step| matches!(step.action.action, Action::Click(_)));
+    clicks.map(|step| step.origin).collect()
+}
+
+#[tokio::test]
+async fn one_act_presses_nothing_else_and_a_plan_reports_what_it_pressed() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("modal.html");
+    std::fs::write(&file, MODAL)?;
+    let policy = Policy::default().opening_pages(folder.path().display().to_string());
+    let mut agent = Agent::builder().policy(policy).build().await?;
+    agent.open(&format!("file://{}", file.display())).await.into_result()?;
+    let page = agent.observe(Scope::View).await?;
+    let id = |name: &str| page.candidates.iter().find(|one| one.name == name).map(|one| one.id).context("no button");
+    let (ask, save) = (id("Ask")?, id("Save")?);
+    agent.act(Click::on(ask)).await.into_result()?;
+
+    let timeout_ms = Some(Millis::clamped(1_000));
+    let alone = agent.act(Step { timeout_ms, ..Step::from(Action::from(Click::on(save))) }).await;
+    assert_eq!(alone.error.as_ref().map(|error| error.code), Some(ErrorCode::Covered), "{alone:?}");
+    assert_eq!(clicks(&alone), [StepOrigin::Plan], "{alone:?}");
+    assert_eq!(agent.observe(Scope::View).await?.title, "none");
+
+    let plan = r##"{ "version": "1.0", "candidates": { "save": { "strategy": "css", "selector": "#save" } },
+        "steps": [{ "type": "click", "targetRef": "save", "timeoutMs": 1000 }] }"##;
+    let plan = PlanDraft::read(plan, Author::Operator).map_err(|why| anyhow::anyhow!("{why:?}"))?;
+    let whole = agent.follow(plan).await.into_result()?;
+    assert!(clicks(&whole).contains(&StepOrigin::Repair), "{whole:?}");
+    assert_eq!(agent.observe(Scope::View).await?.title, "none cancelled saved");
     agent.close().await?;
     Ok(())
 }

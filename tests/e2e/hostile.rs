@@ -60,3 +60,25 @@ async fn what_a_page_takes_back_at_once_is_no_success() -> Result<()> {
     assert_eq!((tally.trials, tally.false_success), (names.len(), 0), "{:#?}", tally.examples);
     Ok(())
 }
+
+#[tokio::test]
+async fn ids_of_a_plan_file_hit_what_they_were_observed_as_or_nothing() -> Result<()> {
+    let names = ["table", "list", "cards", "menus", "forms", "boxes"];
+    let few = Trials::few(chrome(None)?, Kind::Ids, names.len());
+    let trials = Trials { seed: 7, names: names.map(str::to_owned).to_vec(), ..few };
+    let tally = trials.run().await?.remove(Kind::Ids.name()).unwrap_or_default();
+    // A heading that counts its records in bare digits makes some needless.
+    let came = tally.done + tally.stopped + tally.needless;
+    assert_eq!((came, tally.faults() - tally.needless), (names.len(), 0), "{:#?}", tally.examples);
+    assert!(tally.done > 0, "{:#?}", tally.examples);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_download_is_kept_whole_or_reported_as_lost() -> Result<()> {
+    let names = ["attachment", "blob", "slow", "pathName", "dropped", "missing", "later", "two"];
+    let tally = tally(Kind::Downloads, &names).await?;
+    assert_eq!((tally.trials, tally.faults()), (names.len(), 0), "{:#?}", tally.examples);
+    assert_eq!((tally.done, tally.stopped), (6, 2));
+    Ok(())
+}

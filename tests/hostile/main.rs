@@ -16,8 +16,8 @@ use serde_json::{Map, json};
 #[derive(Debug, Parser)]
 #[command(name = "cuebook-hostile")]
 struct Arguments {
-    /// A kind of pages: late, meaning, ticking, nested, empty, vanishing, answers, ids, downloads; may be
-    /// repeated; all unless stated
+    /// A kind: late, meaning, ticking, nested, empty, vanishing, answers (all of these unless stated), ids, downloads;
+    /// may be repeated
     #[arg(long)]
     kind: Vec<Kind>,
     /// Only cases of this name; may be repeated
@@ -70,7 +70,7 @@ fn run(arguments: &Arguments) -> Result<usize> {
         let trials = Trials {
             chrome: chrome(arguments.chrome.as_deref())?,
             folder: arguments.folder.clone().unwrap_or_else(pages_folder),
-            kinds: if arguments.kind.is_empty() { Kind::ALL.to_vec() } else { arguments.kind.clone() },
+            kinds: if arguments.kind.is_empty() { Kind::of_pages().collect() } else { arguments.kind.clone() },
             names: arguments.case.clone(),
             trials: arguments.trials,
             seed: arguments.seed,

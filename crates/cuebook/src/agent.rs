@@ -13,9 +13,9 @@ use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use cuebook_grammar::seam::boxed::{BoxedConfirm, BoxedExecutor, BoxedPageModeler, BoxedPlanner, BoxedStepLog};
-use cuebook_grammar::seam::{PageModeler, Redactor, RepairPolicy};
+use cuebook_grammar::seam::{PageModeler, Redactor, Repair, RepairBudget, RepairCase, RepairPolicy};
 use cuebook_grammar::step::Step;
-use cuebook_repair::{Budgets, Controller, Layers, RunRequest, Sight, Work};
+use cuebook_repair::{Budgets, Controller, Ladder, Layers, RunRequest, Rung, Rungs, Sight, Work};
 
 use crate::browser::Tab;
 use crate::egress::reach;
@@ -28,10 +28,44 @@ pub(crate) type Boxes = Layers<
     Box<dyn BoxedPageModeler>,
     Box<dyn BoxedPlanner>,
     Box<dyn BoxedExecutor>,
-    Box<dyn RepairPolicy>,
+    Repairs,
     Box<dyn BoxedStepLog>,
     Box<dyn BoxedConfirm>,
 >;
+
+/// How the runs of an agent are repaired.
+pub(crate) struct Repairs {
+    policy: Box<dyn RepairPolicy>,
+    /// For a run of one step. `None` if the builder was given a policy, which then holds for all.
+    alone: Option<Ladder>,
+    is_alone: bool,
+}
+
+impl Repairs {
+    /// By the stated policy. Without one by the ladder; a step alone then gets no repair that acts on anything else.
+    pub(crate) fn new(policy: Option<Box<dyn RepairPolicy>>) -> Self {
+        let on_others = [Rung::Dismiss, Rung::Candidates, Rung::Locators, Rung::Replan];
+        let alone =
+            policy.is_none().then(|| Ladder::with(on_others.into_iter().fold(Rungs::default(), Rungs::without)));
+        Self { policy: policy.unwrap_or_else(|| Box::new(Ladder::default())), alone, is_alone: false }
+    }
+}
+
+impl RepairPolicy for Repairs {
+    fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair {
+        match &mut self.alone {
+            Some(ladder) if self.is_alone => ladder.next(case, observation, budget),
+            _ => self.policy.next(case, observation, budget),
+        }
+    }
+
+    fn rung(&self) -> Option<&'static str> {
+        match &self.alone {
+            Some(ladder) if self.is_alone => RepairPolicy::rung(ladder),
+            _ => self.policy.rung(),
+        }
+    }
+}
 
 /// Time limit for closing a browser.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -95,7 +129,11 @@ impl Agent {
         Ok(PageModeler::observe(&mut self.controller.layers_mut().modeler, &self.page, scope, deadline).await?)
     }
 
-    /// Runs one step as a plan of the operator: checked, judged, logged, repaired.
+    /// Runs one step as a plan of the operator: checked, judged, logged. Unless the builder was given a
+    /// [policy for repairs](crate::AgentBuilder::repair), nothing else on the page is acted on for it: it is waited and
+    /// scrolled for, it follows its target and enters a lost value again, and else it fails. What covers its target is
+    /// in the failure. [`follow`](Self::follow) dismisses what is in the way, as a step of the report whose origin is
+    /// `repair`.
     ///
     /// ```no_run
     /// use cuebook::prelude::*;
@@ -107,7 +145,8 @@ impl Agent {
     /// # }
     /// ```
     pub async fn act(&mut self, step: impl Into<Step>) -> RunReport {
-        self.follow(PlanDraft::of(Author::Operator, vec![step.into()])).await
+        let plan = PlanDraft::of(Author::Operator, vec![step.into()]);
+        self.work(Work::Plan(Box::new(plan)), None, true).await
     }
 
     /// Runs a plan.
@@ -122,7 +161,7 @@ impl Agent {
     /// # }
     /// ```
     pub async fn follow(&mut self, plan: PlanDraft) -> RunReport {
-        self.work(Work::Plan(Box::new(plan)), None).await
+        self.work(Work::Plan(Box::new(plan)), None, false).await
     }
 
     /// Runs a plan that names ids of an observation that another process made
@@ -141,7 +180,7 @@ impl Agent {
     /// # }
     /// ```
     pub async fn follow_observed(&mut self, plan: PlanDraft, observed: Observation) -> RunReport {
-        self.work(Work::Plan(Box::new(plan)), Some(Box::new(observed))).await
+        self.work(Work::Plan(Box::new(plan)), Some(Box::new(observed)), false).await
     }
 
     /// Carries out a task in words: the planner writes the plans.
@@ -154,7 +193,7 @@ impl Agent {
     /// # }
     /// ```
     pub async fn run(&mut self, task: &str) -> RunReport {
-        self.work(Work::Task(task.to_owned()), None).await
+        self.work(Work::Task(task.to_owned()), None, false).await
     }
 
     /// The tab in which the last run ended.
@@ -189,7 +228,8 @@ impl Agent {
         }
     }
 
-    async fn work(&mut self, work: Work, observed: Option<Box<Observation>>) -> RunReport {
+    async fn work(&mut self, work: Work, observed: Option<Box<Observation>>, is_alone: bool) -> RunReport {
+        self.controller.layers_mut().repair.is_alone = is_alone;
         let ended = |code, message: String| {
             RunReport::without_run(RunResult::Error, Some(RunError::new(code, self.redactor.redact(&message))))
         };

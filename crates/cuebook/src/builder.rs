@@ -21,9 +21,9 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_lexical::Lexical;
 use cuebook_outside::{OutsideHandler, OutsideOptions};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions, Settling};
-use cuebook_repair::{Budgets, Controller, Interrupt, Ladder, Layers, Listener, Sight};
+use cuebook_repair::{Budgets, Controller, Interrupt, Layers, Listener, Sight};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Repairs};
 use crate::browser::{BrowserSource, Containment, Tab};
 use crate::error::AgentError;
 use crate::keeping::Keeping;
@@ -177,7 +177,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Decides what follows a failure. Default: [`Ladder`].
+    /// Decides what follows a failure. Default: [`Ladder`](cuebook_repair::Ladder), without the rungs that act on anything else for the single
+    /// step of [`Agent::act`].
     pub fn repair(mut self, policy: impl RepairPolicy + 'static) -> Self {
         self.repair = Some(Box::new(policy));
         self
@@ -273,7 +274,7 @@ impl AgentBuilder {
             modeler,
             planner: Arc::new(self.planner.unwrap_or_else(|| Box::new(Lexical))),
             executor,
-            repair: self.repair.unwrap_or_else(|| Box::new(Ladder::default())),
+            repair: Repairs::new(self.repair),
             log: self.log.unwrap_or_else(|| Box::new(MemoryLog::default())),
             confirm: self.confirm.unwrap_or_else(|| Box::new(NobodyConfirms)),
         };

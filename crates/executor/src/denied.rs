@@ -53,6 +53,12 @@ impl Run<'_> {
         }
         reason_of(url, &self.denials.unreached(self.seen.denied_from))
     }
+
+    /// The errors that the browser logged, with their reasons as it would log them without our proxy.
+    pub(crate) fn logged_errors(&self) -> Vec<String> {
+        let unreached = self.denials.unreached(self.seen.denied_from);
+        self.seen.network.errors().into_iter().map(|text| logged(text, &unreached)).collect()
+    }
 }
 
 /// What the browser reports of a proxy that does not reach a server, by a plain request and by a tunnel.
@@ -62,6 +68,16 @@ const HIDING: [&str; 3] =
 fn reason_of(url: &str, unreached: &[UnreachedServer]) -> Option<&'static str> {
     let (host, port) = place(url)?;
     unreached.iter().rev().find(|one| one.host == host && one.port == port).map(|one| one.error)
+}
+
+/// What the browser logs of a resource ends with its URL in brackets.
+fn logged(text: String, unreached: &[UnreachedServer]) -> String {
+    let hiding = HIDING.into_iter().find(|error| text.contains(error));
+    let url = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+    match hiding.zip(url).and_then(|(error, (_, url))| Some((error, reason_of(url, unreached)?))) {
+        Some((error, reason)) => text.replacen(error, reason, 1),
+        None => text,
+    }
 }
 
 /// A network error in words, where the name of the error needs some.
@@ -183,6 +199,14 @@ mod tests {
         assert_eq!(reason_of("http://127.0.0.1:9/", &all), Some("net::ERR_CONNECTION_REFUSED"), "the last one counts");
         assert_eq!(reason_of("http://a.test/", &all), None);
         assert!(all.iter().all(|one| in_words(one.error).is_some()));
+        let said = |error: &str, url: &str| logged(format!("Failed to load resource: {error} ({url})"), &all);
+        assert_eq!(
+            said("net::ERR_TUNNEL_CONNECTION_FAILED", "https://a.test/x"),
+            "Failed to load resource: net::ERR_NAME_NOT_RESOLVED (https://a.test/x)"
+        );
+        for (error, url) in [("net::ERR_EMPTY_RESPONSE", "http://b.test/"), ("net::ERR_ABORTED", "https://a.test/x")] {
+            assert_eq!(said(error, url), format!("Failed to load resource: {error} ({url})"));
+        }
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Run<'_> {
         record.requests = requests.map(|request| self.without_proxy(request)).collect();
         let redacted = |text: &str| self.redacted(text);
         let scripts = self.seen.network.script_errors().into_iter().map(|error| error.in_words(redacted));
-        record.console_errors = scripts.chain(self.seen.network.errors()).take(MAX_NOTABLE).collect();
+        record.console_errors = scripts.chain(self.logged_errors()).take(MAX_NOTABLE).collect();
         record.dialogs = self.seen.activity.answered.iter().cloned().chain(events.dialogs).collect();
         record.downloads = events.downloads;
         record.new_tabs = events.new_tabs;

@@ -36,6 +36,8 @@ enum Want {
     Lost,
     /// Nothing: no download began.
     Nothing,
+    /// One file where a step waits beyond its beginning, 2 s after the click.
+    KeptIfWaiting,
 }
 
 struct Case {
@@ -49,7 +51,7 @@ const fn case(name: &'static str, html: &'static str, want: Want) -> Case {
     Case { name, html, want }
 }
 
-const CASES: [Case; 20] = [
+const CASES: [Case; 22] = [
     case("attachment", "<a href='file/attachment'>Get</a>", Want::Kept(1)),
     case("attribute", "<a href='file/inline' download='named.txt'>Get</a>", Want::Kept(1)),
     case(
@@ -109,6 +111,12 @@ const CASES: [Case; 20] = [
          })</script>",
         Want::Kept(1),
     ),
+    case(
+        "muchLater",
+        "<button>Get</button><script>go(() => setTimeout(() => save('file/attachment', ''), 2000))</script>",
+        Want::KeptIfWaiting,
+    ),
+    case("missingAttachment", "<a href='file/gone'>Get</a>", Want::Lost),
     case("newTab", "<a href='file/attachment' target=_blank>Get</a>", Want::Kept(1)),
     case("form", "<form method=post action='file/attachment'><button>Get</button></form>", Want::Kept(1)),
     case("empty", "<a href='file/empty'>Get</a>", Want::Kept(1)),
@@ -131,9 +139,11 @@ enum Then {
     AnotherStep,
     /// The step itself states that the download is complete.
     Stated,
+    /// A step that waits for a text, which the page shows 4 s after the click.
+    Waiting,
 }
 
-const THEN: [Then; 3] = [Then::Nothing, Then::AnotherStep, Then::Stated];
+const THEN: [Then; 4] = [Then::Nothing, Then::AnotherStep, Then::Stated, Then::Waiting];
 
 /// The content of a trial's files.
 fn content(number: usize, file: usize) -> String {
@@ -176,6 +186,11 @@ async fn file(Params((number, what)): Params<(usize, String)>) -> Response {
         "control" => named("filename*=UTF-8''re%00po%0Art%1B%5B31m%E2%80%AEgpj.txt", whole(text)),
         "slow" => named("filename=\"slow.txt\"", trickling(&text, 8, Duration::from_millis(400))),
         "pausing" => named("filename=\"pausing.txt\"", trickling(&text, 3, Duration::from_millis(2_500))),
+        "gone" => {
+            let mut answer = named("filename=\"gone.txt\"", whole(text));
+            *answer.status_mut() = StatusCode::NOT_FOUND;
+            answer
+        }
         "late" => {
             tokio::time::sleep(Duration::from_millis(700)).await;
             named("filename=\"late.txt\"", whole(text))
@@ -238,7 +253,8 @@ impl Server {
             "<!doctype html><meta charset=utf-8><title>Files</title><h1>Files</h1><script>
              const go = (action) => document.querySelector('button').addEventListener('click', action);
              const save = (href, download) => Object.assign(document.createElement('a'), {{ href, download }}).click();
-             </script>{}<p><input aria-label=Note></p>",
+             addEventListener('click', () => setTimeout(() => document.querySelector('output').append('Ready'), 4000), {{ once: true }});
+             </script>{}<p><input aria-label=Note></p><output></output>",
             case.html.replace("TEXT", &text)
         );
         self.pages.lock().insert(number, page);
@@ -248,14 +264,18 @@ impl Server {
             click["post"] = json!([{ "kind": "downloadCompleted" }]);
         }
         let mut steps = vec![click];
-        if then == Then::AnotherStep {
-            steps.push(json!({ "type": "setValue", "targetRef": "note", "value": "next" }));
+        match then {
+            Then::AnotherStep => steps.push(json!({ "type": "setValue", "targetRef": "note", "value": "next" })),
+            Then::Waiting => steps.push(json!({ "type": "waitFor", "timeoutMs": 9_000,
+                "condition": { "kind": "visible", "target": "ready" } })),
+            Then::Nothing | Then::Stated => {}
         }
         let plan = json!({
             "version": "1.0",
             "candidates": {
                 "get": { "strategy": "text", "text": "Get", "exact": true },
-                "note": { "strategy": "byLabel", "text": "Note" }
+                "note": { "strategy": "byLabel", "text": "Note" },
+                "ready": { "strategy": "text", "text": "Ready", "exact": true }
             },
             "steps": steps,
         });
@@ -271,7 +291,12 @@ impl Server {
         self.pages.lock().remove(&number);
         let outside = std::fs::read_dir(&folder)?.count() - usize::from(into.exists());
         ensure!(outside == 2, "a file lies beside the directory");
-        came(case, number, &files(&into)?, &report)
+        let want = match case.want {
+            Want::KeptIfWaiting if matches!(then, Then::Waiting | Then::Stated) => Want::Kept(1),
+            Want::KeptIfWaiting => Want::Nothing,
+            want => want,
+        };
+        came(case.name, want, number, &files(&into)?, &report)
     }
 }
 
@@ -303,7 +328,7 @@ fn under<'a>(report: &'a Value, name: &str, found: &mut Vec<&'a Value>) {
     }
 }
 
-fn came(case: &Case, number: usize, kept: &BTreeMap<String, String>, report: &Value) -> Result<Came> {
+fn came(name: &str, want: Want, number: usize, kept: &BTreeMap<String, String>, report: &Value) -> Result<Came> {
     let (mut told, mut problems) = (Vec::new(), Vec::new());
     under(report, "downloads", &mut told);
     under(report, "problems", &mut problems);
@@ -312,9 +337,9 @@ fn came(case: &Case, number: usize, kept: &BTreeMap<String, String>, report: &Va
         let names: Vec<String> = kept.values().map(|name| name.chars().take(80).collect()).collect();
         format!("{} {}, kept {names:?}, told {told:?}, {problems:?}", report["result"], report["error"]["message"])
     };
-    let count = if let Want::Kept(count) = case.want { count } else { 1 };
+    let count = if let Want::Kept(count) = want { count } else { 1 };
     let bytes: Vec<String> =
-        (0..count).map(|file| if case.name == "empty" { String::new() } else { content(number, file) }).collect();
+        (0..count).map(|file| if name == "empty" { String::new() } else { content(number, file) }).collect();
     let whole: Vec<String> = bytes.iter().map(|bytes| digest(bytes.as_bytes())).collect();
     let is_told = |(digest, bytes): (&String, &String)| {
         told.iter()
@@ -328,12 +353,12 @@ fn came(case: &Case, number: usize, kept: &BTreeMap<String, String>, report: &Va
         return Ok(Came::FalseSuccess(said()));
     }
     let is_ok = report["result"] == "ok";
-    Ok(match case.want {
+    Ok(match want {
         Want::Kept(_) | Want::KeptOrUnfinished if all_kept && all_told && is_ok => Came::Done,
         Want::KeptOrUnfinished if !told.is_empty() && kept.is_empty() => Came::Stopped,
         Want::Kept(count) if told.len() < count => Came::FalseSuccess(format!("silent: {}", said())),
         Want::Lost if kept.is_empty() && (!told.is_empty() || !problems.is_empty()) => Came::Stopped,
-        Want::Nothing if kept.is_empty() => Came::Stopped,
+        Want::Nothing | Want::KeptIfWaiting if kept.is_empty() => Came::Stopped,
         Want::Lost => Came::FalseSuccess(format!("silent: {}", said())),
         _ => Came::Needless(said()),
     })

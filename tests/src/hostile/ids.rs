@@ -190,7 +190,7 @@ enum Way {
 }
 
 const WAYS: [Way; 5] = [Way::Launched, Way::Reloaded, Way::Live("new"), Way::Live("records"), Way::Live("places")];
-const HEADINGS: [&str; 2] = ["plain", "bracket"];
+const HEADINGS: [&str; 3] = ["plain", "bracket", "number"];
 /// How long a page takes to draw its register, in milliseconds.
 const LATE: [u64; 3] = [0, 0, 400];
 
@@ -265,7 +265,7 @@ impl Server {
         let drawn = mixed(turn.seed.wrapping_mul(1_000_003).wrapping_add(turn.number as u64)) >> 8;
         let pick = |of: usize, divided: u64| (drawn / divided) as usize % of;
         let (at, way) = (pick(6, 1), WAYS[pick(WAYS.len(), 6)]);
-        let (heading, late) = (HEADINGS[pick(2, 30)], LATE[pick(3, 60)]);
+        let (heading, late) = (HEADINGS[pick(3, 30)], LATE[pick(3, 90)]);
         let name = format!("{} {} {way:?} {} {heading} {late} ms", layout.name, change.0, at + 1);
         let facts = json!({ "layout": layout.name, "heading": heading, "late": late });
         (name, self.judged(desk, turn.number, (layout, change, way, at), facts).await)

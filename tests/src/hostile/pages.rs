@@ -49,6 +49,11 @@ impl Kind {
         Self::Downloads,
     ];
 
+    /// Those whose trials are steps on pages from a file.
+    pub fn of_pages() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|kind| !kind.is_of_commands())
+    }
+
     /// Its name, and that of its file of pages.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -162,7 +167,7 @@ mod tests {
 
     #[test]
     fn every_page_has_a_header_and_a_name_of_its_own() {
-        for kind in Kind::ALL.into_iter().filter(|kind| !kind.is_of_commands()) {
+        for kind in Kind::of_pages() {
             let all = cases(&pages_folder(), kind).unwrap();
             let mut names: Vec<String> = all.iter().map(|(case, moment)| format!("{} {moment}", case.name)).collect();
             names.sort();
