@@ -144,3 +144,16 @@ async fn a_target_that_is_found_by_nothing_says_where_more_of_the_page_is() {
     let failure = failed(lab.click("#never").await);
     assert!(failure.message.ends_with("; it is scrolled to the end"), "{}", failure.message);
 }
+
+#[tokio::test]
+async fn a_target_below_the_edge_of_its_pane_is_not_in_view_though_its_box_is_in_the_viewports() {
+    let page =
+        "<div id=pane style='height:100px;overflow:auto'><div style='height:300px'></div><p id=it>Here</p></div>";
+    let mut lab = lab(&[("/", page)]).await;
+    let it = json!({"it": css_of("#it")});
+    let post = json!([{"kind": "inViewport", "target": "it"}]);
+    succeeded(lab.step(it.clone(), json!({"type": "scroll", "targetRef": "it", "post": post})).await);
+    lab.eval("pane.scrollTop = 0").await;
+    let success = succeeded(lab.step(it, until(json!({"targetRef": "it"}))).await);
+    assert_eq!(moves(&success), 0, "it is in the document, so it is only brought into view");
+}
