@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
 
-use super::commands::{Desk, Shared, Turn, called};
+use super::desk::{Desk, Shared, Turn, called};
 use super::tally::Came;
 
 /// What has to come of a download.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::commands::{Desk, Shared, Turn, called, evaluate};
+use super::desk::{Desk, Shared, Turn, called, evaluate};
 use super::mixed;
 use super::tally::Came;
 

@@ -4,6 +4,7 @@
 //! account. `cargo xtask soak --hostile N` runs many; a few run with the tests. Two kinds are trials of commands.
 
 mod commands;
+mod desk;
 mod downloads;
 mod ids;
 mod link;
