@@ -48,15 +48,15 @@ impl Watch {
     /// One event between two steps, or at the end of a run.
     pub(crate) fn note(&mut self, browser: &Browser, page: &Page, event: BrowserEvent) {
         match event {
-            BrowserEvent::PageOpened { page: new, opener: Some(opener) } if opener == *page.target_id() => {
-                if new.is_beside(page) && self.new_tabs.len() < MAX_TABS {
-                    self.new_tabs.push(cut(&new.url(), LONGEST));
-                }
+            BrowserEvent::PageOpened { page: new, opener: Some(opener) }
+                if opener == *page.target_id() && new.is_beside(page) && self.new_tabs.len() < MAX_TABS =>
+            {
+                self.new_tabs.push(cut(&new.url(), LONGEST));
             }
-            BrowserEvent::DownloadStarted { guid, url, suggested_filename, frame } => {
-                if !is_of_another(browser, page, &frame) {
-                    self.downloads.started(guid, download(&url, &suggested_filename), false, Instant::now());
-                }
+            BrowserEvent::DownloadStarted { guid, url, suggested_filename, frame }
+                if !is_of_another(browser, page, &frame) =>
+            {
+                self.downloads.started(guid, download(&url, &suggested_filename), false, Instant::now());
             }
             BrowserEvent::DownloadProgress { guid, state, received, .. } => {
                 self.downloads.went_on(&guid, end_of(state), received, Instant::now());
