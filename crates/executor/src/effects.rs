@@ -7,7 +7,7 @@ use std::time::Duration;
 use cuebook_cdp::FrameId;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::facts::RequestFact;
-use cuebook_grammar::outcome::{EffectRecord, MutationSummary, Problem, ProblemKind};
+use cuebook_grammar::outcome::{EffectRecord, Late, MutationSummary, Problem, ProblemKind};
 use cuebook_grammar::render::cut;
 use cuebook_probe::ProbeError;
 use futures_util::FutureExt as _;
@@ -69,6 +69,13 @@ impl Run<'_> {
         self.seen.activity.effect |=
             takes_focus || record.url_after.is_some() || summaries.iter().any(|(_, summary)| summary.effect);
         Some(record)
+    }
+
+    /// Consequences of earlier steps, for the record of this one.
+    fn late(&mut self) -> Late {
+        let late = self.watch.take_late();
+        let requests = self.seen.network.of_run(&self.page, |requests| requests.take_late());
+        Late { requests: requests.into_iter().map(|request| self.without_proxy(request)).collect(), ..late }
     }
 
     /// Whether anything came that a step which only waits or reads would not look for.

@@ -10,12 +10,10 @@ use cuebook_cdp::{Browser, BrowserEvent, BrowserEvents, DownloadState, FrameId, 
 use cuebook_grammar::facts::{DownloadEnd, DownloadFact};
 use cuebook_grammar::ledger::downloads::Downloads;
 use cuebook_grammar::outcome::Late;
-use cuebook_grammar::plan::BoundTarget;
 use cuebook_grammar::render::cut;
 use futures_util::FutureExt as _;
 
 use crate::activity::LONGEST;
-use crate::run::Run;
 
 const MAX_TABS: usize = 10;
 
@@ -90,24 +88,5 @@ pub(crate) const fn end_of(state: DownloadState) -> Option<DownloadEnd> {
         DownloadState::Completed => Some(DownloadEnd::Completed),
         DownloadState::Canceled => Some(DownloadEnd::Canceled),
         _ => None,
-    }
-}
-
-impl Run<'_> {
-    /// Consequences of earlier steps, for the record of this one.
-    pub(crate) fn late(&mut self) -> Late {
-        let late = self.watch.take_late();
-        let requests = self.seen.network.of_run(&self.page, |requests| requests.take_late());
-        Late { requests: requests.into_iter().map(|request| self.without_proxy(request)).collect(), ..late }
-    }
-
-    /// The step in words, such as `click button "Save"`.
-    pub(crate) fn called(&self) -> String {
-        let verb = self.step.action().kind().meta().name;
-        let target = self.step.main_target().map(|(_, target)| match target {
-            BoundTarget::Observed(candidate) => candidate.title(),
-            BoundTarget::Declared(locator) => locator.to_string(),
-        });
-        target.map_or_else(|| verb.to_owned(), |target| format!("{verb} {}", cut(&target, 100)))
     }
 }

@@ -454,6 +454,16 @@ impl Run<'_> {
         failure
     }
 
+    /// The step in words, such as `click button "Save"`.
+    pub(crate) fn called(&self) -> String {
+        let verb = self.step.action().kind().meta().name;
+        let target = self.step.main_target().map(|(_, target)| match target {
+            BoundTarget::Observed(candidate) => candidate.title(),
+            BoundTarget::Declared(locator) => locator.to_string(),
+        });
+        target.map_or_else(|| verb.to_owned(), |target| format!("{verb} {}", cut(&target, 100)))
+    }
+
     /// The tab that is current once this one is closed: its opener, or the newest.
     pub(crate) fn successor(&self) -> Option<cuebook_cdp::Page> {
         let others = self.browser.pages_beside(&self.page);
