@@ -1,6 +1,5 @@
 //! By what a failure is recognised.
 
-use cuebook_grammar::action::Action;
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{Cause, Stage};
