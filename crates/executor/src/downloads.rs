@@ -20,7 +20,7 @@ use crate::run::Run;
 use crate::stop::{Part, gone_stop};
 
 /// How long a step waits for a download to begin, and for more of one that has begun.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(1_500);
+const PATIENCE: Duration = Duration::from_millis(1_500);
 /// The largest file that goes to the artifacts.
 const KEPT: u64 = 64 * 1024 * 1024;
 
@@ -43,10 +43,9 @@ impl Run<'_> {
         }
     }
 
-    /// Whether bytes of a download of the step keep coming.
+    /// Whether a download of the step is under way.
     pub(crate) fn is_downloading(&self) -> bool {
-        let now = Instant::now();
-        self.watch.downloads.of_step().filter_map(|one| one.awaited_until(PATIENCE)).any(|until| now < until)
+        self.watch.downloads.of_step().any(|one| one.fact.end.is_none())
     }
 
     /// Waits for the download that the browser announces after it cancelled a navigation for it; `false` if none comes.

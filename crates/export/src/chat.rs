@@ -117,6 +117,9 @@ fn plain(schema: &mut Value) {
                 if let [Value::Object(only)] = &mut variants[..] {
                     let only = std::mem::take(only);
                     members.remove("anyOf");
+                    let mut only = Value::Object(only);
+                    plain(&mut only);
+                    let only = only.as_object_mut().map(std::mem::take).unwrap_or_default();
                     only.into_iter().for_each(|(name, value)| _ = members.entry(name).or_insert(value));
                 }
             }

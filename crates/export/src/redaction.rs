@@ -129,6 +129,7 @@ fn strict(value: &mut Value, key: &str) {
             let target = match members.get("type").and_then(Value::as_str) {
                 Some("dragTo") => "to",
                 Some("findElements") => "within",
+                Some("scrollUntil") => "container",
                 _ => "",
             };
             for (key, value) in members.iter_mut() {

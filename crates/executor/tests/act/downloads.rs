@@ -107,3 +107,14 @@ async fn a_download_is_waited_for_as_long_as_its_bytes_come() {
     let download = &success.evidence.effects.unwrap().downloads[0];
     assert_eq!((download.end, download.bytes), (Some(DownloadEnd::Completed), Some(40_000)));
 }
+
+#[tokio::test]
+async fn a_download_that_is_asked_for_may_pause() {
+    let part = "begin".repeat(2_000);
+    let body = format!("{part}PAUSEPAUSEPAUSEPAUSE{part}");
+    let pages = [("/", "<a id=go href='/slow.bin'>Get</a>"), ("/slow.bin", body.as_str())];
+    let mut lab = lab(&pages).await;
+    let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadCompleted"}]});
+    let success = succeeded(lab.step(get(), step).await);
+    assert_eq!(success.evidence.effects.unwrap().downloads[0].bytes, Some(20_000));
+}

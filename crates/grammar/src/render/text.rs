@@ -185,15 +185,14 @@ fn is_telling(summary: &str) -> bool {
 /// Panes that are named.
 const PANES: usize = 5;
 
-/// `pane "div#list" of [c7]: 300 px above, 1551 px below`: what a pane holds beyond what it shows.
+/// `pane of [c7]: 300 px above, 1551 px below`: the extent of a pane beyond what it shows. It is called by a candidate in
+/// it, else by its element.
 fn pane_line(observation: &Observation, pane: &Pane) -> String {
-    let mut out = match pane.container.as_str() {
-        "" => format!("pane of frame {}", quoted(frame_title(observation, pane.frame), 60)),
-        container => format!("pane {}", quoted(container, 60)),
+    let mut out = match (observation.in_pane(pane), pane.container.as_str()) {
+        (Some(id), _) => format!("pane of [{id}]"),
+        (None, "") => format!("pane of frame {}", quoted(frame_title(observation, pane.frame), 60)),
+        (None, container) => format!("pane {}", quoted(container, 60)),
     };
-    if let Some(id) = observation.in_pane(pane) {
-        let _ = write!(out, " of [{id}]");
-    }
     let sides =
         [(pane.above, "above"), (pane.below, "below"), (pane.left, "on the left"), (pane.right, "on the right")];
     let more = sides.into_iter().filter(|(pixels, _)| *pixels > 0);

@@ -60,7 +60,7 @@ async fn panes_in_view_say_what_they_do_not_show() {
     assert_eq!((seen.panes[1].left, seen.panes[1].right), (0, 300));
     assert_eq!(seen.in_pane(&seen.panes[0]), Some(named(&seen, "Row").id));
     let text = cuebook_grammar::render::text(&seen, &Default::default());
-    let line = format!("pane \"div#list\" of [{}]: 120 px above, 180 px below", named(&seen, "Row").id);
+    let line = format!("pane of [{}]: 120 px above, 180 px below", named(&seen, "Row").id);
     assert!(text.contains(&line), "{text}");
     stage.page_script("list.scrollTop = 0; list.lastElementChild.style.height = '100px'; 0").await;
     let seen = stage.observe(Scope::View).await;
