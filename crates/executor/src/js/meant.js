@@ -19,7 +19,7 @@ const hasStirred = () => {
   if (stirring.takeRecords().length) stirred = isNews = true;
   return stirred;
 };
-/** Whether the document changed since this was asked last: a key that changes nothing around its field costs nothing. */
+/** Whether the document changed since this was asked last: a key that changes nothing costs nothing. */
 const hasNews = () => {
   hasStirred();
   const was = isNews;

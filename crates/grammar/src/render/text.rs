@@ -268,7 +268,9 @@ fn whole_header(observation: &Observation) -> String {
     } else if below > 1.0 && observation.scope == Scope::View {
         let _ = writeln!(out, "{below:.0} px below");
     }
-    for pane in observation.panes.iter().take(PANES) {
+    // Like the page: what is listed whole says only where it was scrolled to.
+    let is_told = |pane: &&Pane| observation.scope == Scope::View || pane.above > 0 || pane.left > 0;
+    for pane in observation.panes.iter().filter(is_told).take(PANES) {
         let _ = writeln!(out, "{}", pane_line(observation, pane));
     }
     for live in observation.sketch.live.iter().take(reading::LIVE) {
