@@ -53,6 +53,8 @@ pub(crate) struct PageState {
     gone: VecDeque<(u64, Candidate)>,
 }
 
+/// Rest before a document that is gone is looked up again.
+const REPLACED: Duration = Duration::from_millis(20);
 /// Observations after which a candidate that is gone is forgotten.
 const RECENT_OBSERVATIONS: u64 = 12;
 /// The most candidates that are remembered after they are gone.
@@ -118,8 +120,22 @@ impl LivePageModeler {
             return Ok(state.probe.clone());
         }
         let wire = self.page(page)?;
-        let probe = Probe::attach_with(wire, self.digest.clone(), self.options.probe.clone(), until).await?;
-        probe.extend(WALK, until).await?;
+        let attach = async || {
+            let probe =
+                Probe::attach_with(wire.clone(), self.digest.clone(), self.options.probe.clone(), until).await?;
+            probe.extend(WALK, until).await?;
+            Ok::<_, ProbeError>(probe)
+        };
+        let probe = loop {
+            match attach().await {
+                Err(ProbeError::Gone) if wire.crashed() => return Err(ModelError::Crashed),
+                // A document that is being replaced, or a crash that is reported a moment later.
+                Err(ProbeError::Gone) if !wire.closed() && Instant::now() < until => {
+                    tokio::time::sleep(REPLACED).await;
+                }
+                attached => break attached?,
+            }
+        };
         let state = PageState {
             probe: probe.clone(),
             known: Known::default(),

@@ -249,7 +249,7 @@ fn flags(candidate: &Candidate, is_new: bool) -> Vec<String> {
         words.push(format!("max {most}"));
     }
     if let Some(kinds) = &bounds.accept {
-        words.push(format!("accept={}", quoted(kinds, 60)));
+        words.push(quoted(kinds, 60));
     }
     let mut flag = |on: bool, word: &str| {
         if on {

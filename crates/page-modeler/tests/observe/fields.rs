@@ -193,7 +193,7 @@ async fn what_the_markup_states_of_a_field_or_an_item_is_a_state_of_it() {
     assert_eq!((bounds("Twelfth").position, bounds("Twelfth").set_size), (Some(12), Some(340)));
     assert_eq!((bounds("Endless").position, bounds("Endless").set_size), (Some(13), None));
     let text = cuebook_grammar::render::text(&seen, &Default::default());
-    for said in ["[max 20]", "[max 500]", "[accept=\".pdf, image/*\"]", "[12 of 340]", "[13]"] {
+    for said in ["[max 20]", "[max 500]", "[\".pdf, image/*\"]", "[12 of 340]", "[13]"] {
         assert!(text.contains(said), "{said}: {text}");
     }
     stage.page_script("document.querySelector('[role=option]').setAttribute('aria-posinset', '11'); 0").await;
