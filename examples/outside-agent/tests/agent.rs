@@ -192,7 +192,14 @@ fn an_agent_of_fakes_buys_a_pencil_and_asks_before_it_pays() {
             index += 1;
         }
     }
-    now(log.close(&RunEnd { run_id: RunId::new("r1"), ts_ms: 0, result: RunResult::Ok, conclusion: None })).unwrap();
+    now(log.close(&RunEnd {
+        run_id: RunId::new("r1"),
+        ts_ms: 0,
+        result: RunResult::Ok,
+        conclusion: None,
+        late: Default::default(),
+    }))
+    .unwrap();
 
     assert_eq!(answer.unwrap().as_str(), "Thank you");
     assert_eq!((agent.shop.place(), agent.shop.orders()), (Place::Confirmation, 1));
@@ -368,7 +375,14 @@ fn the_log_keeps_its_order() {
     assert!(now(log.commit(forged, &record(&step, 0, done.clone()))).is_err());
     let ticket = now(log.begin(&intent(&step, 0))).unwrap();
     now(log.commit(ticket, &record(&step, 0, done))).unwrap();
-    now(log.close(&RunEnd { run_id: RunId::new("r1"), ts_ms: 0, result: RunResult::Ok, conclusion: None })).unwrap();
+    now(log.close(&RunEnd {
+        run_id: RunId::new("r1"),
+        ts_ms: 0,
+        result: RunResult::Ok,
+        conclusion: None,
+        late: Default::default(),
+    }))
+    .unwrap();
     assert!(now(log.begin(&intent(&step, 1))).is_err());
     assert_eq!(log.entries().len(), 4);
 }
