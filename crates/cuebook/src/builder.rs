@@ -177,8 +177,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Decides what follows a failure. Default: [`Ladder`](cuebook_repair::Ladder), without the rungs that act on anything else for the single
-    /// step of [`Agent::act`].
+    /// Decides what follows a failure. Default: [`Ladder`](cuebook_repair::Ladder), without the rungs that act on
+    /// anything else for the single step of [`Agent::act`].
     pub fn repair(mut self, policy: impl RepairPolicy + 'static) -> Self {
         self.repair = Some(Box::new(policy));
         self
