@@ -481,7 +481,7 @@ impl StepCheck<'_> {
             self.report(ViolationCode::InvalidArgument, "", message);
         }
         if search.text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            self.report(ViolationCode::InvalidArgument, "text", "expected a text to look for, saw a blank one");
+            self.report(ViolationCode::VacuousCondition, "text", "expected a text to look for, saw a blank one");
         }
         if matches!(search.direction, Some(Direction::Top | Direction::Bottom)) {
             let message = "expected `up`, `down`, `left` or `right`: what is looked for may lie on the way to the end";

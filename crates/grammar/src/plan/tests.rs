@@ -86,7 +86,7 @@ fn each_fault_has_its_code() {
         (json!([{ "type": "scroll" }]), &[V::InvalidArgument]),
         (json!([{ "type": "scroll", "direction": "down", "deltaY": 100 }]), &[V::InvalidArgument]),
         (json!([{ "type": "scrollUntil" }]), &[V::InvalidArgument]),
-        (json!([{ "type": "scrollUntil", "text": " " }]), &[V::InvalidArgument]),
+        (json!([{ "type": "scrollUntil", "text": " " }]), &[V::VacuousCondition]),
         (json!([{ "type": "scrollUntil", "text": "Row", "targetRef": "c1" }]), &[V::InvalidArgument]),
         (json!([{ "type": "scrollUntil", "text": "Row", "direction": "bottom" }]), &[V::InvalidArgument]),
         (json!([{ "type": "scrollUntil", "text": "Row", "container": "c99" }]), &[V::UnknownTarget]),
