@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use cuebook_cdp::{DialogKind as WireDialog, FrameId, OpenDialog, Page};
+use cuebook_cdp::{DialogKind as WireDialog, FrameId, OpenDialog, TargetId};
 use cuebook_grammar::facts::{DialogFact, DialogKind};
 use cuebook_grammar::render::cut;
 
@@ -16,7 +16,7 @@ pub(crate) struct Activity {
     pub(crate) dialogs: Vec<DialogFact>,
     /// Dialogs that the step itself answered.
     pub(crate) answered: Vec<DialogFact>,
-    pub(crate) new_tabs: Vec<Page>,
+    pub(crate) new_tabs: Vec<NewTab>,
     /// URLs of tabs that closed.
     pub(crate) closed_tabs: Vec<String>,
     pub(crate) refused_tabs: u32,
@@ -34,6 +34,14 @@ pub(crate) struct Activity {
     /// A frame reported an effect.
     pub(crate) effect: bool,
     pub(crate) events: u64,
+}
+
+/// A tab that opened during the step.
+#[derive(Clone, Debug)]
+pub(crate) struct NewTab {
+    pub(crate) tab: TargetId,
+    /// Where it is now.
+    pub(crate) url: String,
 }
 
 /// A dialog, as conditions and records carry it.

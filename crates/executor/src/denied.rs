@@ -23,7 +23,7 @@ impl Run<'_> {
         if denied.is_empty() {
             return denied;
         }
-        join(denied, &self.seen.network.facts())
+        join(denied, &self.seen.traffic.facts())
     }
 
     /// The failure of a step whose document was denied. It is the page that the step led to, so nothing else that holds
@@ -33,7 +33,7 @@ impl Run<'_> {
         if denied.is_empty() {
             return None;
         }
-        document(&denied, &self.seen.network.documents())
+        document(&denied, &self.seen.traffic.documents())
     }
 }
 
@@ -57,7 +57,7 @@ impl Run<'_> {
     /// The errors that the browser logged, with their reasons as it would log them without our proxy.
     pub(crate) fn logged_errors(&self) -> Vec<String> {
         let unreached = self.denials.unreached(self.seen.denied_from);
-        self.seen.network.errors().into_iter().map(|text| logged(text, &unreached)).collect()
+        self.seen.traffic.errors().iter().map(|text| logged(text.clone(), &unreached)).collect()
     }
 }
 

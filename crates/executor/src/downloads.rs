@@ -8,8 +8,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{FrameId, GoneReason};
-use cuebook_grammar::action::Action;
-use cuebook_grammar::facts::DownloadFact;
 use cuebook_grammar::ledger::downloads::Downloads;
 use cuebook_grammar::outcome::{ArtifactRef, Stage};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
@@ -17,6 +15,7 @@ use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
 use crate::error::ExecutorError;
 use crate::late::{download, is_of_another};
 use crate::run::Run;
+use crate::seen::Event;
 use crate::stop::{Part, gone_stop};
 
 /// How long a step waits for a download to begin, and for more of one that has begun.
@@ -30,37 +29,22 @@ impl Run<'_> {
         if is_of_another_tab || is_of_another(self.browser, &self.page, frame) {
             return;
         }
-        self.watch.downloads.started(guid, download(url, filename), true, Instant::now());
-        self.sampled();
-    }
-
-    /// The downloads so far, as conditions and records carry them. A step that only waits may wait for an earlier one.
-    pub(crate) fn downloads(&self) -> Vec<DownloadFact> {
-        let downloads = &self.watch.downloads;
-        match self.step.action() {
-            Action::WaitFor(_) => downloads.all().map(|one| one.fact.clone()).collect(),
-            _ => downloads.of_step().map(|one| one.fact.clone()).collect(),
-        }
-    }
-
-    /// Whether a download of the step is under way.
-    pub(crate) fn is_downloading(&self) -> bool {
-        self.watch.downloads.of_step().any(|one| one.fact.end.is_none())
+        self.saw(Event::DownloadStarted { guid, fact: download(url, filename) });
     }
 
     /// Waits for the download that the browser announces after it cancelled a navigation for it; `false` if none comes.
     pub(crate) async fn download_begins(&mut self) -> Part<bool> {
         let by = self.within(PATIENCE);
-        while self.watch.downloads.of_step().next().is_none() && Instant::now() < by {
+        while self.seen.downloads.of_step().next().is_none() && Instant::now() < by {
             self.next_of_browser(by).await?;
         }
-        Ok(self.watch.downloads.of_step().next().is_some())
+        Ok(self.seen.downloads.of_step().next().is_some())
     }
 
     /// Waits until no download of the step is under way, as long as the bytes of one keep coming.
     pub(crate) async fn finish_downloads(&mut self) -> Part<()> {
         loop {
-            let until = self.watch.downloads.of_step().filter_map(|one| one.awaited_until(PATIENCE)).max();
+            let until = self.seen.downloads.of_step().filter_map(|one| one.awaited_until(PATIENCE)).max();
             let Some(by) = until.map(|until| until.min(self.answer_by())) else { return Ok(()) };
             if Instant::now() >= by {
                 return Ok(());
@@ -70,7 +54,7 @@ impl Run<'_> {
     }
 
     async fn next_of_browser(&mut self, by: Instant) -> Part<()> {
-        match tokio::time::timeout_at(by.into(), self.watch.lane.next()).await {
+        match tokio::time::timeout_at(by.into(), self.lanes.browser.next()).await {
             Ok(None) => Err(gone_stop(GoneReason::BrowserGone, Stage::Postcondition)),
             Ok(event) => self.note_browser(event, Stage::Postcondition),
             Err(_) => Ok(()),
@@ -79,7 +63,7 @@ impl Run<'_> {
 
     /// Stores the files that are complete.
     pub(crate) async fn keep_downloads<A: ArtifactSink>(&mut self, artifacts: &A) -> Result<(), ExecutorError> {
-        let stored = keep(&mut self.watch.downloads, self.options.download_dir.as_deref(), artifacts).await?;
+        let stored = keep(self.seen.downloads, self.options.download_dir.as_deref(), artifacts).await?;
         self.evidence.artifacts.extend(stored);
         Ok(())
     }

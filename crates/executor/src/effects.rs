@@ -14,8 +14,10 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
 use crate::activity::{Activity, LONGEST};
+use crate::network::forget_gone;
 use crate::run::Run;
 use crate::script::{FrameSummary, Watched};
+use crate::seen::Event;
 
 /// How long a frame may take to report.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -25,7 +27,7 @@ const MAX_NOTABLE: usize = 10;
 impl Run<'_> {
     /// Ends all watching, opens all guards and returns what was seen. Runs after a deadline too: it sends no input.
     pub(crate) async fn disarm(&mut self) -> Option<EffectRecord> {
-        let is_unwatched = self.looking.watching().is_none() && self.seen.watchers.is_empty();
+        let is_unwatched = self.looking.watching().is_none() && self.seen.watched.is_empty();
         let late = self.late();
         if is_unwatched && late.is_empty() && self.seen.activity.answered.is_empty() && !self.has_come() {
             return None;
@@ -34,25 +36,24 @@ impl Run<'_> {
         let mut summaries: Vec<(FrameId, FrameSummary)> = Vec::new();
         if self.page.dialog().is_none() && !self.page.closed() && !self.page.crashed() {
             let known = std::mem::take(&mut self.seen.summaries);
-            let calls = self.seen.watchers.iter().map(|(frame, watcher)| {
-                let (frame, watcher) = (frame.clone(), watcher.clone());
+            let calls = self.lanes.worlds.iter().map(|(frame, world)| {
+                let (frame, world) = (frame.clone(), world.clone());
                 async move {
-                    let watched: Result<Watched, ProbeError> =
-                        watcher.world.call("(cb) => cb.act.disarm()", &[], by).await;
-                    (frame, watcher, watched)
+                    let watched: Result<Watched, ProbeError> = world.call("(cb) => cb.act.disarm()", &[], by).await;
+                    (frame, watched)
                 }
             });
             // Frames that have reported everything are ended without waiting for the answer.
             let (ended, asked): (Vec<_>, Vec<_>) =
-                self.seen.watchers.keys().zip(calls).partition(|(frame, _)| known.contains_key(*frame));
+                self.lanes.worlds.keys().zip(calls).partition(|(frame, _)| known.contains_key(*frame));
             let _ = join_all(ended.into_iter().map(|(_, call)| call)).now_or_never();
             let calls: Vec<_> = asked.into_iter().map(|(_, call)| call).collect();
             summaries.extend(known);
             let answers = tokio::time::timeout_at(by.into(), join_all(calls)).await.unwrap_or_default();
-            for (frame, watcher, watched) in answers {
-                let Ok(watched) = watched else { continue };
-                self.take_changes(&frame, &watcher, watched.samples, watched.before, watched.effect);
-                summaries.extend(watched.summary.map(|summary| (frame, summary)));
+            for (frame, watched) in answers {
+                let Ok(Watched { changes, summary, .. }) = watched else { continue };
+                self.take_changes(&frame, changes);
+                summaries.extend(summary.map(|summary| (frame, summary)));
             }
         }
         let mut record = EffectRecord { late, ..self.record(&summaries) };
@@ -66,22 +67,28 @@ impl Run<'_> {
             }
         }
         let takes_focus = matches!(self.step.action(), Action::Focus(_)) && record.target_focused;
-        self.seen.activity.effect |=
-            takes_focus || record.url_after.is_some() || summaries.iter().any(|(_, summary)| summary.effect);
+        if takes_focus || record.url_after.is_some() || summaries.iter().any(|(_, summary)| summary.effect) {
+            self.saw(Event::Effect);
+        }
         Some(record)
     }
 
     /// Consequences of earlier steps, for the record of this one.
     fn late(&mut self) -> Late {
-        let late = self.watch.take_late();
-        let requests = self.seen.network.of_run(&self.page, |requests| requests.take_late());
-        Late { requests: requests.into_iter().map(|request| self.without_proxy(request)).collect(), ..late }
+        self.hear();
+        forget_gone(&mut self.seen.traffic.run, &self.page);
+        let requests = self.seen.traffic.run.take_late();
+        Late {
+            requests: requests.into_iter().map(|request| self.without_proxy(request)).collect(),
+            downloads: self.seen.downloads.take_late(),
+            new_tabs: std::mem::take(&mut self.seen.late_tabs),
+        }
     }
 
     /// Whether anything came that a step which only waits or reads would not look for.
     fn has_come(&self) -> bool {
         let Activity { new_tabs, dialogs, .. } = &self.seen.activity;
-        !(new_tabs.is_empty() && dialogs.is_empty()) || self.watch.downloads.of_step().next().is_some()
+        !(new_tabs.is_empty() && dialogs.is_empty()) || self.seen.downloads.of_step().next().is_some()
     }
 
     /// Whether the step opens a page by itself.
@@ -101,7 +108,7 @@ impl Run<'_> {
 
     /// Failed requests of the step, and a redirect to another page than the requested one.
     fn wire_problems(&self) -> Vec<Problem> {
-        let requests = self.seen.network.problems();
+        let requests = self.seen.traffic.problems();
         let redirect = self.redirected().filter(|_| requests.is_empty());
         let requests = requests.iter().map(|request| Problem {
             kind: ProblemKind::Request,
@@ -111,7 +118,7 @@ impl Run<'_> {
     }
 
     fn redirected(&self) -> Option<Problem> {
-        let documents = self.seen.network.documents();
+        let documents = self.seen.traffic.documents();
         let (asked, now) = (documents.first().filter(|_| self.seen.activity.new_document)?, self.seen.gathered.url());
         let is_elsewhere = place(&asked.url) != place(now);
         let back = self.seen.gathered.url_before().is_some_and(|before| place(before) == place(now));
@@ -122,7 +129,7 @@ impl Run<'_> {
         (is_elsewhere && (back || goes)).then(|| Problem { kind: ProblemKind::Redirect, message: cut(&message, 300) })
     }
 
-    fn record(&self, summaries: &[(FrameId, FrameSummary)]) -> EffectRecord {
+    fn record(&mut self, summaries: &[(FrameId, FrameSummary)]) -> EffectRecord {
         let mut mutations = MutationSummary::default();
         let mut record = EffectRecord {
             new_document: self.seen.activity.new_document,
@@ -162,10 +169,10 @@ impl Run<'_> {
         }
         let events = self.events();
         record.denied = self.denied();
-        let requests = self.seen.network.effects().into_iter().take(MAX_REQUESTS);
+        let requests = self.seen.traffic.effects().into_iter().take(MAX_REQUESTS);
         record.requests = requests.map(|request| self.without_proxy(request)).collect();
-        let redacted = |text: &str| self.redacted(text);
-        let scripts = self.seen.network.script_errors().into_iter().map(|error| error.in_words(redacted));
+        let scripts = self.lanes.wire.console.errors();
+        let scripts = scripts.into_iter().map(|error| error.in_words(|text| self.redacted(text)));
         record.console_errors = scripts.chain(self.logged_errors()).take(MAX_NOTABLE).collect();
         record.dialogs = self.seen.activity.answered.iter().cloned().chain(events.dialogs).collect();
         record.downloads = events.downloads;

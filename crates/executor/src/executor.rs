@@ -1,15 +1,17 @@
 //! The executor: one per browser, for all of its tabs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{Browser, Page, TargetId};
+use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::ledger::Ledger;
 use cuebook_grammar::ledger::downloads::Download;
+use cuebook_grammar::ledger::requests::Requests;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome};
 use cuebook_grammar::plan::BoundStep;
@@ -23,6 +25,7 @@ use crate::error::ExecutorError;
 use crate::facts::Gathered;
 use crate::gate::Holder;
 use crate::input::devices::Flight;
+use crate::lanes::Lanes;
 use crate::late::Watch;
 use crate::ledger::Readings;
 use crate::network::Network;
@@ -33,6 +36,7 @@ use crate::seen::Seen;
 use crate::stage::Looking;
 use crate::step::IsFirst;
 use crate::stop::{Part, Stop, probe_stop};
+use crate::trace::{Line, Tape, TraceSink};
 
 /// How often the requests of a run are looked at before its end.
 const POLL: Duration = Duration::from_millis(20);
@@ -50,6 +54,7 @@ pub struct LiveExecutor<S, A> {
     redactor: Option<Arc<dyn Redactor>>,
     has_entered_secret: AtomicBool,
     denials: Arc<dyn Denials>,
+    trace: Option<TraceSink>,
     probes: HashMap<TargetId, Probe>,
     traffic: HashMap<TargetId, Network>,
     flights: HashMap<TargetId, Flight>,
@@ -92,6 +97,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
             redactor: None,
             has_entered_secret: AtomicBool::new(false),
             denials: Arc::new(NoDenials),
+            trace: None,
             probes: HashMap::new(),
             traffic: HashMap::new(),
             flights: HashMap::new(),
@@ -114,6 +120,13 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
     pub fn with_denials(mut self, denials: Arc<dyn Denials>) -> Self {
         self.denials = denials;
         self
+    }
+
+    /// For tests: hands over what each step comes to know, secrets included.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn traced(self, sink: TraceSink) -> Self {
+        Self { trace: Some(sink), ..self }
     }
 
     /// Its options.
@@ -221,7 +234,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             }
         };
         let tab = probe.page().clone();
-        let network = self.traffic.entry(tab.target_id().clone()).or_insert_with(|| Network::watch(&tab)).clone();
+        let network = self.traffic.entry(tab.target_id().clone()).or_insert_with(|| Network::watch(&tab));
         network.settle();
         let flight = || Flight::new(tokio::runtime::Handle::current());
         let flight = self.flights.entry(tab.target_id().clone()).or_insert_with(flight).clone();
@@ -229,14 +242,21 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         watch.catch_up(&browser, &tab);
         watch.downloads.begin();
         let gathered = Gathered::new(Vec::new(), self.digest.clone(), tab.url());
-        let seen = Seen::new(gathered, network, self.denials.position());
+        let waits = matches!(step.action(), Action::WaitFor(_));
+        let denied_from = self.denials.position();
+        let mut seen = Seen::new(gathered, &mut network.traffic, &mut watch.downloads, denied_from, waits, now);
+        seen.late_tabs = std::mem::take(&mut watch.new_tabs);
+        seen.tape = self.trace.clone().map(|sink| Tape::new(sink, now));
+        let main_frame = tab.target_id().as_str().to_owned();
+        seen.record(Line::Step { main_frame, url: tab.url(), waits }, now);
+        let lanes =
+            Lanes { tab: tab.events(), browser: &mut watch.lane, wire: &mut network.wire, worlds: BTreeMap::new() };
         let run = Run {
             options: &self.options,
             redactor: self.redactor.as_deref(),
             has_entered_secret: &self.has_entered_secret,
             browser: &self.browser,
-            lane: tab.events(),
-            watch,
+            lanes,
             tabs: self.browser.pages_beside(&tab),
             page: tab,
             probe,
@@ -264,17 +284,17 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         let until = deadline.within(Instant::now(), self.options.step_timeout).instant();
         let target = TargetId::from(page.as_str());
         let mut finished = Finished::default();
-        if let Some((network, page)) = self.traffic.get(&target).cloned().zip(self.browser.page(&target)) {
-            let mut open = network.of_run(&page, |requests| requests.open());
+        if let Some((network, page)) = self.traffic.get_mut(&target).zip(self.browser.page(&target)) {
+            let mut open = network.of_run(&page).open();
             while open.is_some() && Instant::now() < until {
                 tokio::time::sleep(POLL).await;
-                open = network.of_run(&page, |requests| requests.open());
+                open = network.of_run(&page).open();
             }
             let unfinished = self.finish_downloads(&page, deadline).await?;
             finished.late = self.watch.as_mut().map(Watch::take_late).unwrap_or_default();
-            let (refused, late) =
-                network.of_run(&page, |requests| (requests.refused().first().cloned(), requests.take_late()));
-            finished.late.requests = late;
+            let requests = self.traffic.get_mut(&target).map(|network| network.of_run(&page));
+            let refused = requests.as_ref().and_then(|requests| requests.refused().first().cloned());
+            finished.late.requests = requests.map(Requests::take_late).unwrap_or_default();
             finished.against =
                 if let Some(pending) = open.map(|open| open + "; it may still take effect").or(unfinished) {
                     Some(StepFailure::new(Stage::Postcondition, Cause::EffectPending, pending))

@@ -10,32 +10,59 @@ use cuebook_grammar::candidate::About;
 use cuebook_grammar::condition::{Asked, Condition};
 use cuebook_grammar::facts::{ElementFacts, EventFacts, Facts, Sample, TargetFacts};
 use cuebook_grammar::geometry::Rect;
-use cuebook_grammar::id::{NodeKey, TargetRef};
+use cuebook_grammar::id::{NodeKey, PageId, TargetRef};
 use cuebook_grammar::locator::{Locator, Strategy};
 use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_grammar::text_match::TextPattern;
 use cuebook_grammar::verdict::Verdict;
 use cuebook_probe::{Ask, Placement, innermost};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::redaction::holds_any;
 use crate::script::{FrameSample, WatchedInner, WatchedRow, WatchedTarget};
 
 /// How a target of a condition is looked up while the page changes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Lookup {
     /// An element that was observed: in its document, and nowhere else.
-    Node(NodeKey),
+    Node(#[serde(with = "NodeName")] NodeKey),
     /// A locator that the script can follow by itself, in every frame; where it has a frame path, only the report of the
     /// frame at its end counts. The element that was acted on stays the one that is meant while it exists.
-    Live(Locator, Option<NodeKey>),
+    Live(Locator, #[serde(with = "pinned")] Option<NodeKey>),
     /// A locator that needs an extra round trip: inner locators with frame paths, and XPath relative to another
     /// element.
     Asked(Locator),
 }
 
+/// A node as a trace names it: elsewhere it is never written.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "NodeKey")]
+struct NodeName {
+    page: PageId,
+    frame: String,
+    document: String,
+    node: u64,
+}
+
+/// The same of a node that there may be.
+mod pinned {
+    use super::{Deserialize, NodeKey, NodeName, Serialize};
+
+    #[derive(Serialize, Deserialize)]
+    struct Pinned(#[serde(with = "NodeName")] NodeKey);
+
+    pub(super) fn serialize<S: serde::Serializer>(key: &Option<NodeKey>, serializer: S) -> Result<S::Ok, S::Error> {
+        key.clone().map(Pinned).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<NodeKey>, D::Error> {
+        Ok(Option::<Pinned>::deserialize(deserializer)?.map(|Pinned(key)| key))
+    }
+}
+
 /// What a condition needs to know about a target.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Question {
     pub(crate) target: TargetRef,
     pub(crate) lookup: Lookup,

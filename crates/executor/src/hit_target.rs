@@ -287,9 +287,7 @@ impl Run<'_> {
         let report = match answer {
             Some(Ok(watched)) => {
                 let frame = world.frame().clone();
-                if let Some(watcher) = self.seen.watchers.get(&frame).cloned() {
-                    self.take_changes(&frame, &watcher, watched.samples, watched.before, watched.effect);
-                }
+                self.take_changes(&frame, watched.changes);
                 if let Some(summary) = watched.summary {
                     self.seen.summaries.insert(frame, summary);
                 }
@@ -318,7 +316,7 @@ impl Run<'_> {
     pub(crate) async fn ask_documents(&mut self, target: Option<&ProbeWorld>) -> Part<Vec<GestureReport>> {
         let by = self.within(REPORT);
         let is_other = |world: &ProbeWorld| target.is_none_or(|target| world.frame() != target.frame());
-        let worlds = self.seen.watchers.values().map(|watcher| watcher.world.clone()).filter(is_other);
+        let worlds = self.lanes.worlds.values().cloned().filter(is_other);
         let calls = worlds.map(|world| async move {
             world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], by).await
         });

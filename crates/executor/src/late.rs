@@ -21,7 +21,7 @@ const MAX_TABS: usize = 10;
 pub(crate) struct Watch {
     pub(crate) lane: BrowserEvents,
     pub(crate) downloads: Downloads,
-    new_tabs: Vec<String>,
+    pub(crate) new_tabs: Vec<String>,
 }
 
 impl fmt::Debug for Watch {

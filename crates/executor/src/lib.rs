@@ -67,6 +67,7 @@ mod facts;
 mod gate;
 mod hit_target;
 mod input;
+mod lanes;
 mod late;
 mod ledger;
 mod meant;
@@ -81,11 +82,16 @@ mod retry;
 mod run;
 mod script;
 mod seen;
+mod settling;
 mod stage;
 mod step;
 mod stop;
+mod trace;
+mod traffic;
 mod verdicts;
 
 pub use error::ExecutorError;
 pub use executor::LiveExecutor;
 pub use options::{BeforeUnload, ExecutorOptions, PeopleInput, ScreenshotMode};
+#[doc(hidden)]
+pub use trace::TraceSink;

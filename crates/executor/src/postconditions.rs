@@ -15,7 +15,6 @@ use cuebook_grammar::facts::{EventFacts, Facts, TargetFacts};
 use cuebook_grammar::id::{NodeKey, TargetRef};
 use cuebook_grammar::outcome::Stage;
 use cuebook_grammar::plan::BoundTarget;
-use cuebook_grammar::verdict::Verdict;
 use cuebook_grammar::wire::Millis;
 use cuebook_probe::{ProbeError, ProbeWorld};
 use futures_util::FutureExt as _;
@@ -31,54 +30,14 @@ use crate::hit_target::{Gesture, Limit};
 use crate::input::devices::{Armed, Devices, TabWire};
 use crate::run::{PageClock, Run};
 use crate::script::{Changes, FrameSample, Opened};
-use crate::seen::Watcher;
+use crate::seen::Event;
+use crate::settling::{Awaited, Next, QUIET, Settling, TICK, wants_quiet, weigh};
 use crate::stage::{self, Watching};
 use crate::stop::{Part, Stop, failed, probe_stop};
-
-/// A condition that is awaited.
-#[derive(Clone, Debug)]
-pub(crate) struct Awaited {
-    pub(crate) condition: Condition,
-    /// The check added it.
-    pub(crate) is_default: bool,
-    pub(crate) until: Instant,
-    /// The time that starts again with a new document; `None` where the condition states its limit.
-    pub(crate) span: Option<Duration>,
-    pub(crate) held_at: Option<u32>,
-    /// It must still hold when the page has answered the input.
-    pub(crate) lasts: bool,
-    /// Since when it has held without interruption.
-    pub(crate) since: Option<Instant>,
-}
-
-impl Awaited {
-    /// Until when to wait for it; `None` if there is no need to. `quiet`: since when the requests of the step are
-    /// answered. `answer`: whether the page has answered the input.
-    fn due(&self, now: Instant, until: Instant, quiet: Option<Instant>, answer: Answer) -> Option<Instant> {
-        let due = match (self.held_at, self.since) {
-            (Some(_), _) if !self.lasts => return None,
-            (Some(_), Some(_)) if answer == Answer::Given => quiet.map_or(until, |quiet| quiet.min(until)),
-            _ => until,
-        };
-        (now < due).then_some(due)
-    }
-}
-
-/// Whether the page has answered the input: its own listeners have run, and it has drawn what they made of it. What it
-/// changes later is found by the ledger of the run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    Awaited,
-    Asked,
-    Given,
-}
+use crate::trace::Line;
 
 /// The most frames that are watched.
 const MAX_FRAMES: usize = 100;
-/// How often questions are asked that the script cannot watch by itself.
-const TICK: Duration = Duration::from_millis(100);
-/// How often the network is checked, where a condition needs it.
-const BEAT: Duration = Duration::from_millis(20);
 /// How long a frame other than the target's may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -181,7 +140,7 @@ impl Run<'_> {
         self.still_holds(gesture.target.as_ref()).await?;
         let reports = self.ask_for_reports(&gesture).await?;
         let watching = self.arm_frames(Some(gesture), clock).await?;
-        let worlds = self.seen.watchers.values().map(|watcher| watcher.world.clone()).collect();
+        let worlds = self.lanes.worlds.values().cloned().collect();
         Ok((watching, Devices::new(Box::new(wire.in_worlds(worlds)), reports)))
     }
 
@@ -192,18 +151,18 @@ impl Run<'_> {
             let conditions: Vec<&Condition> = conditions.iter().collect();
             let pinned = self.main.as_ref().map(|main| main.key.clone());
             let questions = self.questions(&conditions, pinned.as_ref());
-            self.seen.gathered.ask(questions);
+            self.saw(Event::Questions { questions });
         }
         self.name_frames();
         let frames: Vec<FrameId> = self.page.frames().into_iter().take(MAX_FRAMES).map(|frame| frame.id).collect();
         let now = Instant::now();
         let calls = frames
             .into_iter()
-            .filter(|frame| watched.is_none() || gesture.is_some() || !self.seen.watchers.contains_key(frame))
+            .filter(|frame| watched.is_none() || gesture.is_some() || !self.seen.watched.contains_key(frame))
             .map(|frame| {
                 let is_target = gesture.as_ref().is_some_and(|gesture| gesture.meets(frame.as_str()));
                 let until = if is_target || self.is_main(&frame) { self.until } else { self.within(PATIENCE) };
-                let is_watching = self.seen.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching);
+                let is_watching = self.seen.watched.get(&frame).is_some_and(|watched| watched.is_watching);
                 (frame, until, is_watching)
             })
             .collect::<Vec<_>>();
@@ -264,18 +223,17 @@ impl Run<'_> {
                     if !is_meant || answer.meaning.changed.is_some() {
                         return Err(self.changed(answer.meaning.changed.as_deref()));
                     }
+                    let is_main = self.is_main(&frame);
+                    let arrived = Instant::now();
                     if let Some(sample) = answer.sample {
-                        let is_main = self.is_main(&frame);
-                        self.seen.gathered.record(frame.as_str(), is_main, sample);
+                        self.seen.on(Event::Sampled { frame: frame.clone(), is_main, sample }, arrived);
                     }
-                    let since = self
-                        .seen
-                        .watchers
-                        .get(&frame)
-                        .filter(|_| watched.is_some())
-                        .map_or(now, |watcher| watcher.since);
+                    let known = self.seen.watched.get(&frame).filter(|_| watched.is_some());
+                    let since = known.map_or(now, |known| known.since);
+                    let age = arrived.saturating_duration_since(since);
                     self.seen.activity.dirty.remove(&frame);
-                    self.seen.watchers.insert(frame, Watcher { world, since, is_watching });
+                    self.seen.on(Event::Watched { frame: frame.clone(), is_watching, age }, arrived);
+                    self.lanes.worlds.insert(frame, world);
                 }
                 (Err(error), _) if is_target || (self.is_main(&frame) && !matches!(error, ProbeError::Gone)) => {
                     return Err(probe_stop(error, Stage::Act));
@@ -288,7 +246,10 @@ impl Run<'_> {
         }
         self.ask_slow().await?;
         let watching = self.begin_watching();
-        self.seen.network.begin((!self.opens()).then(|| self.called()));
+        self.hear();
+        self.lanes.wire.console.begin();
+        let by = (!self.opens()).then(|| self.called());
+        self.saw(Event::Requests { by });
         self.seen.denied_from = self.denials.position();
         Ok(watching)
     }
@@ -308,9 +269,12 @@ impl Run<'_> {
     /// Samples the watched page once more, and judges what is awaited.
     pub(crate) async fn look_again(&mut self, awaited: &mut [Awaited]) -> Part<()> {
         self.sample_into(Stage::Act).await?;
-        self.sampled();
-        self.quiet(awaited);
-        self.weigh(awaited);
+        self.seen.sample(Instant::now());
+        if wants_quiet(&self.seen, awaited) {
+            self.is_quiet(QUIET);
+        }
+        let events = self.events();
+        weigh(&mut self.seen, awaited, &events, Instant::now());
         Ok(())
     }
 
@@ -336,7 +300,7 @@ impl Run<'_> {
             match sample {
                 Ok(Some(sample)) => {
                     let is_main = self.is_main(&frame);
-                    self.seen.gathered.record(frame.as_str(), is_main, sample);
+                    self.saw(Event::Sampled { frame, is_main, sample });
                 }
                 Ok(None) | Err(ProbeError::Gone) => {}
                 Err(error) => match probe_stop(error, stage) {
@@ -386,7 +350,7 @@ impl Run<'_> {
                 Err(ProbeError::FramePath { matches: 0, .. }) => TargetFacts::none(),
                 Err(_) => TargetFacts::default(),
             };
-            self.seen.gathered.record_asked(question.target, facts);
+            self.saw(Event::Asked { target: question.target, facts });
         }
         Ok(asked | self.follow_paths().await? | self.place_frames().await?)
     }
@@ -416,7 +380,7 @@ impl Run<'_> {
                 Err(ProbeError::FramePath { .. } | ProbeError::Gone) => None,
                 Err(error) => return Err(probe_stop(error, Stage::Postcondition)),
             };
-            is_news |= self.seen.gathered.lead(&target, frame);
+            is_news |= self.saw(Event::Led { target, frame });
         }
         Ok(is_news)
     }
@@ -435,7 +399,7 @@ impl Run<'_> {
             let placed =
                 self.race(Stage::Postcondition, async move { probe.frame_offset(&wanted, until).await }).await?;
             if let Ok(placement) = placed {
-                is_news |= self.seen.gathered.place(frame.as_str(), placement);
+                is_news |= self.saw(Event::Placed { frame, placement });
             }
         }
         Ok(is_news)
@@ -446,139 +410,131 @@ impl Run<'_> {
         let result = self.settle_inner(awaited).await;
         if result.is_err() {
             // What was seen so far is judged.
-            let at = self.at_ms(Instant::now());
+            let now = Instant::now();
+            let at = self.seen.at_ms(now);
             self.seen.gathered.push(at);
-            self.weigh(awaited);
+            let events = self.events();
+            weigh(&mut self.seen, awaited, &events, now);
         }
         result
     }
 
     async fn settle_inner(&mut self, awaited: &mut [Awaited]) -> Part<()> {
         let mut replies: FuturesUnordered<PendingReply> = FuturesUnordered::new();
-        for (frame, watcher) in &self.seen.watchers {
-            if watcher.is_watching && !self.seen.summaries.contains_key(frame) {
-                replies.push(self.changes(frame, &watcher.world, Duration::ZERO));
+        for (frame, watched) in &self.seen.watched {
+            if watched.is_watching
+                && !self.seen.summaries.contains_key(frame)
+                && let Some(world) = self.lanes.worlds.get(frame)
+            {
+                replies.push(self.changes(frame, world, Duration::ZERO));
             }
         }
-        let begun = Instant::now();
-        let mut lingers_by = self.within(self.options.post_timeout).min(self.answer_by());
+        let lingers_by = self.within(self.options.post_timeout).min(self.answer_by());
         let stated = self.step.post();
-        let is_default = !stated.is_empty() && stated.iter().all(|stated| stated.is_default) && !self.opens();
-        let mut first_round = replies.len();
+        let lingers = !stated.is_empty() && stated.iter().all(|stated| stated.is_default) && !self.opens();
+        let now = Instant::now();
+        if let Some(tape) = &self.seen.tape {
+            tape.awaits(awaited, replies.len(), lingers.then_some(lingers_by), self.bounds(), now);
+        }
+        let mut settling = Settling::new(awaited, replies.len(), lingers, lingers_by, now);
         let mut last_tick = Instant::now();
-        let mut answer = Answer::Awaited;
-        let watches_network = needs_network(&awaited.iter().map(|one| &one.condition).collect::<Vec<_>>());
         loop {
             self.watch_new(&mut replies);
-            if first_round == 0 {
-                self.add_urls();
+            if settling.is_told() {
+                self.seen.add_urls(Instant::now());
             }
-            if first_round == 0 && !self.seen.gathered.has_samples() {
-                let at = self.at_ms(Instant::now());
-                self.seen.gathered.push(at);
-            }
-            self.weigh(awaited);
+            let events = self.events();
             let now = Instant::now();
-            let quiet = self.seen.network.settled_at(begun);
-            if answer == Answer::Awaited && awaited.iter().any(|one| one.lasts && one.held_at.is_some()) {
-                answer = match self.answer() {
-                    Some(reply) => {
-                        replies.push(reply);
-                        Answer::Asked
-                    }
-                    None => Answer::Given,
-                };
+            settling.weigh(&mut self.seen, awaited, &events, now);
+            if settling.wants_answer(awaited) {
+                let reply = self.answer();
+                settling.asked(reply.is_some());
+                self.seen.record(Line::Asked { can_answer: reply.is_some() }, now);
+                replies.extend(reply);
             }
-            let next = awaited.iter().filter_map(|one| one.due(now, self.until_of(one), quiet, answer)).min();
-            let next = next.or_else(|| {
-                // Without a stated condition, the requests of the step are waited for, too.
-                let by = quiet.map_or(lingers_by, |quiet| quiet.min(lingers_by));
-                is_default.then_some(by).filter(|by| now < *by)
-            });
-            if next.is_some() {
-                if first_round == 0 && awaited.iter().all(|one| one.held_at.is_some()) {
-                    self.gate.settling();
-                }
-                // Frames that have reported may report more.
-                for frame in std::mem::take(&mut self.seen.summaries).into_keys() {
-                    if let Some(watcher) = self.seen.watchers.get(&frame) {
-                        replies.push(self.changes(&frame, &watcher.world, TICK * 5));
+            match settling.next(&self.seen, awaited, now, self.bounds()) {
+                Next::Anything(wake) => {
+                    if settling.holds(awaited) {
+                        self.gate.settling();
                     }
-                }
-            }
-            let Some(next) = next else {
-                // A navigation that the step caused belongs to it: its document is waited for.
-                while let Some(event) = self.lane.next().now_or_never() {
-                    self.note(event, Stage::Postcondition)?;
-                }
-                if let Some(by) = self.leaves_by().filter(|by| now < *by) {
+                    // Frames that have reported may report more.
+                    for frame in std::mem::take(&mut self.seen.summaries).into_keys() {
+                        if let Some(world) = self.lanes.worlds.get(&frame) {
+                            replies.push(self.changes(&frame, world, TICK * 5));
+                        }
+                    }
                     tokio::select! {
                         biased;
-                        event = self.lane.next() => self.note(event, Stage::Postcondition)?,
-                        event = self.watch.lane.next() => self.note_browser(event, Stage::Postcondition)?,
+                        event = self.lanes.tab.next() => self.note(event, Stage::Postcondition)?,
+                        event = self.lanes.browser.next() => self.note_browser(event, Stage::Postcondition)?,
+                        held = Holder::next(self.holder) => settling.pass_over(self.judge(held).await?, awaited),
+                        Some(reply) = replies.next() => {
+                            let answered = matches!(reply, Reply::Answered(..));
+                            if answered { settling.answered() } else { settling.told() }
+                            self.seen.record(Line::Replied { answered }, Instant::now());
+                            self.take_in(reply, Some(&mut replies))?;
+                        }
+                        () = tokio::time::sleep_until(wake.into()) => {}
+                    }
+                    if last_tick.elapsed() >= TICK {
+                        last_tick = Instant::now();
+                        if self.ask_slow().await? {
+                            self.seen.sample(Instant::now());
+                        }
+                    }
+                    if settling.wants_quiet(&self.seen, awaited) {
+                        self.is_quiet(QUIET);
+                    }
+                }
+                // A navigation that the step caused belongs to it: its document is waited for.
+                Next::Document(by) => {
+                    tokio::select! {
+                        biased;
+                        event = self.lanes.tab.next() => self.note(event, Stage::Postcondition)?,
+                        event = self.lanes.browser.next() => self.note_browser(event, Stage::Postcondition)?,
                         held = Holder::next(self.holder) => drop(self.judge(held).await?),
                         () = tokio::time::sleep_until(by.into()) => {}
                     }
-                    continue;
                 }
-                if first_round == 0 || now >= self.until {
+                Next::Done if self.hear_tab()? => {}
+                Next::Done => {
+                    let held_at = awaited.iter().map(|one| one.held_at).collect();
+                    self.seen.record(Line::Settled { held_at }, now);
                     return Ok(());
                 }
-                // Nothing is awaited, but the first answers belong to the step.
-                let patience = self.within(PATIENCE);
-                match tokio::time::timeout_at(patience.into(), replies.next()).await {
-                    Ok(Some(reply)) => {
-                        first_round -= 1;
-                        self.take_in(reply, None)?;
+                Next::Answers => {
+                    let patience = self.within(PATIENCE);
+                    match tokio::time::timeout_at(patience.into(), replies.next()).await {
+                        Ok(Some(reply)) => {
+                            settling.told();
+                            self.seen.record(Line::Replied { answered: false }, Instant::now());
+                            self.take_in(reply, None)?;
+                        }
+                        _ => {
+                            settling.give_up();
+                            self.seen.record(Line::GaveUp, Instant::now());
+                        }
                     }
-                    _ => first_round = 0,
                 }
-                continue;
-            };
-            let wake = next.min(now + if watches_network || quiet.is_none() { BEAT } else { TICK });
-            tokio::select! {
-                biased;
-                event = self.lane.next() => self.note(event, Stage::Postcondition)?,
-                event = self.watch.lane.next() => self.note_browser(event, Stage::Postcondition)?,
-                held = Holder::next(self.holder) => {
-                    let span = self.judge(held).await?;
-                    lingers_by += span;
-                    awaited.iter_mut().for_each(|one| one.until += span);
-                }
-                Some(reply) = replies.next() => {
-                    if matches!(reply, Reply::Answered(..)) {
-                        answer = Answer::Given;
-                    } else {
-                        first_round = first_round.saturating_sub(1);
-                    }
-                    self.take_in(reply, Some(&mut replies))?;
-                }
-                () = tokio::time::sleep_until(wake.into()) => {}
-            }
-            if last_tick.elapsed() >= TICK {
-                last_tick = Instant::now();
-                if self.ask_slow().await? {
-                    self.sampled();
-                }
-            }
-            if watches_network {
-                self.quiet(awaited);
             }
         }
     }
 
-    /// Network quiet counts only once the document has been read to its end.
-    fn quiet(&mut self, awaited: &[Awaited]) {
-        let wants = awaited.iter().any(|one| one.held_at.is_none());
-        if wants && self.seen.network.idle_fact().is_none() {
-            self.seen.network.is_quiet(QUIET);
+    /// Takes in what the tab has already reported; `true` if there was anything.
+    fn hear_tab(&mut self) -> Part<bool> {
+        let mut heard = false;
+        while let Some(event) = self.lanes.tab.next().now_or_never() {
+            self.note(event, Stage::Postcondition)?;
+            heard = true;
         }
+        Ok(heard)
     }
 
     /// The reply of the target's document once it has answered the input; `None` if that is not watched.
     fn answer(&self) -> Option<PendingReply> {
         let frame = FrameId::from(self.main.as_ref()?.key.frame.as_str());
-        let world = self.seen.watchers.get(&frame).filter(|watcher| watcher.is_watching)?.world.clone();
+        self.seen.watched.get(&frame).filter(|watched| watched.is_watching)?;
+        let world = self.lanes.worlds.get(&frame)?.clone();
         let until = self.until;
         Some(Box::pin(async move {
             let changes = world.call("(cb) => cb.act.answered()", &[], until).await;
@@ -598,7 +554,7 @@ impl Run<'_> {
     /// Watches new documents.
     fn watch_new(&mut self, replies: &mut FuturesUnordered<PendingReply>) {
         for frame in std::mem::take(&mut self.seen.activity.dirty) {
-            if self.seen.watchers.len() > MAX_FRAMES {
+            if self.seen.watched.len() > MAX_FRAMES {
                 return;
             }
             let (probe, plan, until) = (self.probe.clone(), self.watch_plan(), self.until);
@@ -627,28 +583,28 @@ impl Run<'_> {
         match reply {
             Reply::Armed(frame, world, since, Ok(armed)) => {
                 self.seen.summaries.remove(&frame);
+                let now = Instant::now();
+                let age = now.saturating_duration_since(since);
                 let is_watching = armed.sample.is_some();
+                // Not before its first sample is in: until then, URLs of the document come from the tab.
+                self.seen.on(Event::Watched { frame: frame.clone(), is_watching, age }, now);
                 if let Some(sample) = armed.sample {
-                    self.record_sample(&frame, since, sample);
+                    self.take_changes(&frame, Changes { samples: vec![sample], ..Changes::default() });
                 }
                 if is_watching && let Some(again) = again {
                     again.push(self.changes(&frame, &world, TICK * 5));
                 }
-                self.seen.watchers.insert(frame, Watcher { world, since, is_watching });
+                self.lanes.worlds.insert(frame, world);
             }
-            Reply::Answered(frame, Ok(changes)) => {
-                if let Some(watcher) = self.seen.watchers.get(&frame).cloned() {
-                    self.take_changes(&frame, &watcher, changes.samples, changes.before, changes.effect);
-                }
-            }
+            Reply::Answered(frame, Ok(changes)) => self.take_changes(&frame, changes),
             Reply::Changed(frame, Ok(changes)) => {
-                let Some(watcher) = self.seen.watchers.get(&frame).cloned() else { return Ok(()) };
-                self.take_changes(&frame, &watcher, changes.samples, changes.before, changes.effect);
+                let Some(world) = self.lanes.worlds.get(&frame) else { return Ok(()) };
                 if !changes.idle
                     && let Some(again) = again
                 {
-                    again.push(self.changes(&frame, &watcher.world, TICK * 5));
+                    again.push(self.changes(&frame, world, TICK * 5));
                 }
+                self.take_changes(&frame, changes);
             }
             Reply::Changed(_, Err(ProbeError::Gone))
             | Reply::Answered(_, Err(ProbeError::Gone))
@@ -664,85 +620,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    pub(crate) fn take_changes(
-        &mut self,
-        frame: &FrameId,
-        watcher: &Watcher,
-        samples: Vec<FrameSample>,
-        before: Option<FrameSample>,
-        effect: bool,
-    ) {
-        if let Some(before) = before
-            && self.seen.activity.rebased.is_empty()
-        {
-            self.seen.activity.rebased.insert(frame.clone());
-            let is_main = self.is_main(frame);
-            self.seen.gathered.record(frame.as_str(), is_main, before);
-            self.seen.gathered.set_before();
-        }
-        for sample in samples {
-            self.record_sample(frame, watcher.since, sample);
-        }
-        self.seen.activity.effect |= effect;
-    }
-
-    fn record_sample(&mut self, frame: &FrameId, since: Instant, sample: FrameSample) {
-        let is_current = self.seen.watchers.get(frame).is_none_or(|watcher| {
-            self.page.frame(frame).is_some_and(|now| now.document == *watcher.world.document()) || !watcher.is_watching
-        });
-        let offset = Duration::try_from_secs_f64((sample.t / 1_000.0).clamp(0.0, 3_600.0)).unwrap_or_default();
-        let at = self.at_ms(since.checked_add(offset).unwrap_or(since));
-        let is_main = self.is_main(frame);
-        // The last sample of a document that was replaced meanwhile still counts.
-        let (url, title) = (self.seen.gathered.url().to_owned(), String::new());
-        self.seen.gathered.record(frame.as_str(), is_main, sample);
-        self.seen.gathered.push(at);
-        if !is_current && is_main && self.seen.activity.new_document {
-            self.seen.gathered.forget(frame.as_str());
-            self.seen.gathered.set_url(&url, Some(&title));
-        }
-    }
-
-    /// Judges the newest sample.
-    fn weigh(&mut self, awaited: &mut [Awaited]) {
-        let events = self.events();
-        let orders = awaited.iter().any(|one| follows(&one.condition));
-        let latest = if orders { self.seen.gathered.so_far(&events) } else { self.seen.gathered.latest(&events) };
-        let at = latest.samples.last().map_or(0, |sample| sample.at_ms);
-        let now = self.at_ms(Instant::now());
-        let mut pins = false;
-        for one in awaited.iter_mut().filter(|one| one.held_at.is_none() || one.lasts) {
-            let holds = self.seen.gathered.judge(&one.condition, one.is_default, &latest) == Verdict::Holds;
-            one.since = one.since.filter(|_| holds).or_else(|| holds.then(Instant::now));
-            if holds && one.held_at.is_none() {
-                // Network events make no sample.
-                one.held_at = Some(if needs_network(&[&one.condition]) { now } else { at });
-                pins = true;
-            }
-        }
-        if pins {
-            self.seen.gathered.pin_last();
-        }
-    }
-
-    /// Until when to wait for the document that the tab navigates to: the server's time does not count as a
-    /// postcondition's.
-    fn leaves_by(&self) -> Option<Instant> {
-        self.seen.activity.leaving.map(|_| self.answer_by())
-    }
-
-    /// When the time of a condition is over. It stops while the step navigates, and starts again with the new
-    /// document; and while a request of the step, or a frame that it loads, is not answered.
-    fn until_of(&self, one: &Awaited) -> Instant {
-        let Some(span) = one.span else { return one.until };
-        if one.held_at.is_none()
-            && !matches!(one.condition, Condition::AnyEffect(_))
-            && (self.seen.network.unanswered().is_some() || (is_of_download(&one.condition) && self.is_downloading()))
-        {
-            return self.answer_by();
-        }
-        let on_new = self.seen.activity.document_at.map(|at| (at + span).min(self.answer_by()));
-        one.until.max(self.leaves_by().or(on_new).unwrap_or(one.until))
+    /// What changed in a watched frame.
+    pub(crate) fn take_changes(&mut self, frame: &FrameId, changes: Changes) {
+        let (frame, is_main) = (frame.clone(), self.is_main(frame));
+        self.saw(Event::Changed { frame, is_main, changes });
     }
 
     /// A postcondition, to be awaited from now on.
@@ -752,15 +633,8 @@ impl Run<'_> {
             _ => self.options.post_timeout,
         };
         let own = condition.limit().map(Millis::duration);
-        Awaited {
-            is_default,
-            until: self.within(own.unwrap_or(span)),
-            span: own.is_none().then_some(span),
-            held_at: None,
-            lasts: is_default && condition.target().is_some(),
-            since: None,
-            condition,
-        }
+        let until = self.within(own.unwrap_or(span));
+        Awaited::new(condition, is_default, until, own.is_none().then_some(span))
     }
 
     /// When the time of the condition of a `waitFor` is over: with the step, and a little before its deadline, so that
@@ -770,30 +644,6 @@ impl Run<'_> {
         let by = stated.map_or(self.answer_by(), |stated| stated.min(self.answer_by()));
         condition.limit().map_or(by, |limit| self.within(limit.duration()).min(by))
     }
-}
-
-/// How long no request may be in flight.
-pub(crate) const QUIET: Duration = Duration::from_millis(500);
-
-fn is_of_download(condition: &Condition) -> bool {
-    let mut is = false;
-    condition.visit(&mut |part| is |= matches!(part, Condition::DownloadCompleted(_)));
-    is
-}
-
-/// Whether a condition is about what came after what.
-fn follows(condition: &Condition) -> bool {
-    let mut follows = false;
-    condition.visit(&mut |part| follows |= matches!(part, Condition::Becomes(_) | Condition::Changed(_)));
-    follows
-}
-
-fn needs_network(conditions: &[&Condition]) -> bool {
-    let mut needs = false;
-    for condition in conditions {
-        condition.visit(&mut |part| needs |= matches!(part, Condition::NetworkIdle(_) | Condition::RequestObserved(_)));
-    }
-    needs
 }
 
 /// What each document is asked to watch.

@@ -9,8 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{
-    Browser, BrowserEvent, DialogAnswer, DialogKind, FrameId, GoneReason, OpenDialog, Page, PageEvent, PageEvents,
-    TargetId,
+    Browser, BrowserEvent, DialogAnswer, DialogKind, FrameId, GoneReason, OpenDialog, Page, PageEvent, TargetId,
 };
 use cuebook_grammar::action::Action;
 use cuebook_grammar::facts::{ElementFacts, EventFacts};
@@ -19,18 +18,19 @@ use cuebook_grammar::ledger::Ledger;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Evidence, Stage};
 use cuebook_grammar::plan::BoundStep;
-use cuebook_grammar::render::cut;
 use cuebook_grammar::seam::{Denials, EffectGate, Redactor};
 use cuebook_probe::Probe;
 use futures_util::FutureExt as _;
 
-use crate::activity::{LONGEST, dialog_fact};
+use crate::activity::{NewTab, dialog_fact};
 use crate::gate::{Held, Holder};
 use crate::input::devices::{Armed, Flight, Sent};
-use crate::late::{Watch, end_of};
+use crate::lanes::Lanes;
+use crate::late::end_of;
 use crate::options::{BeforeUnload, ExecutorOptions};
 use crate::redaction::scrub_text;
-use crate::seen::Seen;
+use crate::seen::{Event, Seen};
+use crate::settling::Bounds;
 use crate::stage::{Looking, Target, Watching};
 use crate::stop::{Part, Stop, gone_stop, out_of_time};
 
@@ -90,10 +90,9 @@ pub(crate) struct Run<'a> {
     pub(crate) step: &'a BoundStep,
     pub(crate) ground: &'a Observation,
     pub(crate) until: Instant,
-    pub(crate) lane: PageEvents,
-    pub(crate) watch: &'a mut Watch,
+    pub(crate) lanes: Lanes<'a>,
     pub(crate) evidence: Evidence,
-    pub(crate) seen: Seen,
+    pub(crate) seen: Seen<'a>,
     /// What the run entered before this step.
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) denials: &'a dyn Denials,
@@ -112,8 +111,8 @@ impl Run<'_> {
         loop {
             tokio::select! {
                 biased;
-                event = self.lane.next() => self.note(event, stage)?,
-                event = self.watch.lane.next() => self.note_browser(event, stage)?,
+                event = self.lanes.tab.next() => self.note(event, stage)?,
+                event = self.lanes.browser.next() => self.note_browser(event, stage)?,
                 held = Holder::next(self.holder) => drop(self.judge(held).await?),
                 value = &mut work => return Ok(value),
                 () = tokio::time::sleep_until(self.until.into()) => return Err(out_of_time(stage)),
@@ -150,8 +149,8 @@ impl Run<'_> {
 
     /// When a wait has to end so that its failure can be reported before the deadline of the step.
     pub(crate) fn answer_by(&self) -> Instant {
-        let left = self.until.saturating_duration_since(Instant::now());
-        self.until.checked_sub(ANSWERING.min(left / 4)).unwrap_or(self.until)
+        let whole = self.until.saturating_duration_since(self.seen.began);
+        self.until.checked_sub(ANSWERING.min(whole / 4)).unwrap_or(self.until)
     }
 
     /// When a target must be there and ready for input.
@@ -171,7 +170,7 @@ impl Run<'_> {
         if now >= self.until {
             return Err(out_of_time(Stage::Act));
         }
-        self.seen.input_at.get_or_insert(now);
+        self.seen.on(Event::Input, now);
         Ok(())
     }
 
@@ -181,15 +180,20 @@ impl Run<'_> {
         Ok(armed.send(&mut self.looking))
     }
 
+    /// Takes in what arrived just now; `true` if it is news.
+    pub(crate) fn saw(&mut self, event: Event) -> bool {
+        self.seen.on(event, Instant::now())
+    }
+
     /// The page was sampled as far as possible: what is seen from here on is an effect of the step.
     pub(crate) fn begin_watching(&mut self) -> Watching {
-        self.seen.gathered.set_before();
+        self.saw(Event::Began);
         self.looking.watch()
     }
 
-    /// Milliseconds from the input to `moment`.
-    pub(crate) fn at_ms(&self, moment: Instant) -> u32 {
-        self.seen.at_ms(moment)
+    /// When the step ends at the latest.
+    pub(crate) fn bounds(&self) -> Bounds {
+        Bounds { until: self.until, answer_by: self.answer_by() }
     }
 
     pub(crate) fn is_main(&self, frame: &FrameId) -> bool {
@@ -198,36 +202,25 @@ impl Run<'_> {
 
     pub(crate) fn note(&mut self, event: Option<PageEvent>, stage: Stage) -> Part<()> {
         self.seen.activity.events += 1;
+        let now = Instant::now();
         match event {
             Some(PageEvent::FrameNavigated { frame, url, .. }) => {
-                self.seen.gathered.forget(frame.as_str());
-                if self.is_main(&frame) {
-                    self.seen.activity.leaving = None;
-                    self.seen.activity.new_document = true;
-                    self.seen.activity.document_at = self.seen.input_at.map(|_| Instant::now());
-                    self.seen.gathered.set_url(&cut(&url, LONGEST), Some(""));
-                }
                 self.flight.shut_newcomer(&self.probe, frame.clone());
-                self.seen.activity.dirty.insert(frame);
                 self.name_frames();
-                self.sampled();
+                let is_main = self.is_main(&frame);
+                self.seen.on(Event::Document { frame, is_main, url }, now);
             }
             Some(PageEvent::NavigatedWithinDocument { frame, url }) if self.is_main(&frame) => {
-                // A watched document reports its URL with everything else, in order; URLs that it did not sample
-                // are added after that.
-                if self.seen.watchers.get(&frame).is_some_and(|watcher| watcher.is_watching) {
-                    self.seen.activity.urls.push(cut(&url, LONGEST));
-                } else {
-                    self.seen.gathered.set_url(&cut(&url, LONGEST), None);
-                    self.sampled();
-                }
+                self.seen.on(Event::Moved { frame, url }, now);
             }
             Some(PageEvent::NavigationRequested { frame }) if self.is_main(&frame) => {
-                self.seen.activity.leaving = Some(Instant::now());
+                self.seen.on(Event::Leaving, now);
             }
-            Some(PageEvent::LoadingStopped { frame }) if self.is_main(&frame) => self.seen.activity.leaving = None,
+            Some(PageEvent::LoadingStopped { frame }) if self.is_main(&frame) => {
+                self.seen.on(Event::Stopped, now);
+            }
             Some(PageEvent::FrameDetached { frame, .. }) => {
-                self.seen.gathered.forget(frame.as_str());
+                self.seen.on(Event::Detached { frame }, now);
                 self.name_frames();
             }
             Some(PageEvent::DialogOpening(dialog)) => return self.dialog_opened(&dialog),
@@ -242,11 +235,11 @@ impl Run<'_> {
 
     /// A tab that was there when the step began, or that the step opened, is gone.
     pub(crate) fn tab_closed(&mut self, target: &TargetId) {
-        let known = self.tabs.iter().chain(&self.seen.activity.new_tabs).find(|tab| tab.target_id() == target);
-        if let Some(url) = known.map(|tab| cut(&tab.url(), LONGEST)) {
+        let known = self.tabs.iter().find(|tab| tab.target_id() == target).map(Page::url);
+        let opened = || self.seen.activity.new_tabs.iter().find(|tab| tab.tab == *target).map(|tab| tab.url.clone());
+        if let Some(url) = known.or_else(opened) {
             self.tabs.retain(|tab| tab.target_id() != target);
-            self.seen.activity.new_tabs.retain(|tab| tab.target_id() != target);
-            self.seen.activity.closed_tabs.push(url);
+            self.saw(Event::TabClosed { tab: target.clone(), url });
         }
     }
 
@@ -257,7 +250,7 @@ impl Run<'_> {
     }
 
     fn dialog_opened(&mut self, dialog: &OpenDialog) -> Part<()> {
-        self.seen.activity.dialogs.push(dialog_fact(dialog));
+        self.saw(Event::Dialog { dialog: dialog_fact(dialog) });
         let leaves = matches!(
             self.step.action(),
             Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_)
@@ -277,23 +270,24 @@ impl Run<'_> {
     }
 
     pub(crate) fn note_browser(&mut self, event: Option<BrowserEvent>, stage: Stage) -> Part<()> {
+        let now = Instant::now();
         match event {
             Some(BrowserEvent::PageOpened { page, opener }) => {
                 let is_ours = opener.as_ref().is_none_or(|opener: &TargetId| opener == self.page.target_id());
                 if is_ours && page != self.page && page.is_beside(&self.page) {
-                    self.seen.activity.new_tabs.push(page);
-                    self.sampled();
+                    let tab = page.target_id().clone();
+                    self.seen.on(Event::TabOpened { tab, url: page.url() }, now);
                 }
             }
             Some(BrowserEvent::DownloadStarted { guid, url, suggested_filename, frame }) => {
                 self.download_started(guid, &url, &suggested_filename, &frame);
             }
             Some(BrowserEvent::DownloadProgress { guid, state, received, .. }) => {
-                self.watch.downloads.went_on(&guid, end_of(state), received, Instant::now());
+                self.seen.on(Event::DownloadWentOn { guid, end: end_of(state), received }, now);
             }
             Some(BrowserEvent::PageClosed { page }) => self.tab_closed(&page),
             Some(BrowserEvent::PageRefused { opener, .. }) if opener == *self.page.target_id() => {
-                self.seen.activity.refused_tabs = self.seen.activity.refused_tabs.saturating_add(1);
+                self.seen.on(Event::TabRefused, now);
             }
             Some(BrowserEvent::Gone) | None => return Err(gone_stop(GoneReason::BrowserGone, stage)),
             Some(_) => {}
@@ -301,50 +295,37 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Adds the page as it is known now to the samples, once input was sent.
-    pub(crate) fn sampled(&mut self) {
-        if self.seen.input_at.is_some() && self.looking.watching().is_some() {
-            let at = self.at_ms(Instant::now());
-            self.seen.gathered.push(at);
-        }
+    pub(crate) fn name_frames(&mut self) {
+        let frames = self.page.frames().into_iter().map(|frame| frame.id.as_str().to_owned()).collect();
+        self.saw(Event::Frames { frames });
     }
 
-    /// Adds the URLs that no sample shows.
-    pub(crate) fn add_urls(&mut self) {
-        let now = self.seen.gathered.url().to_owned();
-        for url in std::mem::take(&mut self.seen.activity.urls) {
-            if self.seen.input_at.is_some() && !self.seen.gathered.shows_url(&url) {
-                self.seen.gathered.set_url(&url, None);
-                self.sampled();
-                self.seen.gathered.set_url(&now, None);
-                self.sampled();
+    /// Takes in what the wire has reported of requests, and where the opened tabs are.
+    pub(crate) fn hear(&mut self) {
+        let now = Instant::now();
+        for exchange in self.lanes.wire.arrived() {
+            self.seen.on(Event::Exchange { exchange }, now);
+        }
+        for at in 0..self.seen.activity.new_tabs.len() {
+            let Some(NewTab { tab, url }) = self.seen.activity.new_tabs.get(at) else { break };
+            let moved = self.browser.page(tab).map(|page| page.url()).filter(|now| now != url);
+            if let Some(url) = moved {
+                self.seen.on(Event::TabMoved { tab: tab.clone(), url }, now);
             }
         }
     }
 
-    pub(crate) fn name_frames(&mut self) {
-        let frames = self.page.frames().into_iter().map(|frame| frame.id.as_str().to_owned()).collect();
-        self.seen.gathered.set_frames(frames);
+    /// Whether no request was open for a while.
+    pub(crate) fn is_quiet(&mut self, span: Duration) -> bool {
+        self.hear();
+        self.saw(Event::Quiet { span })
     }
 
     /// The events so far, as conditions are judged on them.
-    pub(crate) fn events(&self) -> EventFacts {
-        let new_tabs: Vec<String> = self.seen.activity.new_tabs.iter().map(|page| cut(&page.url(), LONGEST)).collect();
-        let downloads = self.downloads();
-        let any = self.seen.activity.effect
-            || self.seen.activity.new_document
-            || self.seen.activity.leaving.is_some()
-            || !self.seen.activity.dialogs.is_empty()
-            || !downloads.is_empty()
-            || !self.seen.activity.closed_tabs.is_empty()
-            || !new_tabs.is_empty();
-        EventFacts {
-            network_idle: self.seen.network.idle_fact(),
-            requests: self.seen.network.facts().into_iter().map(|request| self.without_proxy(request)).collect(),
-            dialogs: self.seen.activity.dialogs.clone(),
-            downloads,
-            new_tabs,
-            any_effect: Some(any),
-        }
+    pub(crate) fn events(&mut self) -> EventFacts {
+        self.hear();
+        let events = self.seen.events();
+        let requests = events.requests.into_iter().map(|request| self.without_proxy(request)).collect();
+        EventFacts { requests, ..events }
     }
 }

@@ -226,14 +226,14 @@ pub(crate) struct GestureReport {
 }
 
 /// One element of a watched target.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WatchedRow {
     pub(crate) facts: ElementFacts,
     #[serde(default)]
     pub(crate) parent: Option<usize>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct WatchedTarget {
     pub(crate) rows: Vec<WatchedRow>,
     #[serde(default)]
@@ -247,7 +247,7 @@ pub(crate) struct WatchedTarget {
 }
 
 /// What an inner locator of a watched target may mean.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WatchedInner {
     pub(crate) target: Box<WatchedTarget>,
     /// For each row of the outer target, the rows of the inner one that it lies within, or that lie in it.
@@ -255,7 +255,7 @@ pub(crate) struct WatchedInner {
 }
 
 /// One frame at one moment.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct FrameSample {
     /// Milliseconds since watching began in this document.
     pub(crate) t: f64,
@@ -299,7 +299,7 @@ pub(crate) struct Resemblance {
     pub(crate) now: String,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Changes {
     pub(crate) samples: Vec<FrameSample>,
     /// The page at the first event of the gesture, where that is not how it was when watching began.
@@ -338,11 +338,8 @@ pub(crate) struct FrameSummary {
 pub(crate) struct Watched {
     #[serde(default)]
     pub(crate) report: Option<GestureReport>,
-    pub(crate) samples: Vec<FrameSample>,
-    #[serde(default)]
-    pub(crate) before: Option<FrameSample>,
-    #[serde(default)]
-    pub(crate) effect: bool,
+    #[serde(flatten)]
+    pub(crate) changes: Changes,
     #[serde(default)]
     pub(crate) summary: Option<FrameSummary>,
 }

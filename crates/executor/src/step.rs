@@ -24,10 +24,10 @@ use crate::activity::dialog_fact;
 use crate::error::ExecutorError;
 use crate::hit_target::Sealed;
 use crate::options::ScreenshotMode;
-use crate::postconditions::Awaited;
 use crate::redaction::{scrub, scrub_text};
 use crate::run::{Entered, Resolved, Run};
 use crate::script::Need;
+use crate::settling::Awaited;
 use crate::stage::{self, Target};
 use crate::stop::{Part, Stop, failed, gone_stop};
 use crate::verdicts::{Ruling, rule};
@@ -89,7 +89,7 @@ impl Run<'_> {
                     ended = self.unless_closed(kept);
                 }
             } else {
-                self.sampled();
+                self.seen.sample(Instant::now());
             }
         }
         self.keep_downloads(artifacts).await?;
@@ -123,7 +123,8 @@ impl Run<'_> {
         let outcome = self.outcome(ended, acted, &awaited);
         let stated = self.step.post().iter().any(|stated| !stated.is_default);
         let shows = stated && matches!(&outcome, Ok(StepOutcome::Succeeded(_)));
-        self.seen.network.end(self.looking.has_acted(), shows);
+        self.hear();
+        self.seen.traffic.run.end(Instant::now(), self.looking.has_acted(), shows);
         outcome
     }
 
@@ -319,7 +320,7 @@ impl Run<'_> {
             return Ok(());
         }
         if self.page.closed() {
-            self.sampled();
+            self.seen.sample(Instant::now());
             return Ok(());
         }
         self.settle(awaited).await
@@ -343,10 +344,10 @@ impl Run<'_> {
         let interrupted = || if waits { Some(self.looking.untargeted()) } else { self.looking.interrupted() };
         let acted = acted.or_else(|| interrupted().filter(|_| is_over).map(Acted::new));
         if !awaited.is_empty() && !self.seen.gathered.has_samples() && (self.looking.watching().is_some() || is_over) {
-            self.seen.gathered.push(self.at_ms(Instant::now()));
+            self.seen.gathered.push(self.seen.at_ms(Instant::now()));
         }
         if ended.is_err() && !self.seen.gathered.has_samples() && self.looking.watching().is_some() {
-            self.seen.gathered.push(self.at_ms(Instant::now()));
+            self.seen.gathered.push(self.seen.at_ms(Instant::now()));
         }
         let events = self.events();
         let secrets = self.seen.gathered.secrets().to_vec();
@@ -443,7 +444,7 @@ impl Run<'_> {
             return StepFailure::new(Stage::Postcondition, cause, "expected a postcondition to hold");
         };
         let mut failure = unmet(self.step, Stage::Postcondition, cause, &judged.condition, facts.clone());
-        let open = self.seen.network.unanswered().map(|request| self.without_proxy(request).in_words());
+        let open = self.seen.traffic.unanswered().map(|request| self.without_proxy(request).in_words());
         let problems = self.evidence.effects.as_ref().map(EffectRecord::problems_in_words).unwrap_or_default();
         let problems: Vec<String> = problems.into_iter().chain(open).collect();
         if !problems.is_empty() {
@@ -477,12 +478,11 @@ impl Run<'_> {
         for stated in self.step.post() {
             stated.condition.visit(&mut |part| is_stated |= matches!(part, Condition::NewTab(_)));
         }
-        let page = match self.seen.activity.new_tabs.last().filter(|_| is_stated) {
-            Some(page) => page.clone(),
-            None if self.page.closed() => self.successor()?,
-            None => return None,
-        };
-        Some(PageId::new(page.target_id().as_str()))
+        match self.seen.activity.new_tabs.last().filter(|_| is_stated) {
+            Some(opened) => Some(PageId::new(opened.tab.as_str())),
+            None if self.page.closed() => Some(PageId::new(self.successor()?.target_id().as_str())),
+            None => None,
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a caller wants to know about an element beyond what is always reported.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What to gather beside role, name, labels, states, value, visibility and box.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ask {
     /// Attributes, by name. `value`, `checked` and `selected` read the live property.

@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use cuebook_cdp::FrameId;
 use cuebook_grammar::geometry::{Point, Rect};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::ProbeError;
 use crate::probe::Probe;
 
 /// Maps a frame's own coordinates to those of the tab's viewport.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
     /// Where the frame's left top corner lies, in CSS pixels of the tab's viewport.
     pub origin: Point,

@@ -7,6 +7,7 @@ use cuebook_grammar::outcome::{Cause, Stage};
 
 use crate::activity::dialog_fact;
 use crate::run::Run;
+use crate::seen::Event;
 use crate::stop::{Part, failed, page_stop};
 
 impl Run<'_> {
@@ -19,17 +20,17 @@ impl Run<'_> {
         self.about_to_send()?;
         let url = self.page.url();
         // The next dialog may open before the reply to this answer arrives.
-        self.seen.activity.answered.push(dialog_fact(&dialog));
+        self.saw(Event::DialogAnswered { dialog: dialog_fact(&dialog) });
         let (answered, until) = (dialog.clone(), self.until);
         self.race(Stage::Act, async move { answered.answer(answer, until).await })
             .await?
             .map_err(|error| page_stop(error, Stage::Act))?;
-        self.seen.activity.effect = true;
+        self.saw(Event::Effect);
         if self.page.closed() || Instant::now() >= self.until {
             return Ok(());
         }
         self.watch().await?;
-        self.seen.gathered.was_at(&url);
+        self.saw(Event::CameFrom { url });
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use crate::denied::in_words;
 use crate::gate::Holder;
 use crate::run::Run;
 use crate::script::Loaded;
+use crate::seen::Event;
 use crate::stop::{Part, Stop, call_stop, failed, out_of_time};
 
 #[derive(Serialize)]
@@ -162,16 +163,16 @@ impl Run<'_> {
         }
         // Chrome shows its own page for an error without a body, and reports a failure.
         if reason == "net::ERR_HTTP_RESPONSE_CODE_FAILURE" {
-            self.seen.network.facts();
-            let document = self.seen.network.documents().pop();
+            self.hear();
+            let document = self.seen.traffic.documents().pop();
             judge_status(document.as_ref().and_then(|document| document.status).unwrap_or(500), accepted)?;
             if let Some(document) = document {
-                self.seen.gathered.asked_for(&document.url);
+                self.saw(Event::AskedFor { url: document.url });
             }
             return Ok(());
         }
-        self.seen.network.facts();
-        let reached = self.seen.network.documents().pop().map_or_else(|| url.to_owned(), |document| document.url);
+        self.hear();
+        let reached = self.seen.traffic.documents().pop().map_or_else(|| url.to_owned(), |document| document.url);
         let reason = self.reason(&reached, &reason).map_or(reason, str::to_owned);
         let why = in_words(&reason).map_or_else(String::new, |why| format!(" ({why}: {})", cut(&reached, 200)));
         let message = format!("the page did not load: {reason}{why}");
@@ -201,7 +202,7 @@ impl Run<'_> {
 
     async fn next_event(&mut self) -> Part<()> {
         let event: Option<PageEvent> = tokio::select! {
-            event = self.lane.next() => event,
+            event = self.lanes.tab.next() => event,
             held = Holder::next(self.holder) => return self.judge(held).await.map(drop),
             () = tokio::time::sleep_until(self.until.into()) => {
                 self.stop_loading();

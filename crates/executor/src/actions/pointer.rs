@@ -15,6 +15,7 @@ use crate::input::devices::{DragKind, Place, Sent};
 use crate::projection::projections;
 use crate::run::Run;
 use crate::script::{Expected, GestureReport, Need};
+use crate::seen::Event;
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
 const HOLD: Duration = Duration::from_millis(600);
@@ -149,7 +150,9 @@ impl Run<'_> {
         if is_html_drag {
             // What the page makes of the drop may be out of sight; a document that is gone was changed by it.
             let took = self.ask::<bool>(&end_ready.world, "(cb) => cb.act.tookDrop()", &[], Stage::Act).await;
-            self.seen.activity.effect |= took.unwrap_or(true);
+            if took.unwrap_or(true) {
+                self.saw(Event::Effect);
+            }
         }
         match report {
             // The data was dropped before the button is released, so the release is not needed.
@@ -232,7 +235,7 @@ impl Run<'_> {
         let told = self.ask_documents(None).await?;
         // A frame that came with the pointer takes nothing: it was meant for the document around it.
         let is_lost =
-            !is_frame && told.len() == self.seen.watchers.len() && told.iter().all(|report| report.seen.is_empty());
+            !is_frame && told.len() == self.seen.watched.len() && told.iter().all(|report| report.seen.is_empty());
         let stopped = told.into_iter().find_map(|report| report.blocked);
         // It counts as sent even if it was stopped: the pointer is there now, and what it brought would be pressed the
         // next time.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::actions::Acted;
 use crate::run::Run;
 use crate::script::Need;
+use crate::seen::Event;
 use crate::stop::Part;
 
 #[derive(Deserialize)]
@@ -44,7 +45,9 @@ impl Run<'_> {
             self.ask(&world, "(cb, id, how) => cb.act.scrollBy(id, how)", &[id, how], Stage::Act).await?;
         match scrolled {
             Some(scrolled) => {
-                self.seen.activity.effect |= scrolled.moved;
+                if scrolled.moved {
+                    self.saw(Event::Effect);
+                }
                 Ok(self.untargeted())
             }
             None => Err(self.removed()),

@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::actions::Acted;
-use crate::postconditions::{Awaited, QUIET};
 use crate::run::Run;
 use crate::script::Need;
+use crate::seen::Event;
+use crate::settling::{Awaited, QUIET};
 use crate::step::unmet;
 use crate::stop::{Part, Stop, probe_stop};
 
@@ -147,7 +148,7 @@ impl Run<'_> {
         journey: &mut Journey,
     ) -> Part<Acted> {
         self.watch().await?;
-        self.seen.input_at.get_or_insert_with(Instant::now);
+        self.saw(Event::Input);
         let condition = action.condition.iter();
         let mut awaited: Vec<Awaited> = condition.map(|condition| self.awaits(condition.clone(), false)).collect();
         let mut absent = match self.sought(action, &mut awaited).await? {
@@ -263,7 +264,7 @@ impl Run<'_> {
         };
         search.current = Some(id);
         if journey.notes(&before, &after) {
-            self.seen.activity.effect = true;
+            self.saw(Event::Effect);
             return Ok(true);
         }
         if self.grows(world, id, after, journey, by).await? {
@@ -299,7 +300,7 @@ impl Run<'_> {
                 return Ok(true);
             }
             let waited = begun.elapsed();
-            let is_settled = waited >= LOADING && self.seen.network.is_quiet(QUIET);
+            let is_settled = waited >= LOADING && self.is_quiet(QUIET);
             if is_settled || waited >= PATIENCE || Instant::now() >= by {
                 return Ok(false);
             }

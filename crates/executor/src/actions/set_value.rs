@@ -10,6 +10,7 @@ use crate::hit_target::Gesture;
 use crate::input::keyboard::Keyboard;
 use crate::run::Run;
 use crate::script::{FieldKind, Need};
+use crate::seen::Event;
 use crate::stop::Part;
 
 impl Run<'_> {
@@ -68,7 +69,7 @@ impl Run<'_> {
             self.ask(&ready.world, "(cb, id) => cb.act.selectText(id)", &[ready.receiver.into()], Stage::Act).await?;
         if selected {
             // A selection is an effect that no mutation shows.
-            self.seen.activity.effect = true;
+            self.saw(Event::Effect);
             return Ok(Acted::by(sent));
         }
         Err(self.removed())

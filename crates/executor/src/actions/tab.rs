@@ -10,6 +10,7 @@ use cuebook_grammar::wire::Count;
 use crate::actions::Acted;
 use crate::retry::Tries;
 use crate::run::Run;
+use crate::seen::Event;
 use crate::stop::{Part, call_stop, failed, page_stop};
 
 impl Run<'_> {
@@ -38,7 +39,7 @@ impl Run<'_> {
         }
         self.about_to_send()?;
         page.close(self.until).await.map_err(|error| page_stop(error, Stage::Act))?;
-        self.seen.activity.effect = true;
+        self.saw(Event::Effect);
         self.tab_closed(page.target_id());
         if page != self.page {
             // The tab that stays is watched.

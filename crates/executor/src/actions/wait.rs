@@ -8,8 +8,9 @@ use cuebook_grammar::outcome::{Cause, Stage};
 use serde_json::json;
 
 use crate::actions::Acted;
-use crate::postconditions::QUIET;
 use crate::run::Run;
+use crate::seen::Event;
+use crate::settling::QUIET;
 use crate::step::unmet;
 use crate::stop::Part;
 
@@ -19,7 +20,7 @@ impl Run<'_> {
     /// Begins to watch; the condition is awaited with the postconditions.
     pub(crate) async fn wait_for(&mut self) -> Part<()> {
         self.watch().await?;
-        self.seen.input_at.get_or_insert_with(Instant::now);
+        self.saw(Event::Input);
         Ok(())
     }
 
@@ -41,7 +42,7 @@ impl Run<'_> {
                 break;
             }
             self.pause(Stage::Act, nap).await?;
-            is_idle = self.seen.network.is_quiet(quiet);
+            is_idle = self.is_quiet(quiet);
         }
         Ok(Acted { data: Some(json!({ "idle": is_idle })), ..self.untargeted() })
     }

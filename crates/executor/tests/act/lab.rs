@@ -1,10 +1,12 @@
 //! A browser on a few pages, and the steps that run in it.
 
+use std::io::Write as _;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{Browser, LaunchOptions, Page, SearchPlaces, find_chrome};
-use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode, TraceSink};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::{CredentialRef, PageId};
@@ -124,12 +126,24 @@ pub(crate) async fn lab_with(pages: &[(&str, &str)], options: ExecutorOptions) -
     let shelf = Shelf::default();
     let key = DigestKey::new([9; 32]);
     let executor = LiveExecutor::new(browser.clone(), key, secrets.clone(), shelf.clone(), options);
+    let executor = match environment("CUEBOOK_TRACES") {
+        Some(folder) => executor.traced(trace_into(Path::new(&folder))),
+        None => executor,
+    };
     let mut lab = Lab { browser, executor, secrets, shelf, page, port, _root: root };
     if pages.iter().any(|(path, _)| *path == "/") {
         let url = lab.url("/");
         succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
     }
     lab
+}
+
+/// Records the steps of this test; see `traces/README.md`.
+fn trace_into(folder: &Path) -> TraceSink {
+    let name = std::thread::current().name().unwrap_or("test").replace("::", ".");
+    let path = folder.join(format!("{name}.jsonl"));
+    let file = Mutex::new(std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap());
+    TraceSink::new(move |line| writeln!(file.lock().unwrap(), "{line}").unwrap())
 }
 
 impl Lab {

@@ -1,0 +1,382 @@
+//! The requests of a tab, and the errors that the browser logs: a fold over what the wire reports of them.
+//!
+//! Pure: nothing here waits, and time comes with the events. Beyond its step, a request that changes something is
+//! remembered until it is answered: it belongs to the run ([`Requests`]).
+//!
+//! Invariants:
+//! - Conditions are judged on requests that began after the input.
+//! - Requests to an address that the page kept requesting between steps are polling: they are not waited for and are no
+//!   effect.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+use cuebook_grammar::facts::RequestFact;
+use cuebook_grammar::ledger::requests::{Leaving, Requests};
+use cuebook_grammar::render::cut;
+use serde::{Deserialize, Serialize};
+
+use crate::activity::LONGEST;
+
+const MAX_REQUESTS: usize = 200;
+const MAX_ERRORS: usize = 10;
+/// The most open requests that are kept.
+const MAX_OPEN: usize = 4_000;
+/// The most addresses that are counted between two steps.
+const MAX_ADDRESSES: usize = 500;
+/// An address that was requested this often between two steps is polled.
+const POLLED: u32 = 3;
+/// A request from before the step that is open for this long is a stream.
+const STREAM: Duration = Duration::from_secs(2);
+/// How long a page gets to react to an answer.
+const REACTION: Duration = Duration::from_millis(150);
+
+/// One report of the wire about a request, or an error that the browser logged.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "exchange", rename_all = "camelCase")]
+pub(crate) enum Exchange {
+    /// A request leaves. A redirect is answered before, by its own report.
+    Sent {
+        id: String,
+        document: String,
+        frame: Option<String>,
+        /// The kind of resource, as the protocol names it.
+        resource: String,
+        method: String,
+        url: String,
+        /// Seconds of the browser's monotonic clock.
+        at: f64,
+    },
+    Answered {
+        id: String,
+        status: u16,
+        retry_after_ms: Option<u64>,
+    },
+    Ended {
+        id: String,
+        at: f64,
+        failure: Option<String>,
+    },
+    /// An error, in the browser's words.
+    Logged(String),
+    /// Reports were dropped: how the open requests ended is unknown now.
+    Lost,
+}
+
+/// The traffic of one tab, from the first step on it to the end of the executor.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    main_frame: String,
+    /// Requests since the input.
+    requests: Vec<Sent>,
+    /// Documents that began since the input.
+    documents: BTreeSet<String>,
+    /// When a request of the step was last answered.
+    answered: Option<Instant>,
+    errors: Vec<String>,
+    /// Open requests.
+    open: HashMap<String, Open>,
+    /// Requests by address since the last step.
+    asked: BTreeMap<String, u32>,
+    polled: BTreeSet<String>,
+    last_activity: Instant,
+    idle: Option<bool>,
+    pub(crate) run: Requests,
+}
+
+/// A request since the input.
+#[derive(Debug)]
+struct Sent {
+    fact: RequestFact,
+    is_polling: bool,
+    /// A document, or requested by a script of a document from before the input. The resources of a new document say
+    /// nothing about the step that led to it, nor does a missing picture.
+    is_of_step: bool,
+    /// The document of the tab itself.
+    is_main: bool,
+    is_answered: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    since: Instant,
+    /// Seconds of the browser's monotonic clock.
+    sent: f64,
+    /// Its index in the list; `None` if it began before the input.
+    position: Option<usize>,
+    is_polling: bool,
+}
+
+impl Traffic {
+    /// Of a tab whose main frame has this id.
+    pub(crate) fn new(main_frame: &str, now: Instant) -> Self {
+        Self {
+            main_frame: main_frame.to_owned(),
+            requests: Vec::new(),
+            documents: BTreeSet::new(),
+            answered: None,
+            errors: Vec::new(),
+            open: HashMap::new(),
+            asked: BTreeMap::new(),
+            polled: BTreeSet::new(),
+            last_activity: now,
+            idle: None,
+            run: Requests::default(),
+        }
+    }
+
+    /// A step will begin: from here on, requests by address are counted anew.
+    pub(crate) fn count_anew(&mut self) {
+        self.asked.clear();
+    }
+
+    /// A step begins: earlier requests do not belong to it.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        let often = self.asked.iter().filter(|(_, times)| **times >= POLLED).map(|(address, _)| address.clone());
+        self.polled.extend(often);
+        while self.polled.len() > MAX_ADDRESSES {
+            self.polled.pop_first();
+        }
+        self.reset(now);
+    }
+
+    /// From now on, requests belong to the step; see [`Requests::begin`].
+    pub(crate) fn begin(&mut self, by: Option<String>, now: Instant) {
+        self.reset(now);
+        self.run.begin(by);
+    }
+
+    fn reset(&mut self, now: Instant) {
+        self.requests.clear();
+        self.documents.clear();
+        self.answered = None;
+        self.errors.clear();
+        self.open.values_mut().for_each(|open| open.position = None);
+        self.last_activity = now;
+        self.idle = None;
+    }
+
+    /// All requests since the input.
+    pub(crate) fn facts(&self) -> Vec<RequestFact> {
+        self.requests.iter().map(|sent| sent.fact.clone()).collect()
+    }
+
+    /// Those that are not polling.
+    pub(crate) fn effects(&self) -> Vec<RequestFact> {
+        self.requests.iter().filter(|sent| !sent.is_polling).map(|sent| sent.fact.clone()).collect()
+    }
+
+    /// Requests of the step that failed or were answered with an error.
+    pub(crate) fn problems(&self) -> Vec<RequestFact> {
+        self.of_step().map(|sent| &sent.fact).filter(|fact| fact.is_problem()).cloned().collect()
+    }
+
+    /// The documents that the step requested in the tab itself, in order.
+    pub(crate) fn documents(&self) -> Vec<RequestFact> {
+        self.requests.iter().filter(|sent| sent.is_main).map(|sent| sent.fact.clone()).collect()
+    }
+
+    /// Since when every request of the step is answered and the page had time to react; in the future or `None` while
+    /// that is not so.
+    pub(crate) fn settled_at(&self, begun: Instant) -> Option<Instant> {
+        let is_open = self.of_step().any(|sent| !sent.is_answered);
+        (!is_open).then(|| self.answered.map_or(begun, |answered| answered + REACTION))
+    }
+
+    /// A request of the step that is not answered: one that changes something, if there is one.
+    pub(crate) fn unanswered(&self) -> Option<RequestFact> {
+        let mut open = self.of_step().filter(|sent| !sent.is_answered).map(|sent| &sent.fact);
+        let first = open.next()?;
+        Some(std::iter::once(first).chain(open).find(|fact| fact.changes()).unwrap_or(first).clone())
+    }
+
+    /// Errors that the browser reported since the input.
+    pub(crate) fn errors(&self) -> &[String] {
+        &self.errors
+    }
+
+    pub(crate) fn idle_fact(&self) -> Option<bool> {
+        self.idle
+    }
+
+    /// Whether no request was open for `quiet`; if so, the step is marked idle.
+    pub(crate) fn is_quiet(&mut self, quiet: Duration, now: Instant) -> bool {
+        let is_busy = self.open.values().any(|open| {
+            let lasts = now.saturating_duration_since(open.since);
+            !open.is_polling && (open.position.is_some() || lasts < STREAM)
+        });
+        let is_quiet = !is_busy && now.saturating_duration_since(self.last_activity) >= quiet;
+        if is_quiet {
+            self.idle = Some(true);
+        }
+        is_quiet
+    }
+
+    fn of_step(&self) -> impl Iterator<Item = &Sent> {
+        self.requests.iter().filter(|sent| sent.is_of_step && !sent.is_polling)
+    }
+
+    /// Takes in a report.
+    pub(crate) fn on(&mut self, exchange: Exchange, now: Instant) {
+        match exchange {
+            Exchange::Sent { id, document, frame, resource, method, url, at } => {
+                let address = address(&method, &url);
+                let is_polling = self.polled.contains(&address);
+                let is_document = resource == "Document" && id == document;
+                let is_main = is_document && frame.as_ref() == Some(&self.main_frame);
+                if is_document {
+                    self.documents.insert(document.clone());
+                    // Another document: the polling of the former one does not count.
+                    self.asked.clear();
+                }
+                let is_of_step = is_document
+                    || matches!(&*resource, "XHR" | "Fetch" | "Script") && !self.documents.contains(&document);
+                if !is_polling {
+                    self.last_activity = now;
+                }
+                let url = cut(url.split('#').next().unwrap_or(""), LONGEST);
+                let method = cut(&method, 20);
+                let fact =
+                    RequestFact { method, url, status: None, failure: None, retry_after_ms: None, duration_ms: None };
+                if !is_polling {
+                    let is_call = matches!(&*resource, "XHR" | "Fetch");
+                    let leaving = Leaving { id: &id, document: &document, address: &address, is_call, fact: &fact };
+                    self.run.sent(&leaving, now);
+                }
+                if self.asked.len() < MAX_ADDRESSES || self.asked.contains_key(&address) {
+                    let times = self.asked.entry(address).or_default();
+                    *times = times.saturating_add(1);
+                }
+                let position = (self.requests.len() < MAX_REQUESTS).then(|| {
+                    self.requests.push(Sent { fact, is_polling, is_of_step, is_main, is_answered: false });
+                    self.requests.len() - 1
+                });
+                // Streams stay open: they are no sign of work.
+                if !matches!(&*resource, "WebSocket" | "EventSource" | "Ping") && self.open.len() < MAX_OPEN {
+                    self.open.insert(id, Open { since: now, sent: at, position, is_polling });
+                }
+            }
+            Exchange::Answered { id, status, retry_after_ms } => {
+                let position = self.open.get(&id).and_then(|open| open.position);
+                if status >= 400 || (200..300).contains(&status) {
+                    self.run.ended(&id, |request| request.status = Some(status));
+                }
+                self.ended(position, now, |request| {
+                    request.status = Some(status);
+                    request.retry_after_ms = retry_after_ms;
+                });
+            }
+            Exchange::Ended { id, at, failure } => {
+                let Some(open) = self.open.remove(&id) else { return };
+                if !open.is_polling {
+                    self.last_activity = now;
+                }
+                let took = Duration::try_from_secs_f64(at - open.sent).ok();
+                self.run.ended(&id, |request| request.failure.clone_from(&failure));
+                self.ended(open.position, now, |request| {
+                    request.failure = failure;
+                    request.duration_ms = took.and_then(|took| u32::try_from(took.as_millis()).ok());
+                });
+            }
+            Exchange::Logged(text) => {
+                if self.errors.len() < MAX_ERRORS {
+                    self.errors.push(text);
+                }
+            }
+            Exchange::Lost => {
+                self.open.clear();
+                self.requests.iter_mut().for_each(|sent| sent.is_answered = true);
+                self.last_activity = now;
+            }
+        }
+    }
+
+    fn ended(&mut self, position: Option<usize>, now: Instant, end: impl FnOnce(&mut RequestFact)) {
+        let Some(sent) = position.and_then(|position| self.requests.get_mut(position)) else { return };
+        end(&mut sent.fact);
+        if sent.is_of_step && !sent.is_answered {
+            self.answered = Some(now);
+        }
+        sent.is_answered = true;
+    }
+}
+
+/// A request without the parts that differ each time.
+fn address(method: &str, url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let path = url.get(..end).unwrap_or(url);
+    format!("{method} {}", cut(path, 300))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(id: &str, resource: &str, url: &str) -> Exchange {
+        Exchange::Sent {
+            id: id.to_owned(),
+            document: "doc".to_owned(),
+            frame: Some("main".to_owned()),
+            resource: resource.to_owned(),
+            method: "GET".to_owned(),
+            url: url.to_owned(),
+            at: 1.0,
+        }
+    }
+
+    fn answered(id: &str, status: u16) -> Exchange {
+        Exchange::Answered { id: id.to_owned(), status, retry_after_ms: None }
+    }
+
+    #[test]
+    fn an_address_leaves_out_what_differs_each_time() {
+        assert_eq!(address("GET", "https://a.test/poll?t=1#x"), "GET https://a.test/poll");
+        assert_eq!(address("GET", "https://a.test/poll?t=2"), address("GET", "https://a.test/poll"));
+        assert_ne!(address("POST", "https://a.test/poll"), address("GET", "https://a.test/poll"));
+    }
+
+    #[test]
+    fn a_step_settles_a_while_after_the_last_answer_and_never_before_it() {
+        let now = Instant::now();
+        let mut traffic = Traffic::new("main", now);
+        traffic.begin(Some("click".to_owned()), now);
+        assert_eq!(traffic.settled_at(now), Some(now), "nothing was sent");
+        traffic.on(sent("1", "Fetch", "http://a.test/save"), now);
+        traffic.on(sent("2", "Image", "http://a.test/a.png"), now);
+        assert_eq!(traffic.settled_at(now), None);
+        let later = now + Duration::from_millis(40);
+        traffic.on(answered("1", 200), later);
+        assert_eq!(traffic.settled_at(now), Some(later + REACTION), "a picture is not waited for");
+        assert_eq!(traffic.unanswered(), None);
+    }
+
+    #[test]
+    fn what_a_page_polls_is_no_effect_and_does_not_keep_it_busy() {
+        let now = Instant::now();
+        let mut traffic = Traffic::new("main", now);
+        traffic.count_anew();
+        for id in ["1", "2", "3"] {
+            traffic.on(sent(id, "Fetch", "http://a.test/poll?t=9"), now);
+            traffic.on(Exchange::Ended { id: id.to_owned(), at: 2.0, failure: None }, now);
+        }
+        traffic.settle(now);
+        traffic.begin(None, now);
+        traffic.on(sent("4", "Fetch", "http://a.test/poll?t=10"), now);
+        assert_eq!(traffic.effects(), []);
+        assert_eq!(traffic.facts().len(), 1);
+        let later = now + Duration::from_secs(1);
+        assert!(traffic.is_quiet(Duration::from_millis(500), later));
+        assert_eq!(traffic.idle_fact(), Some(true));
+    }
+
+    #[test]
+    fn reports_that_were_lost_leave_nothing_open() {
+        let now = Instant::now();
+        let mut traffic = Traffic::new("main", now);
+        traffic.begin(None, now);
+        traffic.on(sent("1", "XHR", "http://a.test/slow"), now);
+        assert!(traffic.unanswered().is_some());
+        traffic.on(Exchange::Lost, now);
+        assert_eq!(traffic.unanswered(), None);
+    }
+}
