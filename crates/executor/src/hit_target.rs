@@ -316,7 +316,7 @@ impl Run<'_> {
     pub(crate) async fn ask_documents(&mut self, target: Option<&ProbeWorld>) -> Part<Vec<GestureReport>> {
         let by = self.within(REPORT);
         let is_other = |world: &ProbeWorld| target.is_none_or(|target| world.frame() != target.frame());
-        let worlds = self.lanes.worlds.values().cloned().filter(is_other);
+        let worlds = self.lanes.worlds.values().filter(|world| is_other(world)).cloned();
         let calls = worlds.map(|world| async move {
             world.call::<Option<GestureReport>>("(cb) => cb.act.gesture(0)", &[], by).await
         });

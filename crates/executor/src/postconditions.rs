@@ -350,7 +350,7 @@ impl Run<'_> {
                 Err(ProbeError::FramePath { matches: 0, .. }) => TargetFacts::none(),
                 Err(_) => TargetFacts::default(),
             };
-            self.saw(Event::Asked { target: question.target, facts });
+            self.saw(Event::Asked { target: question.target, facts: Box::new(facts) });
         }
         Ok(asked | self.follow_paths().await? | self.place_frames().await?)
     }

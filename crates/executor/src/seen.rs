@@ -128,7 +128,7 @@ pub(crate) enum Event {
     /// What an extra round trip found of a target.
     Asked {
         target: TargetRef,
-        facts: TargetFacts,
+        facts: Box<TargetFacts>,
     },
     /// The frame that the path of a target leads to.
     Led {
@@ -278,7 +278,7 @@ impl<'a> Seen<'a> {
                 self.watched.insert(frame, Watched { since, is_watching, is_current: true });
             }
             Event::Changed { frame, is_main, changes } => self.changed(&frame, is_main, changes),
-            Event::Asked { target, facts } => self.gathered.record_asked(target, facts),
+            Event::Asked { target, facts } => self.gathered.record_asked(target, *facts),
             Event::Led { target, frame } => return self.gathered.lead(&target, frame),
             Event::Placed { frame, placement } => return self.gathered.place(frame.as_str(), placement),
         }
