@@ -36,7 +36,8 @@ use crate::seen::Seen;
 use crate::stage::Looking;
 use crate::step::IsFirst;
 use crate::stop::{Part, Stop, probe_stop};
-use crate::trace::{Line, Tape, TraceSink};
+use crate::tape::{Tape, TraceSink};
+use crate::trace::Line;
 
 /// How often the requests of a run are looked at before its end.
 const POLL: Duration = Duration::from_millis(20);

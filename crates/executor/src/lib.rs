@@ -86,6 +86,7 @@ mod settling;
 mod stage;
 mod step;
 mod stop;
+mod tape;
 mod trace;
 mod traffic;
 mod verdicts;
@@ -94,4 +95,4 @@ pub use error::ExecutorError;
 pub use executor::LiveExecutor;
 pub use options::{BeforeUnload, ExecutorOptions, PeopleInput, ScreenshotMode};
 #[doc(hidden)]
-pub use trace::TraceSink;
+pub use tape::TraceSink;

@@ -434,7 +434,8 @@ impl Run<'_> {
         let lingers = !stated.is_empty() && stated.iter().all(|stated| stated.is_default) && !self.opens();
         let now = Instant::now();
         if let Some(tape) = &self.seen.tape {
-            tape.awaits(awaited, replies.len(), lingers.then_some(lingers_by), self.bounds(), now);
+            let lingers_by = lingers.then_some(lingers_by);
+            tape.write(Line::awaits(tape, awaited, replies.len(), lingers_by, self.bounds()), now);
         }
         let mut settling = Settling::new(awaited, replies.len(), lingers, lingers_by, now);
         let mut last_tick = Instant::now();

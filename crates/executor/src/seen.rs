@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::activity::{Activity, LONGEST, NewTab};
 use crate::facts::{Gathered, Question};
 use crate::script::{Changes, FrameSample, FrameSummary};
-use crate::trace::{Line, Tape};
+use crate::tape::Tape;
 use crate::traffic::{Exchange, Traffic};
 
 /// Something that arrived.
@@ -142,6 +142,12 @@ pub(crate) enum Event {
     },
 }
 
+/// The line of a trace that says so.
+#[derive(Serialize)]
+struct Arrived<'a> {
+    event: &'a Event,
+}
+
 /// A document that is being watched, or that has a guard at work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watched {
@@ -205,9 +211,7 @@ impl<'a> Seen<'a> {
 
     /// Takes in what arrived; `true` if it is news.
     pub(crate) fn on(&mut self, event: Event, at: Instant) -> bool {
-        if self.tape.is_some() {
-            self.record(Line::Event(event.clone()), at);
-        }
+        self.record(Arrived { event: &event }, at);
         match event {
             Event::Began => {
                 self.gathered.set_before();
@@ -310,7 +314,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Records what the step does besides, if it is recorded at all.
-    pub(crate) fn record(&self, line: Line, at: Instant) {
+    pub(crate) fn record(&self, line: impl Serialize, at: Instant) {
         if let Some(tape) = &self.tape {
             tape.write(line, at);
         }

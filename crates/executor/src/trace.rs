@@ -2,8 +2,6 @@
 //!
 //! A trace holds what the pages held, secrets included: only tests record.
 
-use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::condition::Condition;
@@ -11,37 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::seen::Event;
 use crate::settling::{Awaited, Bounds};
-
-/// Takes the lines of a trace: JSON, one object each.
-#[derive(Clone)]
-pub struct TraceSink(Arc<dyn Fn(String) + Send + Sync>);
-
-impl TraceSink {
-    /// Has each line handed over.
-    pub fn new(take: impl Fn(String) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(take))
-    }
-}
-
-impl fmt::Debug for TraceSink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TraceSink").finish_non_exhaustive()
-    }
-}
-
-/// Records one step.
-#[derive(Debug)]
-pub(crate) struct Tape {
-    began: Instant,
-    sink: TraceSink,
-}
-
-/// One line, and its moment after the beginning of the step.
-#[derive(Debug, Serialize, Deserialize)]
-struct Entry {
-    at: Duration,
-    line: Line,
-}
+use crate::tape::Tape;
 
 /// What is recorded.
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,45 +41,28 @@ pub(crate) struct Stated {
     span: Option<Duration>,
 }
 
-impl Tape {
-    pub(crate) fn new(sink: TraceSink, began: Instant) -> Self {
-        Self { began, sink }
-    }
-
-    pub(crate) fn write(&self, line: Line, at: Instant) {
-        let entry = Entry { at: self.after(at), line };
-        if let Ok(text) = serde_json::to_string(&entry) {
-            (self.sink.0)(text);
-        }
-    }
-
+impl Line {
     /// What a step awaits; `lingers_by`: until when it waits for its requests, if it states nothing.
     pub(crate) fn awaits(
-        &self,
+        tape: &Tape,
         awaited: &[Awaited],
         frames: usize,
         lingers_by: Option<Instant>,
         bounds: Bounds,
-        now: Instant,
-    ) {
+    ) -> Self {
         let stated = |one: &Awaited| Stated {
             condition: one.condition.clone(),
             is_default: one.is_default,
-            until: self.after(one.until),
+            until: tape.after(one.until),
             span: one.span,
         };
-        let line = Line::Awaits {
+        Self::Awaits {
             awaited: awaited.iter().map(stated).collect(),
             frames,
-            lingers_for: lingers_by.map(|by| self.after(by)),
-            until: self.after(bounds.until),
-            answer_by: self.after(bounds.answer_by),
-        };
-        self.write(line, now);
-    }
-
-    fn after(&self, moment: Instant) -> Duration {
-        moment.saturating_duration_since(self.began)
+            lingers_for: lingers_by.map(|by| tape.after(by)),
+            until: tape.after(bounds.until),
+            answer_by: tape.after(bounds.answer_by),
+        }
     }
 }
 
@@ -126,7 +77,10 @@ mod tests {
     use crate::facts::Gathered;
     use crate::seen::Seen;
     use crate::settling::{Next, QUIET, Settling};
+    use crate::tape;
     use crate::traffic::Traffic;
+
+    type Entry = tape::Entry<Line>;
 
     /// How long the executor may take to notice what it knows, on a busy machine.
     const NOTICING: Duration = Duration::from_millis(250);

@@ -200,7 +200,9 @@ const objection = (event, target) => {
   const isFirst = !gesture.seen.length;
   const about = (by) => (by ? { type: event.type, reason: "changed", by } : null);
   const isRelease = RELEASES.has(event.type) && gesture.ends;
-  if (isRelease || (event.type === "beforeinput" && !isFirst)) return about(changedItems());
+  // What changed before a key goes down or up is no answer to it, and would be taken in with that answer.
+  if (gesture.kind === "keys" && !isFirst && BEGINS.has(event.type)) gesture.moved ??= changedItems();
+  if (isRelease || (event.type === "beforeinput" && !isFirst)) return about(gesture.moved ?? changedItems());
   const other = isFirst ? changedMeaning() : null;
   if (other) return about(other);
   if (target !== gesture.target) return null;
@@ -515,6 +517,7 @@ export const openGesture = (spec) => {
     // What names the things around the target at the first event.
     first: [],
     displaced: null,
+    moved: null,
     activates: false,
     shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []),
     under: null,
