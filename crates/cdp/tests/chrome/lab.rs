@@ -1,34 +1,11 @@
 //! What the tests share: a small browser each, pages on the loopback interface, deadlines that only a hang meets.
 
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read as _, Write};
-use std::net::TcpListener;
-use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{Browser, Frame, LaunchOptions, Navigated, Page, PageEvent, SearchPlaces, WaitUntil, find_chrome};
+use cuebook_cdp::{Browser, Frame, Navigated, Page, PageEvent, WaitUntil};
 use serde_json::Value;
 
-/// Far beyond what anything here takes: only a hang meets it.
-pub(crate) fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(40)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test is its own composition root")]
-pub(crate) fn environment(name: &str) -> Option<std::ffi::OsString> {
-    std::env::var_os(name)
-}
-
-pub(crate) fn options(root: &Path) -> LaunchOptions {
-    let places = SearchPlaces {
-        chrome_variable: environment("CHROME"),
-        path: environment("PATH"),
-        home: environment("HOME").map(Into::into),
-        ..SearchPlaces::default()
-    };
-    LaunchOptions::new(find_chrome(&places).unwrap(), root)
-}
+pub(crate) use cuebook_testkit::{chrome as options, environment, soon};
 
 pub(crate) struct Lab {
     pub(crate) browser: Browser,
@@ -47,52 +24,9 @@ impl Lab {
     }
 }
 
-/// Serves fixed pages on the loopback interface. `127.0.0.1` and `localhost` are two sites, so a frame of
-/// the one in the other is out of process. `PORT` in a page stands for the server's port.
+/// The pages of [`cuebook_testkit::serve`].
 pub(crate) fn serve(pages: &[(&str, &str)]) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let pages: Arc<HashMap<String, String>> = Arc::new(
-        pages.iter().map(|(path, body)| ((*path).to_owned(), body.replace("PORT", &port.to_string()))).collect(),
-    );
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(mut stream) = stream else { continue };
-            let pages = pages.clone();
-            std::thread::spawn(move || {
-                let mut reader = BufReader::new(stream.try_clone().unwrap());
-                let mut request = String::new();
-                if reader.read_line(&mut request).is_err() {
-                    return;
-                }
-                let mut header = String::new();
-                while reader.read_line(&mut header).is_ok_and(|read| read > 2) {
-                    header.clear();
-                }
-                let path = request.split(' ').nth(1).unwrap_or("/");
-                if path == "/endless.bin" {
-                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n\r\n");
-                    // The client says no more: each read waits for its time, which bounds the pace.
-                    stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
-                    while stream.write_all(&[0; 64 << 10]).is_ok() {
-                        let _ = stream.read(&mut [0]);
-                    }
-                    return;
-                }
-                let (status, body) = match pages.get(path) {
-                    Some(body) => ("200 OK", body.as_str()),
-                    None => ("404 Not Found", ""),
-                };
-                let kind = if path.ends_with(".bin") { "application/octet-stream" } else { "text/html" };
-                let _ = write!(
-                    stream,
-                    "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                    body.len()
-                );
-            });
-        }
-    });
-    port
+    cuebook_testkit::serve(pages.iter().copied())
 }
 
 /// Polls a condition; the message names what never came true.

@@ -35,7 +35,8 @@ async fn a_button_that_becomes_clickable_after_the_deadline_is_not_clicked() {
 async fn a_click_that_a_busy_page_handles_after_the_deadline_is_stopped() {
     // The page stops answering when it sees the pointer, and for longer than the step has.
     let page = format!(
-        "<button id=go>Go</button><script>addEventListener('pointermove', () => {{ const end = performance.now() + 3000; while (performance.now() < end); }}, {{once: true}});</script>{LOGGING}"
+        "<button id=go>Go</button><script>addEventListener('pointermove', function hang(e) {{ if (!e.clientX) return; \
+         removeEventListener('pointermove', hang); const end = performance.now() + 3000; while (performance.now() < end); }});</script>{LOGGING}"
     );
     let mut lab = lab(&[("/", &page)]).await;
     let click = json!({"type": "click", "targetRef": "it"});
@@ -139,8 +140,9 @@ async fn sent_late(lab: &Lab, kind: &str) {
 #[tokio::test]
 async fn input_that_the_browser_handles_after_the_deadline_reaches_nothing() {
     let page = format!(
-        "<button id=go style='position:fixed;left:0;top:0;width:100px;height:60px'>Go</button><script>addEventListener('pointermove', () => \
-         {{ const end = performance.now() + 2500; while (performance.now() < end); }}, {{once: true}});</script>{LOGGING}"
+        "<button id=go style='position:fixed;left:0;top:0;width:100px;height:60px'>Go</button><script>addEventListener('pointermove', function hang(e) {{ \
+         if (!e.clientX) return; removeEventListener('pointermove', hang); \
+         const end = performance.now() + 2500; while (performance.now() < end); }});</script>{LOGGING}"
     );
     let mut lab = lab(&[("/", &page)]).await;
     let click = json!({"type": "click", "targetRef": "it"});

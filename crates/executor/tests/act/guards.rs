@@ -8,7 +8,7 @@ use crate::lab::{LOGGING, css_of, failed, lab, succeeded};
 
 #[tokio::test]
 async fn a_swapped_target_gets_no_event() {
-    let swap = "const swap = () => { const a = document.getElementById('a'), b = document.getElementById('b'); \
+    let swap = "const swap = (e) => { if (!e.clientX) return; const a = document.getElementById('a'), b = document.getElementById('b'); \
         a.style.left = '300px'; b.style.left = '0'; };";
     for (name, trigger) in [
         ("pointermove", "document.addEventListener('pointermove', swap, true);"),
@@ -43,12 +43,12 @@ async fn only_a_gesture_that_was_stopped_as_a_whole_counts_as_never_sent() {
     let page = |trigger: &str| {
         format!(
             "<style>button{{position:absolute;top:0;left:0;width:100px;height:40px}}</style><button id=a>Send</button>{LOGGING}\
-             <script>const move = () => {{ a.style.left = a.style.left === '400px' ? '0' : '400px'; }};\
+             <script>const move = (e) => {{ if (e.clientX) a.style.left = a.style.left === '400px' ? '0' : '400px'; }};\
              a.addEventListener('{trigger}', move);</script>"
         )
     };
     let turned = "<a id=a href='#safe' style='position:absolute;top:0;left:0;width:100px;height:40px'>Send</a><script>\
-        a.onpointermove = () => { a.style.left = '400px'; a.href = '#evil'; };</script>";
+        a.onpointermove = (e) => { if (e.clientX) { a.style.left = '400px'; a.href = '#evil'; } };</script>";
     let mut lab = lab(&[("/", &format!("{turned}{LOGGING}"))]).await;
     let failure = failed(lab.click("#a").await);
     assert!(failure.evidence.input_sent, "it leads elsewhere by now: {}", failure.message);

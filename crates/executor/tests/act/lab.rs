@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{Browser, LaunchOptions, Page, SearchPlaces, find_chrome};
+use cuebook_cdp::{Browser, LaunchOptions, Page};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode, TraceSink};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::facts::Facts;
@@ -19,19 +19,10 @@ use cuebook_grammar::seam::{
     ArtifactKind, ArtifactSink, Executor, NobodyConfirms, SecretRefusal, SecretScope, SecretSource,
 };
 use cuebook_grammar::secret::{DigestKey, Secret};
+use cuebook_testkit::serve;
 use serde_json::{Value, json};
 
-use crate::serve::serve;
-
-/// Far beyond the time that any test needs: only a hang reaches it.
-pub(crate) fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(40)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test is its own composition root")]
-pub(crate) fn environment(name: &str) -> Option<std::ffi::OsString> {
-    std::env::var_os(name)
-}
+pub(crate) use cuebook_testkit::{environment, soon};
 
 /// Knows one password, for one origin.
 #[derive(Clone, Default)]
@@ -101,21 +92,25 @@ pub(crate) fn quick() -> ExecutorOptions {
     }
 }
 
-/// A browser on these pages; `/` is open.
+/// A browser on these pages; `/` is open. A headless shell says of each page that it loads that the pointer is at 0, 0:
+/// what a page does when the pointer comes is for other places.
 pub(crate) async fn lab(pages: &[(&str, &str)]) -> Lab {
     lab_with(pages, quick()).await
 }
 
 pub(crate) async fn lab_with(pages: &[(&str, &str)], options: ExecutorOptions) -> Lab {
-    let port = serve(pages);
+    lab_in(cuebook_testkit::shell, pages, options).await
+}
+
+/// The same in the browser that `launch` says.
+pub(crate) async fn lab_in(
+    launch: impl Fn(&Path) -> LaunchOptions,
+    pages: &[(&str, &str)],
+    options: ExecutorOptions,
+) -> Lab {
+    let port = serve(pages.iter().copied());
     let root = tempfile::tempdir().unwrap();
-    let places = SearchPlaces {
-        chrome_variable: environment("CHROME"),
-        path: environment("PATH"),
-        home: environment("HOME").map(Into::into),
-        ..SearchPlaces::default()
-    };
-    let mut launch = LaunchOptions::new(find_chrome(&places).unwrap(), root.path());
+    let mut launch = launch(root.path());
     let downloads = root.path().join("downloads");
     launch.accept_downloads = Some(downloads.clone());
     let options = ExecutorOptions { download_dir: Some(downloads), ..options };

@@ -6,7 +6,6 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test that calls them")]
 
 mod lab;
-mod serve;
 
 mod actionability;
 mod choosing;

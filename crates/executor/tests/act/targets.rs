@@ -34,7 +34,8 @@ async fn a_position_that_another_element_takes_is_stale() {
             <li style='padding-left: 400px'>Cleo <button>Remove</button></ul>
             <script>
             const list = document.querySelector('ul');
-            addEventListener('{moment}', () => list.prepend(list.lastElementChild), {{ once: true, capture: true }});
+            addEventListener('{moment}', function sort(e) {{ if (!e.clientX) return; removeEventListener('{moment}', sort, true);
+            list.prepend(list.lastElementChild); }}, true);
             addEventListener('click', (e) => {{ document.title += e.target.parentNode.textContent; }});
             </script>"
         );
@@ -208,7 +209,7 @@ async fn a_target_that_becomes_another_when_the_pointer_or_the_focus_comes_is_no
     ];
     for (event, control, change, step) in cases {
         let page = format!(
-            "{}<script>window.acts = []; for (const type of ['click', 'keydown', 'input', 'change']) addEventListener(type, (event) => acts.push(type), true); addEventListener({event:?}, () => {{ {change} }}, true)</script>",
+            "{}<script>window.acts = []; for (const type of ['click', 'keydown', 'input', 'change']) addEventListener(type, (event) => acts.push(type), true); addEventListener({event:?}, (e) => {{ if (e.clientX !== 0) {{ {change} }} }}, true)</script>",
             row(control)
         );
         let mut lab = lab(&[("/", &page)]).await;

@@ -29,7 +29,7 @@ pub(crate) const PAGES: [(&str, &str, &str, &str); 7] =
 
 /// A stage that has all pages of the corpus, and the address of each.
 pub(crate) async fn corpus() -> (Stage, Vec<(&'static str, String)>) {
-    let port = serve(PAGES.iter().map(|(_, path, html, _)| (*path, (*html).to_owned())).collect());
+    let port = serve(PAGES.iter().map(|(_, path, html, _)| (path, html)));
     let addresses = PAGES.iter().map(|(name, path, ..)| (*name, format!("http://127.0.0.1:{port}{path}"))).collect();
     (Stage::at("about:blank").await, addresses)
 }

@@ -1,13 +1,9 @@
 //! A browser, a page and a modeler of its own for each test.
 
-use std::collections::HashMap;
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, PlaceKind, SearchPlaces, WaitUntil, find_chrome};
+use cuebook_cdp::{Browser, Page, WaitUntil};
 use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
@@ -17,33 +13,7 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use serde_json::{Value, json};
 
-/// Serves `pages` by path on a loopback port until the process ends.
-pub(crate) fn serve(pages: Vec<(&'static str, String)>) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let pages: HashMap<&str, String> =
-        pages.into_iter().map(|(path, body)| (path, body.replace("PORT", &port.to_string()))).collect();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(mut stream) = stream else { continue };
-            let pages = pages.clone();
-            std::thread::spawn(move || {
-                let mut buffer = [0; 4096];
-                let Ok(read) = stream.read(&mut buffer) else { return };
-                let request = String::from_utf8_lossy(&buffer[..read]).into_owned();
-                let path = request.split(' ').nth(1).unwrap_or("/");
-                let (status, body) =
-                    pages.get(path).map_or(("404 Not Found", "<p>Nothing here"), |body| ("200 OK", body));
-                let head = format!(
-                    "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-                    body.len()
-                );
-                let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
-            });
-        }
-    });
-    port
-}
+pub(crate) use cuebook_testkit::serve;
 
 pub(crate) fn until() -> Instant {
     Instant::now() + Duration::from_secs(30)
@@ -60,9 +30,7 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) async fn at(url: &str) -> Self {
         let profiles = tempfile::tempdir().unwrap();
-        let binary = find_chrome(&SearchPlaces::default())
-            .unwrap_or_else(|_| ChromeBinary { path: PathBuf::from("/usr/bin/chromium"), found_by: PlaceKind::System });
-        let browser = Browser::launch(&LaunchOptions::new(binary, profiles.path()), until()).await.unwrap();
+        let browser = Browser::launch(&cuebook_testkit::shell(profiles.path()), until()).await.unwrap();
         let browser = Arc::new(browser);
         let page = browser.new_page("about:blank", until()).await.unwrap();
         let modeler = LivePageModeler::new(Arc::clone(&browser), DigestKey::new([5; 32]), ModelerOptions::default());
