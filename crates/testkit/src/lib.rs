@@ -34,13 +34,16 @@ pub fn chrome(root: &Path) -> LaunchOptions {
 }
 
 /// How to launch the browser of a layer's own tests: the headless shell of `$CUEBOOK_TEST_SHELL`, which starts in a
-/// quarter of the time, or else [`chrome`].
+/// quarter of the time, or else [`chrome`]. Sites have processes of their own in both.
 ///
 /// # Panics
 /// If there is no browser.
 #[must_use]
 pub fn shell(root: &Path) -> LaunchOptions {
-    launch(environment("CUEBOOK_TEST_SHELL").or_else(|| environment("CHROME")), root)
+    let Some(shell) = environment("CUEBOOK_TEST_SHELL") else { return chrome(root) };
+    let mut options = launch(Some(shell), root);
+    options.extra_args.push("--site-per-process".into());
+    options
 }
 
 fn launch(named: Option<OsString>, root: &Path) -> LaunchOptions {
