@@ -101,7 +101,7 @@ fn install() -> Result<()> {
     apt("Chromium", "chromium")
 }
 
-/// Whether packages may be installed unasked: by root of a Debian-like system.
+/// Packages may be installed unasked by root of a Debian-like system only.
 fn may_install() -> bool {
     is_debian() && output_of(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }

@@ -45,7 +45,7 @@ struct NodeName {
     node: u64,
 }
 
-/// The same of a node that there may be.
+/// Such a node, where there is one.
 mod pinned {
     use super::{Deserialize, NodeKey, NodeName, Serialize};
 

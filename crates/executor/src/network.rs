@@ -35,7 +35,7 @@ pub(crate) struct Network {
     pub(crate) traffic: Traffic,
 }
 
-/// What the browser reports of a tab's requests, in order, and of its scripts.
+/// The reports of the browser about a tab's requests, in order, and about its scripts.
 pub(crate) struct Wire {
     queue: EventQueue,
     _domains: [DomainGuard; 2],

@@ -587,7 +587,6 @@ impl Run<'_> {
                 let now = Instant::now();
                 let age = now.saturating_duration_since(since);
                 let is_watching = armed.sample.is_some();
-                // Not before its first sample is in: until then, URLs of the document come from the tab.
                 self.seen.on(Event::Watched { frame: frame.clone(), is_watching, age }, now);
                 if let Some(sample) = armed.sample {
                     self.take_changes(&frame, Changes { samples: vec![sample], ..Changes::default() });
@@ -621,7 +620,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What changed in a watched frame.
+    /// Takes in the changes of a watched frame.
     pub(crate) fn take_changes(&mut self, frame: &FrameId, changes: Changes) {
         let (frame, is_main) = (frame.clone(), self.is_main(frame));
         self.saw(Event::Changed { frame, is_main, changes });

@@ -315,7 +315,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether no request was open for a while.
+    /// Tells whether no request was open for `span`; if so, the step is marked idle.
     pub(crate) fn is_quiet(&mut self, span: Duration) -> bool {
         self.hear();
         self.saw(Event::Quiet { span })

@@ -1,5 +1,5 @@
-//! What is known of the page during a step: a fold over what the tab, the browser, the wire and the watched documents
-//! report.
+//! All that is known of the page during a step: a fold over the reports of the tab, the browser, the wire and the
+//! watched documents.
 //!
 //! Pure. Invariant: everything that arrives passes through [`Seen::on`], with the moment at which it arrived; what was
 //! recorded of one step can be judged again without a browser (`trace.rs`).
@@ -73,7 +73,7 @@ pub(crate) enum Event {
     AskedFor {
         url: String,
     },
-    /// What is asked of each document from now on.
+    /// Each document is asked these from now on.
     Questions {
         questions: Vec<Question>,
     },
@@ -107,7 +107,7 @@ pub(crate) enum Event {
     Quiet {
         span: Duration,
     },
-    /// What a frame shows, outside the time that is watched.
+    /// A frame as it is, outside the time that is watched.
     Sampled {
         frame: FrameId,
         is_main: bool,
@@ -119,13 +119,13 @@ pub(crate) enum Event {
         is_watching: bool,
         age: Duration,
     },
-    /// What changed in a watched frame.
+    /// Changes of a watched frame.
     Changed {
         frame: FrameId,
         is_main: bool,
         changes: Changes,
     },
-    /// What an extra round trip found of a target.
+    /// A target, as an extra round trip found it.
     Asked {
         target: TargetRef,
         facts: Box<TargetFacts>,
@@ -355,7 +355,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether a download of the step is under way.
+    /// A download of the step is under way.
     pub(crate) fn is_downloading(&self) -> bool {
         self.downloads.of_step().any(|one| one.fact.end.is_none())
     }

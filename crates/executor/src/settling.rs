@@ -67,7 +67,7 @@ pub(crate) struct Bounds {
     pub(crate) answer_by: Instant,
 }
 
-/// What to wait for.
+/// The next thing to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// For anything that arrives, until then at most.
@@ -94,7 +94,7 @@ pub(crate) struct Settling {
 }
 
 impl Settling {
-    /// Of a step that awaits these. `lingers`: it states no condition, and its requests are waited for until `lingers_by`.
+    /// Of a step that awaits these. `lingers`: it states no condition; its requests are waited for until `lingers_by`.
     pub(crate) fn new(awaited: &[Awaited], frames: usize, lingers: bool, lingers_by: Instant, now: Instant) -> Self {
         let watches_network = awaited.iter().any(|one| needs_network(&one.condition));
         Self { begun: now, lingers_by, lingers, first_round: frames, answer: Answer::Awaited, watches_network }
@@ -109,7 +109,7 @@ impl Settling {
         weigh(seen, awaited, events, now);
     }
 
-    /// Whether the page is to be asked now for its answer to the input: a default condition holds that has to last.
+    /// The page is to be asked now for its answer to the input: a default condition holds that has to last.
     pub(crate) fn wants_answer(&self, awaited: &[Awaited]) -> bool {
         self.answer == Answer::Awaited && awaited.iter().any(|one| one.lasts && one.held_at.is_some())
     }
@@ -139,7 +139,7 @@ impl Settling {
         self.first_round == 0
     }
 
-    /// Whether nothing is left but what may still take back what holds.
+    /// Everything holds; nothing is left but to see whether it lasts.
     pub(crate) fn holds(&self, awaited: &[Awaited]) -> bool {
         self.is_told() && awaited.iter().all(|one| one.held_at.is_some())
     }
@@ -155,7 +155,7 @@ impl Settling {
         self.watches_network && wants_quiet(seen, awaited)
     }
 
-    /// What to wait for, and until when.
+    /// Says for what to wait, and until when.
     pub(crate) fn next(&self, seen: &Seen<'_>, awaited: &[Awaited], now: Instant, bounds: Bounds) -> Next {
         let quiet = seen.traffic.settled_at(self.begun);
         let due = awaited.iter().filter_map(|one| one.due(now, until_of(seen, one, quiet, bounds), quiet, self.answer));
@@ -198,19 +198,19 @@ pub(crate) fn weigh(seen: &mut Seen<'_>, awaited: &mut [Awaited], events: &Event
     }
 }
 
-/// Whether network quiet is to be looked for: something is awaited, and it is not there yet.
+/// Network quiet is to be looked for: something is awaited, and it is not there yet.
 pub(crate) fn wants_quiet(seen: &Seen<'_>, awaited: &[Awaited]) -> bool {
     awaited.iter().any(|one| one.held_at.is_none()) && seen.traffic.idle_fact().is_none()
 }
 
-/// Until when to wait for the document that the tab navigates to: the server's time does not count as a postcondition's.
+/// Until when to wait for the document that the tab navigates to: the server's time is not a postcondition's.
 pub(crate) fn leaves_by(seen: &Seen<'_>, bounds: Bounds) -> Option<Instant> {
     seen.activity.leaving.map(|_| bounds.answer_by)
 }
 
 /// When the time of a condition is over. It stops while the step navigates, and starts again with the new document; and
-/// while a request of the step, or a frame that it loads, is not answered, and the page has not had time to react to the
-/// answer (`quiet`).
+/// while a request of the step, or a frame that it loads, is not answered, or the page has not had time to react to
+/// the answer (`quiet`).
 fn until_of(seen: &Seen<'_>, one: &Awaited, quiet: Option<Instant>, bounds: Bounds) -> Instant {
     let Some(span) = one.span else { return one.until };
     let mut until = one.until;
@@ -230,7 +230,7 @@ fn is_of_download(condition: &Condition) -> bool {
     is
 }
 
-/// Whether a condition is about what came after what.
+/// A condition that is about the order of things needs all samples.
 fn follows(condition: &Condition) -> bool {
     let mut follows = false;
     condition.visit(&mut |part| follows |= matches!(part, Condition::Becomes(_) | Condition::Changed(_)));

@@ -11,7 +11,7 @@ use crate::seen::Event;
 use crate::settling::{Awaited, Bounds};
 use crate::tape::Tape;
 
-/// What is recorded.
+/// One line of a trace.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(crate) enum Line {
@@ -42,7 +42,7 @@ pub(crate) struct Stated {
 }
 
 impl Line {
-    /// What a step awaits; `lingers_by`: until when it waits for its requests, if it states nothing.
+    /// A step begins to await these; `lingers_by`: until when it waits for its requests, if it states nothing.
     pub(crate) fn awaits(
         tape: &Tape,
         awaited: &[Awaited],

@@ -199,7 +199,7 @@ impl Traffic {
         self.idle
     }
 
-    /// Whether no request was open for `quiet`; if so, the step is marked idle.
+    /// Tells whether no request was open for `quiet`; if so, the step is marked idle.
     pub(crate) fn is_quiet(&mut self, quiet: Duration, now: Instant) -> bool {
         let is_busy = self.open.values().any(|open| {
             let lasts = now.saturating_duration_since(open.since);

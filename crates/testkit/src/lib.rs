@@ -1,4 +1,4 @@
-//! What the tests of the layers share: where their browser is, and a server of fixed pages.
+//! Shared by the tests of the layers: where their browser is, and a server of fixed pages.
 #![expect(clippy::disallowed_methods, reason = "a test is its own composition root, and its server is slow on purpose")]
 #![expect(clippy::unwrap_used, reason = "a test ends with what it cannot do")]
 

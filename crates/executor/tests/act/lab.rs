@@ -102,7 +102,7 @@ pub(crate) async fn lab_with(pages: &[(&str, &str)], options: ExecutorOptions) -
     lab_in(cuebook_testkit::shell, pages, options).await
 }
 
-/// The same in the browser that `launch` says.
+/// A lab in the browser that `launch` says.
 pub(crate) async fn lab_in(
     launch: impl Fn(&Path) -> LaunchOptions,
     pages: &[(&str, &str)],
