@@ -141,13 +141,19 @@ const acceptSoon = (type) => {
   const again = () => {
     if (gesture === now) accept();
   };
-  // Behind the page's listeners, also of the focus that a press gives; and later, where one of them stops the event or
-  // puts its answer off.
-  for (const last of [FOLLOWED[type] ?? type, ...(type === "pointerdown" ? ["focusin"] : [])])
-    globalThis.addEventListener(last, again, { once: true });
-  soon(() => {
+  let isOver = false;
+  // Behind what the listeners put off until another task, and before their timers, however late this process is.
+  const over = () => {
+    isOver = true;
     again();
+    soon(again);
     setTimeout(again);
+  };
+  // Behind the page's listeners, also of the focus that a press gives; and later, where one of them stops the event.
+  for (const last of [FOLLOWED[type] ?? type, ...(type === "pointerdown" ? ["focusin"] : [])])
+    globalThis.addEventListener(last, over, { once: true });
+  soon(() => {
+    if (!isOver) over();
   });
 };
 /** The last event of the same task. */
