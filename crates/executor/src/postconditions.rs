@@ -11,8 +11,10 @@ use cuebook_cdp::FrameId;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::deadline::millis;
+use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::{EventFacts, Facts, TargetFacts};
 use cuebook_grammar::id::{NodeKey, TargetRef};
+use cuebook_grammar::ledger::requests::Doing;
 use cuebook_grammar::outcome::Stage;
 use cuebook_grammar::plan::BoundTarget;
 use cuebook_grammar::wire::Millis;
@@ -248,8 +250,12 @@ impl Run<'_> {
         let watching = self.begin_watching();
         self.hear();
         self.lanes.wire.console.begin();
-        let by = (!self.opens()).then(|| self.called());
-        self.saw(Event::Requests { by });
+        let doing = match self.step.action().kind().meta().effect {
+            _ if self.opens() => Doing::Opens,
+            EffectClass::ReadOnly => Doing::Looks,
+            _ => Doing::Acts(self.called()),
+        };
+        self.saw(Event::Requests { doing });
         self.seen.denied_from = self.denials.position();
         Ok(watching)
     }

@@ -12,6 +12,7 @@ use cuebook_grammar::deadline::millis;
 use cuebook_grammar::facts::{DialogFact, DownloadEnd, DownloadFact, EventFacts, TargetFacts};
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::ledger::downloads::Downloads;
+use cuebook_grammar::ledger::requests::Doing;
 use cuebook_grammar::render::cut;
 use cuebook_probe::Placement;
 use serde::{Deserialize, Serialize};
@@ -28,9 +29,9 @@ use crate::traffic::{Exchange, Traffic};
 pub(crate) enum Event {
     /// The page was sampled as far as possible: what is seen from here on is an effect of the step.
     Began,
-    /// Requests from here on belong to the step, in words.
+    /// Requests from here on belong to the step.
     Requests {
-        by: Option<String>,
+        doing: Doing,
     },
     /// The first input is sent.
     Input,
@@ -217,7 +218,7 @@ impl<'a> Seen<'a> {
                 self.gathered.set_before();
                 self.has_begun = true;
             }
-            Event::Requests { by } => self.traffic.begin(by, at),
+            Event::Requests { doing } => self.traffic.begin(doing, at),
             Event::Input => drop(self.input_at.get_or_insert(at)),
             Event::Frames { frames } => self.gathered.set_frames(frames),
             Event::Document { frame, is_main, url } => {

@@ -246,6 +246,7 @@ fn needs_network(condition: &Condition) -> bool {
 #[cfg(test)]
 mod tests {
     use cuebook_grammar::ledger::downloads::Downloads;
+    use cuebook_grammar::ledger::requests::Doing;
     use cuebook_grammar::secret::DigestKey;
     use serde_json::json;
 
@@ -262,7 +263,7 @@ mod tests {
         let gathered = Gathered::new(Vec::new(), DigestKey::new([1; 32]), "http://a.test/".into());
         let mut seen = Seen::new(gathered, &mut traffic, &mut downloads, 0, false, began);
         seen.on(Event::Began, began);
-        seen.on(Event::Requests { by: Some("click".into()) }, began);
+        seen.on(Event::Requests { doing: Doing::Acts("click".into()) }, began);
         seen.on(Event::Input, began);
         let condition = serde_json::from_value(condition.clone()).unwrap();
         let mut awaited = [Awaited::new(condition, false, moment(300), Some(Duration::from_millis(300)))];

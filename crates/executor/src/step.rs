@@ -121,7 +121,8 @@ impl Run<'_> {
         };
         let ended = self.unless_crashed(ended);
         let outcome = self.outcome(ended, acted, &awaited);
-        let stated = self.step.post().iter().any(|stated| !stated.is_default);
+        let asks = self.step.action().condition().is_some();
+        let stated = asks || self.step.post().iter().any(|stated| !stated.is_default);
         let shows = stated && matches!(&outcome, Ok(StepOutcome::Succeeded(_)));
         self.hear();
         self.seen.traffic.run.end(Instant::now(), self.looking.has_acted(), shows);

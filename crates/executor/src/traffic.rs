@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::facts::RequestFact;
-use cuebook_grammar::ledger::requests::{Leaving, Requests};
+use cuebook_grammar::ledger::requests::{Doing, Leaving, Requests};
 use cuebook_grammar::render::cut;
 use serde::{Deserialize, Serialize};
 
@@ -141,9 +141,9 @@ impl Traffic {
     }
 
     /// From now on, requests belong to the step; see [`Requests::begin`].
-    pub(crate) fn begin(&mut self, by: Option<String>, now: Instant) {
+    pub(crate) fn begin(&mut self, doing: Doing, now: Instant) {
         self.reset(now);
-        self.run.begin(by);
+        self.run.begin(doing);
     }
 
     fn reset(&mut self, now: Instant) {
@@ -339,7 +339,7 @@ mod tests {
     fn a_step_settles_a_while_after_the_last_answer_and_never_before_it() {
         let now = Instant::now();
         let mut traffic = Traffic::new("main", now);
-        traffic.begin(Some("click".to_owned()), now);
+        traffic.begin(Doing::Acts("click".to_owned()), now);
         assert_eq!(traffic.settled_at(now), Some(now), "nothing was sent");
         traffic.on(sent("1", "Fetch", "http://a.test/save"), now);
         traffic.on(sent("2", "Image", "http://a.test/a.png"), now);
@@ -360,7 +360,7 @@ mod tests {
             traffic.on(Exchange::Ended { id: id.to_owned(), at: 2.0, failure: None }, now);
         }
         traffic.settle(now);
-        traffic.begin(None, now);
+        traffic.begin(Doing::Opens, now);
         traffic.on(sent("4", "Fetch", "http://a.test/poll?t=10"), now);
         assert_eq!(traffic.effects(), []);
         assert_eq!(traffic.facts().len(), 1);
@@ -373,7 +373,7 @@ mod tests {
     fn reports_that_were_lost_leave_nothing_open() {
         let now = Instant::now();
         let mut traffic = Traffic::new("main", now);
-        traffic.begin(None, now);
+        traffic.begin(Doing::Opens, now);
         traffic.on(sent("1", "XHR", "http://a.test/slow"), now);
         assert!(traffic.unanswered().is_some());
         traffic.on(Exchange::Lost, now);

@@ -107,6 +107,33 @@ async fn a_run_waits_for_what_it_changes_and_hears_that_it_was_refused() {
     assert!(failure.message.starts_with("POST /never, which `click css=\"#go\"` sent"), "{}", failure.message);
 }
 
+#[tokio::test]
+async fn what_is_refused_while_a_later_step_runs_speaks_against_the_end() {
+    let page = "<button id=go onclick=\"document.title = 'Saved'; fetch('/refused', {method: 'POST'}).catch(() => 0)\">Save</button>\
+        <button id=next onclick=\"setTimeout(() => { document.title = 'Next' }, 900)\">Next</button>";
+    let pages = [("/", page), ("/refused", "WAIT 600\nSTATUS 500\nno")];
+    let idle = json!({"type": "waitForIdle", "quietMs": 500});
+    let next = json!({"type": "click", "targetRef": "it", "post": [{"kind": "titleMatches", "pattern": "Next"}]});
+    let wait = json!({"type": "waitFor", "condition": {"kind": "titleMatches", "pattern": "Next"}});
+    let saved = json!({"type": "click", "targetRef": "it", "post": [{"kind": "titleMatches", "pattern": "Saved"}]});
+    let plans = [
+        (vec![("#go", idle)], Some(Cause::HttpError)),
+        (vec![("#next", next.clone())], Some(Cause::HttpError)),
+        // It began, or ended, when the refusal was known.
+        (vec![("#next", next.clone()), ("#next", next)], None),
+        (vec![("#next", json!({"type": "click", "targetRef": "it"})), ("#go", wait)], None),
+    ];
+    for (steps, expected) in plans {
+        let mut lab = lab(&pages).await;
+        succeeded(lab.step(json!({"it": css_of("#go")}), saved.clone()).await);
+        for (target, step) in &steps {
+            succeeded(lab.step(json!({"it": css_of(target)}), step.clone()).await);
+        }
+        let ended = end(&mut lab).await;
+        assert_eq!(ended.as_ref().map(|failure| failure.cause), expected, "{steps:?}: {ended:?}");
+    }
+}
+
 /// A button whose consequences come 300 ms after it was pressed.
 fn later(work: &str) -> String {
     format!(

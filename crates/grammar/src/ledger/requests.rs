@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::facts::RequestFact;
 
 /// A request belongs to a step that ended at most this long before it.
@@ -30,9 +32,31 @@ pub struct Leaving<'a> {
     pub fact: &'a RequestFact,
 }
 
+/// What a step does, as far as requests can come of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Doing {
+    /// It opens a page: what a page sends while it loads is its own.
+    Opens,
+    /// It may send input that changes something; the step in words, such as `click button "Save"`.
+    Acts(String),
+    /// It waits, reads or moves the view: what is sent meanwhile belongs to the step that acted before.
+    Looks,
+}
+
+/// A step that acts or acted.
+#[derive(Clone, Debug)]
+struct Cause {
+    /// Its place among the steps of the tab.
+    step: u64,
+    by: String,
+    ended: Option<Instant>,
+}
+
 #[derive(Clone, Debug)]
 struct Open {
     document: String,
+    step: u64,
     by: String,
     fact: RequestFact,
 }
@@ -40,8 +64,14 @@ struct Open {
 /// The open and the refused requests of a tab, by the step that caused them.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    /// The step that acts or acted last, in words, and when it ended.
-    by: Option<(String, Option<Instant>)>,
+    /// The steps that have begun.
+    steps: u64,
+    /// The step that acts, or acted last.
+    cause: Option<Cause>,
+    /// The one before it, for the case that this one sends no input.
+    former: Option<Cause>,
+    /// How many were refused when the step began.
+    known: usize,
     open: BTreeMap<String, Open>,
     /// Refused once their steps had ended; and how many of them a record has.
     refused: Vec<RequestFact>,
@@ -51,33 +81,42 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// A step may send input from here on; `by` is the step in words. `None` for one that opens a page: what a page sends
-    /// while it loads is its own.
-    pub fn begin(&mut self, by: Option<String>) {
-        self.by = by.map(|by| (by, None));
+    /// A step begins: what is sent from here on is judged by what it is `doing`.
+    pub fn begin(&mut self, doing: Doing) {
+        self.steps = self.steps.saturating_add(1);
+        self.known = self.refused.len();
+        match doing {
+            Doing::Opens => self.cause = None,
+            Doing::Acts(by) => self.former = self.cause.replace(Cause { step: self.steps, by, ended: None }),
+            Doing::Looks => {}
+        }
     }
 
-    /// The step ends. `acted`: it sent input. `shows`: a condition that it stated came true, so what was refused before it
-    /// is known and was reckoned with.
+    /// The step ends. `acted`: it sent input. `shows`: a condition that it stated came true, so what was refused before
+    /// is known and was reckoned with: up to now by a step that looks, up to its beginning by one that acts.
     pub fn end(&mut self, now: Instant, acted: bool, shows: bool) {
-        match &mut self.by {
-            Some((_, ended @ None)) if acted => *ended = Some(now),
-            Some((_, None)) => self.by = None,
-            _ => {}
+        let is_acting = self.acting().is_some();
+        if is_acting && !acted {
+            self.cause = self.former.take();
+        } else if let Some(cause) = &mut self.cause {
+            cause.ended.get_or_insert(now);
         }
         if shows {
-            self.refused.clear();
-            self.told = 0;
+            let known = if is_acting { self.known } else { self.refused.len() };
+            self.refused.drain(..known.min(self.refused.len()));
+            self.told = self.told.saturating_sub(known);
         }
+    }
+
+    /// The step that acts now.
+    fn acting(&self) -> Option<u64> {
+        self.cause.as_ref().filter(|cause| cause.ended.is_none()).map(|cause| cause.step)
     }
 
     /// A request leaves.
     pub fn sent(&mut self, request: &Leaving<'_>, now: Instant) {
-        let cause = self
-            .by
-            .as_ref()
-            .filter(|(_, ended)| ended.is_none_or(|ended| now.saturating_duration_since(ended) < CAUSED));
-        let Some((by, _)) = cause else {
+        let is_soon = |ended| now.saturating_duration_since(ended) < CAUSED;
+        let Some(Cause { step, by, .. }) = self.cause.as_ref().filter(|cause| cause.ended.is_none_or(is_soon)) else {
             if self.own.len() < MOST {
                 self.own.insert(request.address.to_owned());
             }
@@ -85,19 +124,20 @@ impl Requests {
         };
         let is_kept = request.fact.changes() && request.is_call && !self.own.contains(request.address);
         if is_kept && self.open.len() < MOST {
-            let open = Open { document: request.document.to_owned(), by: by.clone(), fact: request.fact.clone() };
+            let (document, by, fact) = (request.document.to_owned(), by.clone(), request.fact.clone());
+            let open = Open { document, step: *step, by, fact };
             self.open.insert(request.id.to_owned(), open);
         }
     }
 
     /// A request was answered, or failed.
     pub fn ended(&mut self, id: &str, end: impl FnOnce(&mut RequestFact)) {
-        let Some(Open { mut fact, .. }) = self.open.remove(id) else { return };
+        let Some(Open { step, mut fact, .. }) = self.open.remove(id) else { return };
         end(&mut fact);
         // What the page itself cancelled, or left with its document, was refused by nobody.
         let is_cancelled =
             fact.failure.as_deref().is_some_and(|why| why.contains("ERR_ABORTED") || why.contains("ERR_BLOCKED"));
-        let is_late = self.by.as_ref().is_some_and(|(_, ended)| ended.is_some());
+        let is_late = self.acting() != Some(step);
         if is_late && fact.is_problem() && !is_cancelled && self.refused.len() < MOST_REFUSED {
             self.refused.push(fact);
         }
@@ -155,11 +195,58 @@ mod tests {
         requests.sent(&Leaving { id, document: "d", address: &address, is_call: true, fact: &fact }, now);
     }
 
+    fn acts(by: &str) -> Doing {
+        Doing::Acts(by.to_owned())
+    }
+
+    #[test]
+    fn a_refusal_belongs_to_the_step_that_sent_it_whatever_runs_by_then() {
+        let now = Instant::now();
+        // What the later step is, whether it sent input and stated what came true, and what speaks against the end.
+        let cases = [
+            (acts("click b"), true, false, 1),
+            (acts("click b"), false, false, 1),
+            (acts("click b"), true, true, 1),
+            (Doing::Looks, false, false, 1),
+            (Doing::Looks, false, true, 0),
+            (Doing::Opens, true, false, 1),
+        ];
+        for (doing, acted, shows, against) in cases {
+            let mut requests = Requests::default();
+            requests.begin(acts("click a"));
+            send(&mut requests, "1", "POST", now);
+            requests.end(now, true, false);
+            requests.begin(doing.clone());
+            send(&mut requests, "2", "PUT", now);
+            requests.ended("1", |fact| fact.status = Some(500));
+            requests.end(now, acted, shows);
+            assert_eq!(requests.refused().len(), against, "{doing:?}");
+            let open = requests.open();
+            let sent_by = match doing {
+                Doing::Acts(_) => Some("click b"),
+                Doing::Looks => Some("click a"),
+                Doing::Opens => None,
+            };
+            assert_eq!(open.is_some(), sent_by.is_some(), "{doing:?}");
+            assert!(sent_by.is_none_or(|by| open.unwrap_or_default().contains(by)), "{doing:?}");
+            // A step that acts and states its own condition reckons with what was refused before it began.
+            requests.begin(acts("click c"));
+            requests.end(now, true, true);
+            assert_eq!(requests.refused(), [], "{doing:?}");
+        }
+        let mut requests = Requests::default();
+        requests.begin(acts("click a"));
+        send(&mut requests, "1", "POST", now);
+        requests.ended("1", |fact| fact.status = Some(500));
+        requests.end(now, true, false);
+        assert_eq!(requests.refused(), [], "its own step has judged it");
+    }
+
     #[test]
     fn a_change_that_is_refused_after_its_step_is_told_once_and_speaks_against_the_end() {
         let now = Instant::now();
         let mut requests = Requests::default();
-        requests.begin(Some("click button \"Buy\"".to_owned()));
+        requests.begin(acts("click button \"Buy\""));
         send(&mut requests, "1", "POST", now);
         send(&mut requests, "2", "GET", now);
         requests.end(now, true, false);
@@ -179,15 +266,15 @@ mod tests {
         let now = Instant::now();
         let mut requests = Requests::default();
         send(&mut requests, "1", "POST", now);
-        requests.begin(Some("click".to_owned()));
+        requests.begin(acts("click"));
         send(&mut requests, "2", "POST", now);
         assert_eq!(requests.open(), None, "it did so before");
         let mut requests = Requests::default();
-        requests.begin(Some("click".to_owned()));
+        requests.begin(acts("click"));
         requests.end(now, true, false);
         send(&mut requests, "1", "POST", now + CAUSED);
         assert_eq!(requests.open(), None, "long after the step");
-        requests.begin(Some("click".to_owned()));
+        requests.begin(acts("click"));
         send(&mut requests, "2", "PUT", now);
         requests.keep(|document| document != "d");
         assert_eq!(requests.open(), None, "its document is gone");
