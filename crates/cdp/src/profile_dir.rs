@@ -254,15 +254,19 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_group_whose_leader_has_ended_is_killed() {
+        use std::io::Read as _;
         use std::os::unix::process::CommandExt as _;
-        use std::process::Command;
+        use std::process::{Command, Stdio};
         let root = tempfile::tempdir().unwrap();
         let profile = root.path().canonicalize().unwrap().join("profile-x");
         fs::create_dir(&profile).unwrap();
         let argument = format!("--user-data-dir={}", profile.display());
-        // The shell that reads the argument is the leader's child, and outlives it.
-        let script = r#"sh -c 'while :; do sleep 1; done' child "$1" & "#;
-        let mut leader = Command::new("sh").args(["-c", script, "leader", &argument]).process_group(0).spawn().unwrap();
+        // The shell that reads the argument is the leader's child, and outlives it. Until it has started, it has none.
+        let script = r#"sh -c 'echo; while :; do sleep 1; done' child "$1" & "#;
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "leader", &argument]).process_group(0).stdout(Stdio::piped());
+        let mut leader = command.spawn().unwrap();
+        leader.stdout.take().unwrap().read_exact(&mut [0]).unwrap();
         leader.wait().unwrap();
         assert_eq!(sweep(root.path()).unwrap(), SweepReport { killed: 1, removed: 1, ..SweepReport::default() });
         assert!(!crate::process::group_is_alive(leader.id()));
