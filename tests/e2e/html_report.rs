@@ -4,8 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook::environment::FromEnv as _;
-use cuebook_cdp::{Browser, LaunchOptions, Page, SearchPlaces, WaitUntil, find_chrome};
+use cuebook_cdp::{Browser, Page, WaitUntil};
 use cuebook_datalayer::metrics::Collector;
 use cuebook_datalayer::{ArtifactStore, Entries, Run, RunDir, html, run_id};
 use cuebook_grammar::record::RECORD_VERSION;
@@ -21,7 +20,7 @@ fn soon() -> Instant {
 
 async fn shown(path: &std::path::Path, viewport: (u32, u32)) -> Result<(Browser, Page, TempDir)> {
     let profiles = TempDir::new()?;
-    let mut options = LaunchOptions::new(find_chrome(&SearchPlaces::from_env())?, profiles.path());
+    let mut options = cuebook_testkit::browser(profiles.path());
     options.viewport = viewport;
     let browser = Browser::launch(&options, soon()).await?;
     let page = browser.pages().into_iter().next().context("expected a tab")?;

@@ -14,7 +14,7 @@ use axum::response::Html;
 use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cuebook::cdp::{Browser, LaunchOptions, Page, SearchPlaces, TargetId, find_chrome};
+use cuebook::cdp::{Browser, Page, TargetId};
 use cuebook::executor::ExecutorOptions;
 use cuebook::grammar::deadline::Deadline;
 use cuebook::grammar::id::{CredentialRef, PageId};
@@ -211,14 +211,8 @@ fn files(folder: &FilePath) -> Result<Vec<std::path::PathBuf>> {
     Ok(all)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test is its own composition root")]
 async fn browser(profiles: &FilePath) -> Result<Arc<Browser>> {
-    let places = SearchPlaces {
-        chrome_variable: std::env::var_os("CHROME"),
-        path: std::env::var_os("PATH"),
-        ..SearchPlaces::default()
-    };
-    let mut options = LaunchOptions::new(find_chrome(&places)?, profiles);
+    let mut options = cuebook_testkit::browser(profiles);
     options.viewport = (480, 400);
     Ok(Arc::new(Browser::launch(&options, Instant::now() + Duration::from_secs(30)).await?))
 }

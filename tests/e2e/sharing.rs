@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use cuebook::{BrowserSource, Containment, Tab};
-use cuebook_cdp::{Browser, LaunchOptions, Transport, WaitUntil};
-use cuebook_tests::hostile::chrome;
+use cuebook_cdp::{Browser, Transport, WaitUntil};
 use cuebook_tests::{Shop, command, endpoint};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -35,7 +34,7 @@ impl Theirs {
     fn open(url: &str) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let profiles = TempDir::new()?;
-        let mut options = LaunchOptions::new(chrome(None)?, profiles.path());
+        let mut options = cuebook_testkit::browser(profiles.path());
         options.transport = Transport::WebSocket;
         let browser = runtime.block_on(async {
             let browser = Browser::launch(&options, soon()).await?;
@@ -190,7 +189,7 @@ fn a_killed_run_leaves_no_tab_after_the_next_start() -> Result<()> {
 async fn a_tab_of_a_shared_browser_closes_with_what_it_opened_and_nothing_else() -> Result<()> {
     let site = cuebook_site::Site::builder().build().bind(0).await?;
     let profiles = TempDir::new()?;
-    let browser = Arc::new(Browser::launch(&LaunchOptions::new(chrome(None)?, profiles.path()), soon()).await?);
+    let browser = Arc::new(Browser::launch(&cuebook_testkit::browser(profiles.path()), soon()).await?);
     let theirs = browser.new_page(&site.url("/tabs"), soon()).await?;
     let tab = Tab::open(BrowserSource::Shared(browser.clone()), Containment::None, soon()).await?;
     let ours = browser.pages().pop().context("a tab")?;

@@ -36,7 +36,7 @@ pub fn find_or_install() -> Result<PathBuf> {
     find()?.context("Chromium was installed and still cannot be found")
 }
 
-/// Where an installed headless shell is, in which the tests of the layers run: it starts in a quarter of Chrome's time.
+/// Where an installed headless shell is, in which most tests run: it starts in a quarter of Chrome's time.
 /// Installs one where [`find_or_install`] would install Chromium. `None` if there is none, or if `$CHROME` says what to
 /// test with.
 #[must_use]

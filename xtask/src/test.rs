@@ -18,19 +18,20 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let chrome = chrome::find_or_install()?;
     println!("Chrome: {}", chrome.display());
-    let shell = chrome::headless_shell().map(|shell| ("CUEBOOK_TEST_SHELL", shell));
-    if let Some((_, shell)) = &shell {
-        println!("the tests of the layers: {}", shell.display());
+    let shell = chrome::headless_shell();
+    if let Some(shell) = &shell {
+        println!("most tests: {}", shell.display());
     }
     // With the features of the tests, in which the end-to-end tests find `cuebook` beside their own folder: a build of it
     // alone would compile most of the workspace a second time.
     stage("build", &mut cargo(&["build", "--workspace", "--bins", "--tests"]))?;
+    let fast = shell.as_ref().unwrap_or(&chrome);
     let runner: &[&str] = match has_subcommand("nextest") {
         true if arguments.all => &["nextest", "run", "--workspace", "--no-fail-fast", "--ignore-default-filter"],
         true => &["nextest", "run", "--workspace", "--no-fail-fast"],
         false => &["test", "--workspace", "--all-targets", "--no-fail-fast"],
     };
-    stage("tests", cargo(runner).args(&arguments.runner).env("CHROME", &chrome).envs(shell))?;
+    stage("tests", cargo(runner).args(&arguments.runner).env("CHROME", fast).env("CUEBOOK_TEST_BROWSER", &chrome))?;
     if arguments.runner.is_empty() {
         stage("documentation's examples", &mut cargo(&["test", "--doc", "--workspace", "--quiet"]))?;
         // It stands outside the workspace on purpose: the language alone must carry it.

@@ -188,6 +188,8 @@ impl LaunchOptions {
         let (width, height) = self.viewport;
         args.push(format!("--window-size={width},{height}").into());
         args.push("--force-color-profile=srgb".into());
+        // A whole Chrome does so by itself, a headless shell does not.
+        args.push("--site-per-process".into());
         if self.window == Window::Headless {
             args.extend(["--headless=new", "--hide-scrollbars", "--mute-audio"].map(OsString::from));
         }
@@ -202,15 +204,16 @@ impl LaunchOptions {
     }
 }
 
-/// What makes Chrome reach the network through a proxy only. Each is needed:
-/// `--force-webrtc-ip-handling-policy` and `--disable-quic` of other tools are not.
-fn contained(proxy: &SocketAddr) -> [OsString; 4] {
+/// What makes Chrome reach the network through a proxy only. Each is needed; `--disable-quic` of other tools is not.
+fn contained(proxy: &SocketAddr) -> [OsString; 5] {
     [
         format!("--proxy-server=http://{proxy}").into(),
         // By default, Chrome never sends loopback traffic through a proxy.
         "--proxy-bypass-list=<-loopback>".into(),
         // STUN and TURN would send UDP past it.
         "--webrtc-ip-handling-policy=disable_non_proxied_udp".into(),
+        // A headless shell knows only this name of it.
+        "--force-webrtc-ip-handling-policy=disable_non_proxied_udp".into(),
         // Chrome would look up the names of TURN servers by itself.
         format!("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {}", proxy.ip()).into(),
     ]
@@ -490,6 +493,7 @@ mod tests {
             "--proxy-server=http://127.0.0.1:8080",
             "--proxy-bypass-list=<-loopback>",
             "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+            "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
         ] {
             assert!(has(&proxied, flag), "{flag}");

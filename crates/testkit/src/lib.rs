@@ -24,26 +24,23 @@ pub fn environment(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// How to launch the browser that users get, with its profiles below `root`.
+/// How to launch a whole browser, with its profiles below `root`: `$CUEBOOK_TEST_BROWSER`, where `$CHROME` is a headless
+/// shell.
 ///
 /// # Panics
 /// If there is no browser.
 #[must_use]
-pub fn chrome(root: &Path) -> LaunchOptions {
-    launch(environment("CHROME"), root)
+pub fn whole_browser(root: &Path) -> LaunchOptions {
+    launch(environment("CUEBOOK_TEST_BROWSER").or_else(|| environment("CHROME")), root)
 }
 
-/// How to launch the browser of a layer's own tests: the headless shell of `$CUEBOOK_TEST_SHELL`, which starts in a
-/// quarter of the time, or else [`chrome`]. Sites have processes of their own in both.
+/// How to launch the browser of the tests, with its profiles below `root`: `$CHROME`.
 ///
 /// # Panics
 /// If there is no browser.
 #[must_use]
-pub fn shell(root: &Path) -> LaunchOptions {
-    let Some(shell) = environment("CUEBOOK_TEST_SHELL") else { return chrome(root) };
-    let mut options = launch(Some(shell), root);
-    options.extra_args.push("--site-per-process".into());
-    options
+pub fn browser(root: &Path) -> LaunchOptions {
+    launch(environment("CHROME"), root)
 }
 
 fn launch(named: Option<OsString>, root: &Path) -> LaunchOptions {

@@ -27,7 +27,7 @@ use cuebook::grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
 use cuebook::network::{Decision, Dial, Egress, Pending};
 use cuebook::page_modeler::ModelerOptions;
 use cuebook::prelude::*;
-use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
+use cuebook_cdp::Browser;
 use cuebook_tests::Script;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -206,7 +206,7 @@ impl Ground {
         tokio::spawn(async move { axum::serve(listener, app).await });
         let egress = Egress::bind(net.clone()).await?;
         let profiles = TempDir::new()?;
-        let mut options = LaunchOptions::new(find_chrome(&SearchPlaces::from_env())?, profiles.path());
+        let mut options = cuebook_testkit::browser(profiles.path());
         let downloads = profiles.path().join("downloads");
         std::fs::create_dir(&downloads)?;
         (options.proxy, options.accept_downloads) = (Some(egress.address()), Some(downloads.clone()));

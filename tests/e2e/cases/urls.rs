@@ -5,8 +5,8 @@
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook::environment::{FromEnv as _, variable};
-use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
+use cuebook::environment::variable;
+use cuebook_cdp::Browser;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -197,7 +197,7 @@ async fn s07_what_we_let_pass_leads_chrome_to_the_same_host() -> Result<()> {
     let count = number("CUEBOOK_URLS").map_or(COUNT, |count| usize::try_from(count).unwrap_or(COUNT));
     let mut random = Random(number("CUEBOOK_URLS_SEED").unwrap_or(7));
     let profiles = TempDir::new()?;
-    let options = LaunchOptions::new(find_chrome(&SearchPlaces::from_env())?, profiles.path());
+    let options = cuebook_testkit::browser(profiles.path());
     let browser = Browser::launch(&options, soon()).await?;
     let page = browser.new_page("about:blank", soon()).await?;
     let world = page.world(&page.main_frame().id, soon()).await?;

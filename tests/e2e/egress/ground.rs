@@ -8,9 +8,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook::environment::FromEnv as _;
 use cuebook::network::{Dial, Pending};
-use cuebook_cdp::{LaunchOptions, Namespace, SearchPlaces, find_chrome};
+use cuebook_cdp::{LaunchOptions, Namespace};
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
@@ -53,7 +52,8 @@ impl Ground {
 
     /// Chrome on this ground, with a resolver of ours if it is a namespace.
     pub(crate) fn options(&self, profiles: &TempDir) -> Result<LaunchOptions> {
-        let mut binary = find_chrome(&SearchPlaces::from_env())?;
+        let mut options = cuebook_testkit::whole_browser(profiles.path());
+        let binary = &mut options.binary;
         if self.is_apart() {
             let configuration = self.folder.path().join("resolv.conf");
             std::fs::write(&configuration, "nameserver 127.0.0.1\n")?;
@@ -66,7 +66,6 @@ impl Ground {
             binary.path = self.folder.path().join("chrome");
             executable(&binary.path, &script)?;
         }
-        let mut options = LaunchOptions::new(binary, profiles.path());
         options.opened_tabs = PROBES_TABS;
         options.namespace.clone_from(&self.namespace);
         Ok(options)

@@ -14,11 +14,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use cuebook::egress::{Uncontained, listen, self_test};
-use cuebook::environment::FromEnv as _;
 use cuebook::network::{Decision, Egress, Limits, System};
-use cuebook_cdp::{
-    Browser, LaunchError, LaunchOptions, Namespace, Page, SearchPlaces, TargetId, WaitUntil, find_chrome,
-};
+use cuebook_cdp::{Browser, LaunchError, LaunchOptions, Namespace, Page, TargetId, WaitUntil};
 use cuebook_grammar::policy::Policy;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -49,9 +46,9 @@ fn soon() -> Instant {
     Instant::now() + PATIENCE
 }
 
-fn options(profiles: &TempDir) -> Result<LaunchOptions> {
-    let options = LaunchOptions::new(find_chrome(&SearchPlaces::from_env())?, profiles.path());
-    Ok(LaunchOptions { opened_tabs: PROBES_TABS, ..options })
+fn options(profiles: &TempDir) -> LaunchOptions {
+    let options = cuebook_testkit::whole_browser(profiles.path());
+    LaunchOptions { opened_tabs: PROBES_TABS, ..options }
 }
 
 /// Flags that open what Chrome would not do by itself, or what we switch off: with the defence and without.
@@ -257,7 +254,7 @@ async fn in_a_namespace_no_probe_reaches_the_hostile_server() -> Result<()> {
     let urls = serve_page(&ground, &hostile.ports)?;
     let profiles = TempDir::new()?;
     let egress = Egress::over(listen(Some(&namespace))?, ground.everywhere(), Limits::default())?;
-    let mut options = LaunchOptions { namespace: Some(namespace), ..options(&profiles)? };
+    let mut options = LaunchOptions { namespace: Some(namespace), ..options(&profiles) };
     options.extra_args.push(format!("--proxy-server=http://{}", egress.address()).into());
     // Otherwise it would look for the page on its own loopback.
     options.extra_args.push("--proxy-bypass-list=<-loopback>".into());
@@ -274,7 +271,7 @@ async fn without_one_of_the_flags_the_self_test_refuses() -> Result<()> {
     for absent in 0..4 {
         let profiles = TempDir::new()?;
         let egress = Egress::bind(System).await?;
-        let mut options = options(&profiles)?;
+        let mut options = options(&profiles);
         let flags = [
             format!("--proxy-server=http://{}", egress.address()),
             "--proxy-bypass-list=<-loopback>".to_owned(),
@@ -304,7 +301,7 @@ async fn a_browser_that_is_not_in_its_namespace_is_refused() -> Result<()> {
     };
     let profiles = TempDir::new()?;
     let egress = Egress::bind(System).await?;
-    let options = LaunchOptions { proxy: Some(egress.address()), ..options(&profiles)? };
+    let options = LaunchOptions { proxy: Some(egress.address()), ..options(&profiles) };
     let browser = Browser::launch(&options, soon()).await?;
     let refused = self_test(&browser, &egress, Some(&namespace), soon()).await.err().context("expected a refusal")?;
     ensure!(matches!(refused, Uncontained::Outside), "{refused}");
@@ -315,7 +312,7 @@ async fn a_browser_that_is_not_in_its_namespace_is_refused() -> Result<()> {
 async fn an_argument_that_leads_past_the_proxy_is_refused() -> Result<()> {
     let profiles = TempDir::new()?;
     let egress = Egress::bind(System).await?;
-    let mut options = LaunchOptions { proxy: Some(egress.address()), ..options(&profiles)? };
+    let mut options = LaunchOptions { proxy: Some(egress.address()), ..options(&profiles) };
     options.extra_args.push("--proxy-bypass-list=*".into());
     let error = Browser::launch(&options, soon()).await.err().context("expected a refusal")?;
     ensure!(matches!(error, LaunchError::PastProxy { .. }) && error.to_string().contains("bypass-list=*"), "{error}");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cuebook_cdp::{Browser, Frame, Navigated, Page, PageEvent, WaitUntil};
 use serde_json::Value;
 
-pub(crate) use cuebook_testkit::{chrome as options, environment, soon};
+pub(crate) use cuebook_testkit::{environment, soon, whole_browser as options};
 
 pub(crate) struct Lab {
     pub(crate) browser: Browser,

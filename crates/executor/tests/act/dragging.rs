@@ -47,7 +47,7 @@ async fn a_drag_goes_from_frame_to_frame_of_either_process() {
         );
         // A headless shell carries no data from one process to another.
         let pages = [("/", &*outer), ("/from", SOURCE), ("/to", ZONE)];
-        let mut lab = lab_in(cuebook_testkit::chrome, &pages, quick()).await;
+        let mut lab = lab_in(cuebook_testkit::whole_browser, &pages, quick()).await;
         let post = json!([{"kind": "elementTextEquals", "target": "to", "text": "seven dropped"}]);
         succeeded(lab.step(ends(), drag(post)).await);
     }

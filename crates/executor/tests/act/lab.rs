@@ -99,7 +99,7 @@ pub(crate) async fn lab(pages: &[(&str, &str)]) -> Lab {
 }
 
 pub(crate) async fn lab_with(pages: &[(&str, &str)], options: ExecutorOptions) -> Lab {
-    lab_in(cuebook_testkit::shell, pages, options).await
+    lab_in(cuebook_testkit::browser, pages, options).await
 }
 
 /// A lab in the browser that `launch` says.

@@ -30,7 +30,7 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) async fn at(url: &str) -> Self {
         let profiles = tempfile::tempdir().unwrap();
-        let browser = Browser::launch(&cuebook_testkit::shell(profiles.path()), until()).await.unwrap();
+        let browser = Browser::launch(&cuebook_testkit::browser(profiles.path()), until()).await.unwrap();
         let browser = Arc::new(browser);
         let page = browser.new_page("about:blank", until()).await.unwrap();
         let modeler = LivePageModeler::new(Arc::clone(&browser), DigestKey::new([5; 32]), ModelerOptions::default());

@@ -22,7 +22,7 @@ pub(crate) struct Stage {
 
 pub(crate) async fn stage() -> Stage {
     let profiles = tempfile::tempdir().unwrap();
-    let browser = Browser::launch(&cuebook_testkit::shell(profiles.path()), until()).await.unwrap();
+    let browser = Browser::launch(&cuebook_testkit::browser(profiles.path()), until()).await.unwrap();
     Stage { browser, _profiles: profiles }
 }
 
