@@ -204,7 +204,8 @@ impl LaunchOptions {
     }
 }
 
-/// What makes Chrome reach the network through a proxy only. Each is needed; `--disable-quic` of other tools is not.
+/// Arguments that make Chrome reach the network through a proxy only. Each is needed; `--disable-quic` of other tools is
+/// not.
 fn contained(proxy: &SocketAddr) -> [OsString; 5] {
     [
         format!("--proxy-server=http://{proxy}").into(),

@@ -32,7 +32,7 @@ pub struct Leaving<'a> {
     pub fact: &'a RequestFact,
 }
 
-/// What a step does, as far as requests can come of it.
+/// The kind of a step, as far as requests can come of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Doing {
