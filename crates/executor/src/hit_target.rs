@@ -35,8 +35,8 @@ pub(crate) struct Gesture {
     pub(crate) expects: Option<Expected>,
     /// Without a target, it may not activate anything.
     pub(crate) is_inert: bool,
-    /// Typed text that goes on in the next box where the page passes the focus on.
-    pub(crate) spreads: bool,
+    /// Text is typed: no key of it activates anything, and it goes on in the next box where the page passes the focus on.
+    pub(crate) typing: bool,
     /// Without a target, where it begins.
     pub(crate) aim: Option<Aim>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Aim {
 
 impl Gesture {
     const fn new(kind: GestureKind, target: Option<NodeKey>, expects: Option<Expected>) -> Self {
-        Self { kind, target, end: None, expects, is_inert: false, spreads: false, aim: None }
+        Self { kind, target, end: None, expects, is_inert: false, typing: false, aim: None }
     }
 
     pub(crate) fn keys(target: NodeKey) -> Self {
@@ -62,7 +62,7 @@ impl Gesture {
 
     /// Text that is typed.
     pub(crate) fn typing(target: NodeKey) -> Self {
-        Self { spreads: true, ..Self::keys(target) }
+        Self { typing: true, ..Self::keys(target) }
     }
 
     /// Keys for what has the focus, judged as if nothing had it that they activate.
@@ -112,7 +112,7 @@ impl Gesture {
             id: self.target.as_ref().filter(|_| is_there).map(|key| key.node),
             end: self.end.as_ref().filter(is_in).map(|key| key.node),
             ends: self.end.is_some(),
-            spreads: self.spreads,
+            typing: self.typing,
             // A drag has arrived where it ends.
             expects: self.expects.clone().filter(|_| self.end.as_ref().map_or(is_there, |end| is_in(&end))),
             ms: limit.ms,

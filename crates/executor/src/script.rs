@@ -125,8 +125,8 @@ pub(crate) struct GestureSpec {
     pub(crate) end: Option<u64>,
     /// It is a drag: it is released at its end, wherever that is.
     pub(crate) ends: bool,
-    /// Text that goes on in the next box where the page passes the focus on.
-    pub(crate) spreads: bool,
+    /// Text is typed: no key of it activates anything, and it goes on in the next box where the page passes the focus on.
+    pub(crate) typing: bool,
     pub(crate) expects: Option<Expected>,
     /// Where a gesture without a target begins in this document, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ use crate::seen::Seen;
 
 /// How often questions are asked that the script cannot watch by itself.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
-/// How often the network is checked, where a condition needs it.
+/// How often the network is checked, where the step depends on it.
 const BEAT: Duration = Duration::from_millis(20);
 /// How long no request may be in flight.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
@@ -162,11 +162,12 @@ impl Settling {
         let due = due.min();
         let due = due.or_else(|| {
             // Without a stated condition, the requests of the step are waited for, too.
-            let by = quiet.map_or(self.lingers_by, |quiet| quiet.min(self.lingers_by));
+            let shown = seen.traffic.shown_at(self.begun);
+            let by = shown.map_or(self.lingers_by, |shown| shown.min(self.lingers_by));
             self.lingers.then_some(by).filter(|by| now < *by)
         });
         if let Some(due) = due {
-            let nap = if self.watches_network || quiet.is_none() { BEAT } else { TICK };
+            let nap = if self.watches_network || self.lingers || quiet.is_none() { BEAT } else { TICK };
             return Next::Anything(due.min(now + nap));
         }
         match leaves_by(seen, bounds).filter(|by| now < *by) {

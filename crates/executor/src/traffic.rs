@@ -30,6 +30,8 @@ const POLLED: u32 = 3;
 const STREAM: Duration = Duration::from_secs(2);
 /// How long a page gets to react to an answer.
 const REACTION: Duration = Duration::from_millis(150);
+/// How long it gets to show an answer that was read to its end.
+const SHOWING: Duration = Duration::from_millis(50);
 
 /// One report of the wire about a request, or an error that the browser logged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,6 +75,8 @@ pub(crate) struct Traffic {
     documents: BTreeSet<String>,
     /// When a request of the step was last answered.
     answered: Option<Instant>,
+    /// When an answer to the step was last read to its end.
+    read: Option<Instant>,
     errors: Vec<String>,
     /// Open requests.
     open: HashMap<String, Open>,
@@ -95,6 +99,8 @@ struct Sent {
     /// The document of the tab itself.
     is_main: bool,
     is_answered: bool,
+    /// Its answer was read to its end.
+    is_read: bool,
 }
 
 #[derive(Debug)]
@@ -115,6 +121,7 @@ impl Traffic {
             requests: Vec::new(),
             documents: BTreeSet::new(),
             answered: None,
+            read: None,
             errors: Vec::new(),
             open: HashMap::new(),
             asked: BTreeMap::new(),
@@ -150,6 +157,7 @@ impl Traffic {
         self.requests.clear();
         self.documents.clear();
         self.answered = None;
+        self.read = None;
         self.errors.clear();
         self.open.values_mut().for_each(|open| open.position = None);
         self.last_activity = now;
@@ -181,6 +189,13 @@ impl Traffic {
     pub(crate) fn settled_at(&self, begun: Instant) -> Option<Instant> {
         let is_open = self.of_step().any(|sent| !sent.is_answered);
         (!is_open).then(|| self.answered.map_or(begun, |answered| answered + REACTION))
+    }
+
+    /// The same for a step that has shown an effect: sooner, once every answer was read to its end.
+    pub(crate) fn shown_at(&self, begun: Instant) -> Option<Instant> {
+        let settled = self.settled_at(begun)?;
+        let read = self.read.filter(|_| self.of_step().all(|sent| sent.is_read));
+        Some(read.map_or(settled, |read| settled.min(read + SHOWING)))
     }
 
     /// A request of the step that is not answered: one that changes something, if there is one.
@@ -248,7 +263,14 @@ impl Traffic {
                     *times = times.saturating_add(1);
                 }
                 let position = (self.requests.len() < MAX_REQUESTS).then(|| {
-                    self.requests.push(Sent { fact, is_polling, is_of_step, is_main, is_answered: false });
+                    self.requests.push(Sent {
+                        fact,
+                        is_polling,
+                        is_of_step,
+                        is_main,
+                        is_answered: false,
+                        is_read: false,
+                    });
                     self.requests.len() - 1
                 });
                 // Streams stay open: they are no sign of work.
@@ -273,6 +295,14 @@ impl Traffic {
                 }
                 let took = Duration::try_from_secs_f64(at - open.sent).ok();
                 self.run.ended(&id, |request| request.failure.clone_from(&failure));
+                if let Some(sent) = open.position.and_then(|position| self.requests.get_mut(position)) {
+                    sent.is_read = true;
+                    if sent.is_of_step {
+                        // Chrome reports the end up to 50 ms late.
+                        let read = took.and_then(|took| open.since.checked_add(took)).map_or(now, |read| now.min(read));
+                        self.read = self.read.max(Some(read));
+                    }
+                }
                 self.ended(open.position, now, |request| {
                     request.failure = failure;
                     request.duration_ms = took.and_then(|took| u32::try_from(took.as_millis()).ok());
@@ -348,6 +378,11 @@ mod tests {
         traffic.on(answered("1", 200), later);
         assert_eq!(traffic.settled_at(now), Some(later + REACTION), "a picture is not waited for");
         assert_eq!(traffic.unanswered(), None);
+        assert_eq!(traffic.shown_at(now), Some(later + REACTION), "its body may be under way");
+        traffic.on(Exchange::Ended { id: "1".to_owned(), at: 1.045, failure: None }, later + SHOWING);
+        let read = now + Duration::from_millis(45);
+        let shown = traffic.shown_at(now).unwrap();
+        assert!(shown.duration_since(read).abs_diff(SHOWING) < Duration::from_millis(1), "a report may come late");
     }
 
     #[test]

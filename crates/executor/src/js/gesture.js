@@ -213,7 +213,7 @@ const objection = (event, target) => {
   if (other) return about(other);
   if (target !== gesture.target) return null;
   if (KEYS.has(event.type)) {
-    if (!ACTIVATES.has(event.key)) return null;
+    if (gesture.typing || !ACTIVATES.has(event.key)) return null;
     gesture.activates = true;
   }
   if (isFirst) {
@@ -515,8 +515,9 @@ export const openGesture = (spec) => {
     // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
     holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null,
     from: null,
+    typing: !!spec.typing,
     // Only while text is typed: a key that acts on a box is for that box.
-    boxes: target && spec.kind === "keys" && spec.spreads ? cb.boxesFrom(fieldOf(target)) : [],
+    boxes: target && spec.kind === "keys" && spec.typing ? cb.boxesFrom(fieldOf(target)) : [],
     reached: 1,
     // What the target meant after the last part of the gesture, and what became of it before the next one.
     accepted: null,

@@ -213,6 +213,17 @@ const startWatch = (spec) => {
   const onEvent = () => {
     if (watching === watch) changed();
   };
+  // A look takes as long as a key: one for each frame, while keys come.
+  let isDrawing = false;
+  const onInput = () => {
+    if (gesture?.kind !== "keys") return onEvent();
+    if (isDrawing) return;
+    isDrawing = true;
+    requestAnimationFrame(() => {
+      isDrawing = false;
+      onEvent();
+    });
+  };
   const onChange = (event) => {
     watch.summary.toggled(originOf(event));
   };
@@ -223,8 +234,9 @@ const startWatch = (spec) => {
     watch.scrolled = true;
     onEvent();
   };
-  const events = "input change focusin focusout toggle hashchange popstate transitionend animationend".split(" ");
+  const events = "change focusin focusout toggle hashchange popstate transitionend animationend".split(" ");
   for (const type of events) globalThis.addEventListener(type, onEvent, true);
+  globalThis.addEventListener("input", onInput, true);
   globalThis.addEventListener("scroll", onScroll, true);
   globalThis.addEventListener("change", onChange, true);
   globalThis.addEventListener("invalid", onInvalid, true);
@@ -240,6 +252,7 @@ const startWatch = (spec) => {
     clearTimeout(watch.poll);
     clearTimeout(watch.timer);
     for (const type of events) globalThis.removeEventListener(type, onEvent, true);
+    globalThis.removeEventListener("input", onInput, true);
     globalThis.removeEventListener("scroll", onScroll, true);
     globalThis.removeEventListener("change", onChange, true);
     globalThis.removeEventListener("invalid", onInvalid, true);
@@ -327,12 +340,9 @@ act.changes = async (budget) => {
   watch.reported ||= drained.effect;
   return drained;
 };
-/** The same, once the page has drawn twice what it makes of the input; where nothing is drawn, a little later. */
+/** The same, once the page has drawn what it makes of the input; where nothing is drawn, a little later. */
 act.answered = async () => {
-  const drawn = (async () => {
-    await frame();
-    await frame();
-  })();
+  const drawn = frame().then(nextTask);
   await Promise.race([drawn, new Promise((resolve) => setTimeout(resolve, UNDRAWN))]);
   return act.changes(0);
 };
@@ -350,8 +360,8 @@ const summaryOf = (watch) => {
     urlBefore: cb.cut(watch.url, 2000),
   };
 };
-/** Settles once the listeners of the last event have run: in another task. */
-const afterListeners = () =>
+/** Settles in another task: once the listeners of the last event have run, or what is drawn has been laid out. */
+const nextTask = () =>
   new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
@@ -380,7 +390,7 @@ const inputHeard = () => {
 act.outcome = async (budget) => {
   const heard = inputHeard();
   await arrival(budget);
-  await Promise.race([heard.promise, afterListeners()]);
+  await Promise.race([heard.promise, nextTask()]);
   heard.end();
   const report = reportGesture();
   const watch = watching;

@@ -27,7 +27,7 @@ async fn grid(visitor: Visitor, FromQuery(query): FromQuery) -> Response {
 fn controls(count: u64) -> Markup {
     html! {
         h1 { "Grid" }
-        p { (count) " controls." }
+        p { (count) " controls. Clicks: " output data-clicks { "0" } }
         @for row in 0..count.div_ceil(4) {
             div.gridrow {
                 @for column in 0..(count - row * 4).min(4) { (control(row, column)) }
